@@ -1,0 +1,90 @@
+#include "base/memfd.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace pace::base {
+
+namespace {
+
+constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+size_t whole_pages(size_t bytes) {
+    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    return (bytes + page - 1) / page * page;
+}
+
+Result<std::byte*> map_shared(int fd, size_t bytes) {
+    void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (address == MAP_FAILED)
+        return make_errno_error(errno, fmt::format("map {} bytes of shared memory", bytes));
+    return static_cast<std::byte*>(address);
+}
+
+}  // namespace
+
+MappedMemfd::MappedMemfd(MappedMemfd&& other) noexcept
+    : fd_(std::move(other.fd_)),
+      data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)) {}
+
+MappedMemfd& MappedMemfd::operator=(MappedMemfd&& other) noexcept {
+    if (this != &other) {
+        unmap();
+        fd_ = std::move(other.fd_);
+        data_ = std::exchange(other.data_, nullptr);
+        size_ = std::exchange(other.size_, 0);
+    }
+    return *this;
+}
+
+MappedMemfd::~MappedMemfd() { unmap(); }
+
+void MappedMemfd::unmap() {
+    if (data_ != nullptr) munmap(data_, size_);
+    data_ = nullptr;
+}
+
+Result<MappedMemfd> MappedMemfd::create(const char* name, size_t bytes, bool populate) {
+    MappedMemfd memory;
+    memory.size_ = whole_pages(bytes);
+    memory.fd_.reset(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    if (!memory.fd_.valid()) return make_errno_error(errno, "create shared memory");
+    if (ftruncate(memory.fd(), static_cast<off_t>(memory.size_)) != 0)
+        return make_errno_error(errno, fmt::format("size shared memory to {} bytes", memory.size_));
+    if (populate && fallocate(memory.fd(), 0, 0, static_cast<off_t>(memory.size_)) != 0) {
+        return make_error(ErrorKind::memory,
+                          "cannot reserve {} bytes of shared memory ({}); free memory or ask for less",
+                          memory.size_, make_errno_error(errno, "fallocate").message);
+    }
+    if (fcntl(memory.fd(), F_ADD_SEALS, kSeals) != 0)
+        return make_errno_error(errno, "seal shared memory");
+    PACE_TRY_ASSIGN(address, map_shared(memory.fd(), memory.size_));
+    memory.data_ = address;
+    if (populate) madvise(memory.data_, memory.size_, MADV_POPULATE_WRITE);
+    return memory;
+}
+
+Result<MappedMemfd> MappedMemfd::adopt(UniqueFd fd, size_t bytes) {
+    const int seals = fcntl(fd.get(), F_GET_SEALS);
+    if (seals < 0 || (seals & kSeals) != kSeals)
+        return make_error(ErrorKind::invalid, "a shared buffer must be a memfd with its size sealed");
+    struct stat status {};
+    if (fstat(fd.get(), &status) != 0) return make_errno_error(errno, "stat shared memory");
+    const auto size = static_cast<size_t>(status.st_size);
+    if (size < bytes)
+        return make_error(ErrorKind::invalid, "a shared buffer of {} bytes was announced as {} bytes",
+                          size, bytes);
+    PACE_TRY_ASSIGN(address, map_shared(fd.get(), size));
+    MappedMemfd memory;
+    memory.fd_ = std::move(fd);
+    memory.data_ = address;
+    memory.size_ = size;
+    return memory;
+}
+
+}  // namespace pace::base

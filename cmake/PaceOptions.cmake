@@ -1,0 +1,35 @@
+# Language level, warnings and sanitizers for everything that is ours.
+
+option(PACE_WERROR "Treat warnings in our code as errors" ON)
+option(PACE_FUZZ "Build the fuzzers (needs clang)" OFF)
+option(PACE_BENCH "Build the benchmarks that compare with peers (needs MPI and Gloo)" OFF)
+set(PACE_SANITIZE "" CACHE STRING "Sanitizers for the whole build, e.g. address,undefined or thread")
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 99)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_C_COMPILER_LAUNCHER "${CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE}")
+endif()
+
+add_library(pace_flags INTERFACE)
+target_compile_options(pace_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wcast-qual -Wundef
+  $<$<BOOL:${PACE_WERROR}>:-Werror>
+  $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual>)
+target_compile_definitions(pace_flags INTERFACE _GNU_SOURCE PACE_VERSION="${PROJECT_VERSION}")
+
+if(PACE_SANITIZE)
+  add_compile_options(-fsanitize=${PACE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${PACE_SANITIZE})
+endif()
