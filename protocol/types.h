@@ -1,0 +1,58 @@
+// Element types, verbs and limits, as numbers on the wire. pace.h repeats them under its own names.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace pace::protocol {
+
+enum class DType : uint8_t { f32 = 1, f64 = 2, f16 = 3, bf16 = 4 };
+
+constexpr bool is_valid(DType type) {
+    return type >= DType::f32 && type <= DType::bf16;
+}
+
+// Bytes of one element; 0 for an invalid type.
+constexpr size_t size_of(DType type) {
+    switch (type) {
+        case DType::f32: return 4;
+        case DType::f64: return 8;
+        case DType::f16:
+        case DType::bf16: return 2;
+    }
+    return 0;
+}
+
+constexpr std::string_view name_of(DType type) {
+    switch (type) {
+        case DType::f32: return "f32";
+        case DType::f64: return "f64";
+        case DType::f16: return "f16";
+        case DType::bf16: return "bf16";
+    }
+    return "?";
+}
+
+enum class Verb : uint8_t { broadcast = 1, average = 2, reduce = 3, sync = 4, barrier = 5 };
+
+constexpr bool is_valid(Verb verb) { return verb >= Verb::broadcast && verb <= Verb::barrier; }
+
+constexpr std::string_view name_of(Verb verb) {
+    switch (verb) {
+        case Verb::broadcast: return "broadcast";
+        case Verb::average: return "average";
+        case Verb::reduce: return "reduce";
+        case Verb::sync: return "sync";
+        case Verb::barrier: return "barrier";
+    }
+    return "?";
+}
+
+enum class ReduceOp : uint8_t { mean = 0, sum = 1 };
+
+inline constexpr uint32_t kBuffersPerExchangeMax = 256;
+inline constexpr uint32_t kWorldMax = 65536;
+inline constexpr size_t kNameBytesMax = 63;  // job and node names: letters, digits, '.', '_' and '-'
+
+}  // namespace pace::protocol
