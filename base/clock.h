@@ -10,7 +10,9 @@ using Clock = std::chrono::steady_clock;
 using TimePoint = Clock::time_point;
 using Duration = std::chrono::nanoseconds;
 
-inline TimePoint now() { return Clock::now(); }
+inline TimePoint now() {
+    return Clock::now();
+}
 
 // Nanoseconds on the monotonic clock, comparable between processes of one machine.
 uint64_t now_ns();

@@ -65,7 +65,9 @@ void EventLoop::cancel_timer(TimerId id) {
     timer_times_.erase(time);
 }
 
-void EventLoop::defer(std::function<void()> callback) { deferred_.push_back(std::move(callback)); }
+void EventLoop::defer(std::function<void()> callback) {
+    deferred_.push_back(std::move(callback));
+}
 
 void EventLoop::post(std::function<void()> callback) {
     {
@@ -76,7 +78,9 @@ void EventLoop::post(std::function<void()> callback) {
     [[maybe_unused]] const ssize_t written = write(wakeup_.get(), &one, sizeof(one));
 }
 
-void EventLoop::add_poller(Poller* poller) { pollers_.push_back(poller); }
+void EventLoop::add_poller(Poller* poller) {
+    pollers_.push_back(poller);
+}
 
 void EventLoop::remove_poller(Poller* poller) {
     // A null is left behind so that a loop over the pollers that is under way stays valid.

@@ -1,9 +1,10 @@
 // EventLoop: one thread that waits for descriptors, timers and pollers, and calls back.
 //
-// Two kinds of sources. A *descriptor* is watched by epoll. A *poller* is something with state in memory
-// that is cheaper to look at than to be woken for (a shared-memory ring, a UCX worker, a ZeroMQ socket):
-// the loop polls it every turn, keeps polling for a short adaptive time after work was found, and only
-// then asks it to arm its descriptor and sleeps. A callback may add and remove any source, itself included.
+// Two kinds of sources. A *descriptor* is watched by epoll. A *poller* is something with state in
+// memory that is cheaper to look at than to be woken for (a shared-memory ring, a UCX worker, a
+// ZeroMQ socket): the loop polls it every turn, keeps polling for a short adaptive time after work
+// was found, and only then asks it to arm its descriptor and sleeps. A callback may add and remove
+// any source, itself included.
 //
 // Everything but post() and stop() belongs to the loop's thread. Callbacks must not block.
 #pragma once
@@ -49,7 +50,8 @@ class EventLoop {
     EventLoop(const EventLoop&) = delete;
     EventLoop& operator=(const EventLoop&) = delete;
 
-    // Calls `callback(epoll events)` while `fd` is ready for `events` (EPOLLIN, …; level-triggered).
+    // Calls `callback(epoll events)` while `fd` is ready for `events` (EPOLLIN, …;
+    // level-triggered).
     Result<> watch(int fd, uint32_t events, std::function<void(uint32_t)> callback);
     void unwatch(int fd);
 
@@ -72,7 +74,8 @@ class EventLoop {
     // Runs until stop().
     void run();
 
-    // One turn: pollers, deferred calls, timers, descriptors. Sleeps if `may_sleep` and nothing is due.
+    // One turn: pollers, deferred calls, timers, descriptors. Sleeps if `may_sleep` and nothing is
+    // due.
     void turn(bool may_sleep);
 
     // Thread-safe.

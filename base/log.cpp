@@ -15,10 +15,14 @@ std::atomic<int> highest_level{static_cast<int>(LogLevel::info)};
 
 std::string_view level_name(LogLevel level) {
     switch (level) {
-        case LogLevel::error: return "error";
-        case LogLevel::warning: return "warning";
-        case LogLevel::info: return "info";
-        case LogLevel::debug: return "debug";
+        case LogLevel::error:
+            return "error";
+        case LogLevel::warning:
+            return "warning";
+        case LogLevel::info:
+            return "info";
+        case LogLevel::debug:
+            return "debug";
     }
     return "?";
 }
@@ -41,8 +45,8 @@ void append_prefix(std::string& line, LogLevel level) {
                    parts.tm_min, parts.tm_sec, time.tv_nsec / 1'000'000, level_name(level));
 }
 
-// Values with spaces, quotes or control characters are quoted, so that a hostile value cannot forge a
-// second line or a second field.
+// Values with spaces, quotes or control characters are quoted, so that a hostile value cannot forge
+// a second line or a second field.
 void append_value(std::string& line, std::string_view value) {
     const bool plain =
         !value.empty() && value.find_first_of(" \"=\\") == std::string_view::npos &&
@@ -61,9 +65,13 @@ void append_value(std::string& line, std::string_view value) {
 
 }  // namespace
 
-void set_log_level(LogLevel level) { highest_level = static_cast<int>(level); }
+void set_log_level(LogLevel level) {
+    highest_level = static_cast<int>(level);
+}
 
-LogLevel log_level() { return static_cast<LogLevel>(highest_level.load()); }
+LogLevel log_level() {
+    return static_cast<LogLevel>(highest_level.load());
+}
 
 void log_line(LogLevel level, std::string_view event, LogFields fields) {
     if (static_cast<int>(level) > highest_level.load(std::memory_order_relaxed)) return;

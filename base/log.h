@@ -1,8 +1,8 @@
 // Structured log lines: a level, an event in words, and key=value pairs, one line each on stderr.
 //
-// Under systemd each line carries the journal's priority prefix ("<4>"), so that journald files it under
-// the right level; on a terminal it carries the time instead. Libraries return errors and do not log;
-// programs log once, where the cause is first known.
+// Under systemd each line carries the journal's priority prefix ("<4>"), so that journald files it
+// under the right level; on a terminal it carries the time instead. Libraries return errors and do
+// not log; programs log once, where the cause is first known.
 //
 //   log_warning("peer lost", {{"node", name}, {"reason", error.message}});
 #pragma once

@@ -42,7 +42,9 @@ MappedMemfd& MappedMemfd::operator=(MappedMemfd&& other) noexcept {
     return *this;
 }
 
-MappedMemfd::~MappedMemfd() { unmap(); }
+MappedMemfd::~MappedMemfd() {
+    unmap();
+}
 
 void MappedMemfd::unmap() {
     if (data_ != nullptr) munmap(data_, size_);
@@ -57,9 +59,10 @@ Result<MappedMemfd> MappedMemfd::create(const char* name, size_t bytes, bool pop
     if (ftruncate(memory.fd(), static_cast<off_t>(memory.size_)) != 0)
         return make_errno_error(errno, fmt::format("size shared memory to {} bytes", memory.size_));
     if (populate && fallocate(memory.fd(), 0, 0, static_cast<off_t>(memory.size_)) != 0) {
-        return make_error(ErrorKind::memory,
-                          "cannot reserve {} bytes of shared memory ({}); free memory or ask for less",
-                          memory.size_, make_errno_error(errno, "fallocate").message);
+        return make_error(
+            ErrorKind::memory,
+            "cannot reserve {} bytes of shared memory ({}); free memory or ask for less",
+            memory.size_, make_errno_error(errno, "fallocate").message);
     }
     if (fcntl(memory.fd(), F_ADD_SEALS, kSeals) != 0)
         return make_errno_error(errno, "seal shared memory");
@@ -72,13 +75,14 @@ Result<MappedMemfd> MappedMemfd::create(const char* name, size_t bytes, bool pop
 Result<MappedMemfd> MappedMemfd::adopt(UniqueFd fd, size_t bytes) {
     const int seals = fcntl(fd.get(), F_GET_SEALS);
     if (seals < 0 || (seals & kSeals) != kSeals)
-        return make_error(ErrorKind::invalid, "a shared buffer must be a memfd with its size sealed");
+        return make_error(ErrorKind::invalid,
+                          "a shared buffer must be a memfd with its size sealed");
     struct stat status {};
     if (fstat(fd.get(), &status) != 0) return make_errno_error(errno, "stat shared memory");
     const auto size = static_cast<size_t>(status.st_size);
     if (size < bytes)
-        return make_error(ErrorKind::invalid, "a shared buffer of {} bytes was announced as {} bytes",
-                          size, bytes);
+        return make_error(ErrorKind::invalid,
+                          "a shared buffer of {} bytes was announced as {} bytes", size, bytes);
     PACE_TRY_ASSIGN(address, map_shared(fd.get(), size));
     MappedMemfd memory;
     memory.fd_ = std::move(fd);

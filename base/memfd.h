@@ -1,7 +1,7 @@
 // MappedMemfd: anonymous shared memory whose size is sealed, mapped into this process.
 //
-// The seals (no shrinking, no growing, no further seals) are what lets the daemon touch a mapping that
-// a client also holds: a client that could shrink the file could kill the daemon with SIGBUS.
+// The seals (no shrinking, no growing, no further seals) are what lets the daemon touch a mapping
+// that a client also holds: a client that could shrink the file could kill the daemon with SIGBUS.
 #pragma once
 
 #include <cstddef>
@@ -21,9 +21,9 @@ class MappedMemfd {
     MappedMemfd& operator=(const MappedMemfd&) = delete;
     ~MappedMemfd();
 
-    // New zeroed memory of `bytes` (rounded up to whole pages), sealed and mapped. `populate` touches
-    // every page now, so that the first exchange does not pay for it; that also turns "too little
-    // shared memory" into an error here rather than a SIGBUS later.
+    // New zeroed memory of `bytes` (rounded up to whole pages), sealed and mapped. `populate`
+    // touches every page now, so that the first exchange does not pay for it; that also turns "too
+    // little shared memory" into an error here rather than a SIGBUS later.
     static Result<MappedMemfd> create(const char* name, size_t bytes, bool populate);
 
     // Maps a descriptor that came from another process. Refuses one that is not a memfd of at

@@ -1,5 +1,5 @@
-// Randomness that is handed in: a small seeded generator for decisions that must replay, and bytes of
-// the operating system for tokens that nobody may guess.
+// Randomness that is handed in: a small seeded generator for decisions that must replay, and bytes
+// of the operating system for tokens that nobody may guess.
 #pragma once
 
 #include <sys/random.h>

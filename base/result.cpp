@@ -8,25 +8,44 @@ namespace pace::base {
 
 std::string_view error_kind_name(ErrorKind kind) {
     switch (kind) {
-        case ErrorKind::invalid: return "invalid";
-        case ErrorKind::handle: return "handle";
-        case ErrorKind::verb: return "verb";
-        case ErrorKind::mismatch: return "mismatch";
-        case ErrorKind::not_found: return "not-found";
-        case ErrorKind::taken: return "taken";
-        case ErrorKind::version: return "version";
-        case ErrorKind::unavailable: return "unavailable";
-        case ErrorKind::no_controller: return "no-controller";
-        case ErrorKind::limit: return "limit";
-        case ErrorKind::memory: return "memory";
-        case ErrorKind::disk: return "disk";
-        case ErrorKind::denied: return "denied";
-        case ErrorKind::timeout: return "timeout";
-        case ErrorKind::aborted: return "aborted";
-        case ErrorKind::canceled: return "canceled";
-        case ErrorKind::closed: return "closed";
-        case ErrorKind::corrupt: return "corrupt";
-        case ErrorKind::internal: return "internal";
+        case ErrorKind::invalid:
+            return "invalid";
+        case ErrorKind::handle:
+            return "handle";
+        case ErrorKind::verb:
+            return "verb";
+        case ErrorKind::mismatch:
+            return "mismatch";
+        case ErrorKind::not_found:
+            return "not-found";
+        case ErrorKind::taken:
+            return "taken";
+        case ErrorKind::version:
+            return "version";
+        case ErrorKind::unavailable:
+            return "unavailable";
+        case ErrorKind::no_controller:
+            return "no-controller";
+        case ErrorKind::limit:
+            return "limit";
+        case ErrorKind::memory:
+            return "memory";
+        case ErrorKind::disk:
+            return "disk";
+        case ErrorKind::denied:
+            return "denied";
+        case ErrorKind::timeout:
+            return "timeout";
+        case ErrorKind::aborted:
+            return "aborted";
+        case ErrorKind::canceled:
+            return "canceled";
+        case ErrorKind::closed:
+            return "closed";
+        case ErrorKind::corrupt:
+            return "corrupt";
+        case ErrorKind::internal:
+            return "internal";
     }
     return "unknown";
 }
@@ -38,22 +57,32 @@ ErrorKind kind_of_errno(int error_number) {
         case ENOSPC:
         case EDQUOT:
         case EIO:
-        case EROFS: return ErrorKind::disk;
-        case ENOMEM: return ErrorKind::memory;
+        case EROFS:
+            return ErrorKind::disk;
+        case ENOMEM:
+            return ErrorKind::memory;
         case EMFILE:
-        case ENFILE: return ErrorKind::limit;
+        case ENFILE:
+            return ErrorKind::limit;
         case EACCES:
-        case EPERM: return ErrorKind::denied;
-        case ENOENT: return ErrorKind::not_found;
+        case EPERM:
+            return ErrorKind::denied;
+        case ENOENT:
+            return ErrorKind::not_found;
         case EADDRINUSE:
-        case EEXIST: return ErrorKind::taken;
+        case EEXIST:
+            return ErrorKind::taken;
         case ECONNREFUSED:
         case ECONNRESET:
         case EPIPE:
-        case ENOTCONN: return ErrorKind::unavailable;
-        case ETIMEDOUT: return ErrorKind::timeout;
-        case EINVAL: return ErrorKind::invalid;
-        default: return ErrorKind::internal;
+        case ENOTCONN:
+            return ErrorKind::unavailable;
+        case ETIMEDOUT:
+            return ErrorKind::timeout;
+        case EINVAL:
+            return ErrorKind::invalid;
+        default:
+            return ErrorKind::internal;
     }
 }
 

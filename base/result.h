@@ -51,7 +51,8 @@ Error make_error(ErrorKind kind, fmt::format_string<Args...> format, Args&&... a
     return Error{kind, fmt::format(format, std::forward<Args>(args)...)};
 }
 
-// An Error from errno, as "WHAT: strerror". Maps ENOSPC, ENOMEM, EACCES and their kin to their kinds.
+// An Error from errno, as "WHAT: strerror". Maps ENOSPC, ENOMEM, EACCES and their kin to their
+// kinds.
 Error make_errno_error(int error_number, std::string_view what);
 
 template <typename T = void>
@@ -100,14 +101,14 @@ class [[nodiscard]] Result<void> {
 }  // namespace pace::base
 
 // Returns the Error of a Result<void> expression from the enclosing function.
-#define PACE_TRY(expression)                                                   \
-    do {                                                                       \
-        if (auto pace_try_result = (expression); !pace_try_result)             \
-            return std::move(pace_try_result).error();                         \
+#define PACE_TRY(expression)                                       \
+    do {                                                           \
+        if (auto pace_try_result = (expression); !pace_try_result) \
+            return std::move(pace_try_result).error();             \
     } while (false)
 
 // Declares `name` with the value of a Result<T> expression, or returns its Error.
-#define PACE_TRY_ASSIGN(name, expression)                                      \
-    auto name##_result = (expression);                                         \
-    if (!name##_result) return std::move(name##_result).error();               \
+#define PACE_TRY_ASSIGN(name, expression)                        \
+    auto name##_result = (expression);                           \
+    if (!name##_result) return std::move(name##_result).error(); \
     auto& name = *name##_result

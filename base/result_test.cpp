@@ -8,7 +8,8 @@ namespace pace::base {
 namespace {
 
 Result<int> half_of(int value) {
-    if (value % 2 != 0) return make_error(ErrorKind::invalid, "{} is odd; give an even number", value);
+    if (value % 2 != 0)
+        return make_error(ErrorKind::invalid, "{} is odd; give an even number", value);
     return value / 2;
 }
 

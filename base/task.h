@@ -1,8 +1,10 @@
-// Task<T>: a coroutine that starts when it is awaited or spawned, and resumes its awaiter when it ends.
+// Task<T>: a coroutine that starts when it is awaited or spawned, and resumes its awaiter when it
+// ends.
 //
-// Collectives are written as Tasks on one event loop, so that each reads like its paper's pseudo-code.
-// A Task belongs to one thread. It must not be destroyed while it is suspended in an operation that will
-// resume it: structured waiting (await everything that was started) is the rule.
+// Collectives are written as Tasks on one event loop, so that each reads like its paper's
+// pseudo-code. A Task belongs to one thread. It must not be destroyed while it is suspended in an
+// operation that will resume it: structured waiting (await everything that was started) is the
+// rule.
 #pragma once
 
 #include <coroutine>

@@ -7,7 +7,9 @@
 namespace pace::base {
 namespace {
 
-Task<int> plus_one(OneShot<int>& input) { co_return co_await input + 1; }
+Task<int> plus_one(OneShot<int>& input) {
+    co_return co_await input + 1;
+}
 
 Task<int> twice(OneShot<int>& input) {
     const int value = co_await plus_one(input);

@@ -16,35 +16,49 @@ constexpr bool is_valid(DType type) {
 // Bytes of one element; 0 for an invalid type.
 constexpr size_t size_of(DType type) {
     switch (type) {
-        case DType::f32: return 4;
-        case DType::f64: return 8;
+        case DType::f32:
+            return 4;
+        case DType::f64:
+            return 8;
         case DType::f16:
-        case DType::bf16: return 2;
+        case DType::bf16:
+            return 2;
     }
     return 0;
 }
 
 constexpr std::string_view name_of(DType type) {
     switch (type) {
-        case DType::f32: return "f32";
-        case DType::f64: return "f64";
-        case DType::f16: return "f16";
-        case DType::bf16: return "bf16";
+        case DType::f32:
+            return "f32";
+        case DType::f64:
+            return "f64";
+        case DType::f16:
+            return "f16";
+        case DType::bf16:
+            return "bf16";
     }
     return "?";
 }
 
 enum class Verb : uint8_t { broadcast = 1, average = 2, reduce = 3, sync = 4, barrier = 5 };
 
-constexpr bool is_valid(Verb verb) { return verb >= Verb::broadcast && verb <= Verb::barrier; }
+constexpr bool is_valid(Verb verb) {
+    return verb >= Verb::broadcast && verb <= Verb::barrier;
+}
 
 constexpr std::string_view name_of(Verb verb) {
     switch (verb) {
-        case Verb::broadcast: return "broadcast";
-        case Verb::average: return "average";
-        case Verb::reduce: return "reduce";
-        case Verb::sync: return "sync";
-        case Verb::barrier: return "barrier";
+        case Verb::broadcast:
+            return "broadcast";
+        case Verb::average:
+            return "average";
+        case Verb::reduce:
+            return "reduce";
+        case Verb::sync:
+            return "sync";
+        case Verb::barrier:
+            return "barrier";
     }
     return "?";
 }
@@ -53,6 +67,7 @@ enum class ReduceOp : uint8_t { mean = 0, sum = 1 };
 
 inline constexpr uint32_t kBuffersPerExchangeMax = 256;
 inline constexpr uint32_t kWorldMax = 65536;
-inline constexpr size_t kNameBytesMax = 63;  // job and node names: letters, digits, '.', '_' and '-'
+inline constexpr size_t kNameBytesMax =
+    63;  // job and node names: letters, digits, '.', '_' and '-'
 
 }  // namespace pace::protocol

@@ -1,4 +1,5 @@
-// The protocol version. Both planes carry it in their first message; other versions are refused by name.
+// The protocol version. Both planes carry it in their first message; other versions are refused by
+// name.
 #pragma once
 
 #include <cstdint>

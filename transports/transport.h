@@ -1,21 +1,23 @@
 // Transport: tagged messages between peers, with failures as ordinary results.
 //
-// A transport instance belongs to one thread (one event loop). Operations never block: they complete later,
-// exactly once, from progress() — never from inside the call that started them. A completion may start
-// and cancel other operations.
+// A transport instance belongs to one thread (one event loop). Operations never block: they
+// complete later, exactly once, from progress() — never from inside the call that started them. A
+// completion may start and cancel other operations.
 //
-// Matching. A message carries a Tag; it matches the receive that was posted for the same peer with equal
-// `exchange` and `slot`. If `check` differs, the receive ends with ErrorKind::mismatch: two nodes
-// disagree about what they are doing. If the sizes differ, likewise. Messages that arrive before their receive is
-// posted are kept, up to a bound; large ones stay at the sender until they are matched.
-// At most one message with a given (peer, exchange, slot) may be under way.
+// Matching. A message carries a Tag; it matches the receive that was posted for the same peer with
+// equal `exchange` and `slot`. If `check` differs, the receive ends with ErrorKind::mismatch: two
+// nodes disagree about what they are doing. If the sizes differ, likewise. Messages that arrive
+// before their receive is posted are kept, up to a bound; large ones stay at the sender until they
+// are matched. At most one message with a given (peer, exchange, slot) may be under way.
 //
-// Closing. close_exchange() ends the exchange's unmatched receives with ErrorKind::canceled, and drops whatever
-// arrives for it later. A receive whose data is already arriving ends when the data, or its peer,
-// does; its memory must stay valid until then, which is why everyone awaits all that they have posted.
+// Closing. close_exchange() ends the exchange's unmatched receives with ErrorKind::canceled, and
+// drops whatever arrives for it later. A receive whose data is already arriving ends when the data,
+// or its peer, does; its memory must stay valid until then, which is why everyone awaits all that
+// they have posted.
 //
-// Peers. A peer is one instance of a transport in another process: a restarted process is another peer. A lost
-// peer ends all operations with it with ErrorKind::unavailable, then the lost handler is called once.
+// Peers. A peer is one instance of a transport in another process: a restarted process is another
+// peer. A lost peer ends all operations with it with ErrorKind::unavailable, then the lost handler
+// is called once.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +33,8 @@
 
 namespace pace::transports {
 
-// Index of a peer in one transport instance; stays valid, and is never reused, while the instance lives.
+// Index of a peer in one transport instance; stays valid, and is never reused, while the instance
+// lives.
 using PeerId = uint32_t;
 
 struct Tag {
@@ -55,16 +58,17 @@ class Transport : public base::Poller {
 
     virtual const Address& address() const = 0;
 
-    // Makes the instance behind `address` a peer; the same address again gives the same peer. The connection
-    // itself is made at the first send; a peer that cannot be reached is lost then.
+    // Makes the instance behind `address` a peer; the same address again gives the same peer. The
+    // connection itself is made at the first send; a peer that cannot be reached is lost then.
     virtual base::Result<PeerId> connect(std::span<const std::byte> address) = 0;
 
-    // Ends all operations with the peer with ErrorKind::unavailable (later, from progress) and drops whatever
-    // arrives from it from now on. The lost handler is not called. connect() with the same address makes a new peer.
+    // Ends all operations with the peer with ErrorKind::unavailable (later, from progress) and
+    // drops whatever arrives from it from now on. The lost handler is not called. connect() with
+    // the same address makes a new peer.
     virtual void disconnect(PeerId peer) = 0;
 
-    // Sends `bytes`, which must stay valid and unchanged until the completion. An end without error says that
-    // the memory may be reused, not that the peer has received. Zero bytes are allowed.
+    // Sends `bytes`, which must stay valid and unchanged until the completion. An end without error
+    // says that the memory may be reused, not that the peer has received. Zero bytes are allowed.
     virtual void send(PeerId peer, Tag tag, std::span<const std::byte> bytes,
                       Completion completion) = 0;
 
@@ -77,7 +81,8 @@ class Transport : public base::Poller {
     // Called from progress() when the transport notices that a peer is gone.
     virtual void set_peer_lost_handler(PeerLostHandler handler) = 0;
 
-    // A descriptor that becomes readable when poll() has work, once armed; -1 if there is none to watch.
+    // A descriptor that becomes readable when poll() has work, once armed; -1 if there is none to
+    // watch.
     virtual int event_fd() const = 0;
 
     // Bytes sent and received since the start, headers excluded.

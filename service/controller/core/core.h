@@ -13,13 +13,16 @@ namespace pace::controller {
 
 // What an operator may tune; zero means default.
 struct CoreOptions {
-    uint64_t seed = 1;                                  // of every random choice, tokens excepted
-    Duration liveness_max = std::chrono::seconds(2);    // a silent node is excluded after at most this
+    uint64_t seed = 1;  // of every random choice, tokens excepted
+    Duration liveness_max =
+        std::chrono::seconds(2);  // a silent node is excluded after at most this
     Duration liveness_min = std::chrono::milliseconds(500);
-    Duration probe_wait = std::chrono::milliseconds(30);    // a suspect must answer within this
-    Duration stopped_wait = std::chrono::seconds(2);    // a worker stopped by a signal is suspended after this
-    Duration abandoned_keep = std::chrono::minutes(10); // a job whose workers all died is kept this long
-    uint32_t recent_groups = 64;                        // groups that status shows
+    Duration probe_wait = std::chrono::milliseconds(30);  // a suspect must answer within this
+    Duration stopped_wait =
+        std::chrono::seconds(2);  // a worker stopped by a signal is suspended after this
+    Duration abandoned_keep =
+        std::chrono::minutes(10);  // a job whose workers all died is kept this long
+    uint32_t recent_groups = 64;   // groups that status shows
 };
 
 // A reading of the whole state for status displays; built on demand, never on the hot path.
@@ -33,16 +36,16 @@ class Core {
     Core(const Core&) = delete;
     Core& operator=(const Core&) = delete;
 
-    // Applies one event and appends what is to be done. Never fails: nonsense from a node is ignored or answered
-    // with a refusal, and said in a Note.
+    // Applies one event and appends what is to be done. Never fails: nonsense from a node is
+    // ignored or answered with a refusal, and said in a Note.
     void handle(const Event& event, TimePoint now, Actions& actions);
 
     // When the next Tick is needed; none if nothing is waiting.
     std::optional<TimePoint> next_deadline() const;
 
-    // Feeds the journal's records back after a restart, oldest first, before any event. Nodes and workers that
-    // were members must announce themselves again; groups form as soon as the job's members are back or their
-    // liveness deadline has passed.
+    // Feeds the journal's records back after a restart, oldest first, before any event. Nodes and
+    // workers that were members must announce themselves again; groups form as soon as the job's
+    // members are back or their liveness deadline has passed.
     base::Result<> replay(std::span<const std::byte> record);
     void replay_finished(TimePoint now);
 
@@ -52,7 +55,7 @@ class Core {
     struct Counters {
         uint64_t signals = 0;
         uint64_t groups = 0;
-        uint64_t bridged_groups = 0;   // groups that the filter changed to bridge components
+        uint64_t bridged_groups = 0;  // groups that the filter changed to bridge components
         uint64_t views = 0;
     };
     const Counters& counters() const;

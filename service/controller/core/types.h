@@ -1,8 +1,8 @@
 // The controller's vocabulary: nodes, jobs, workers, events that come in and actions that go out.
 //
-// Words as in docs/architecture.md. A *view* is the membership of a job at one epoch: the workers over which the
-// verbs for all members (reduce, broadcast, sync, barrier) run. A *round* is the n-th such exchange of a job.
-// A *group* is the workers of one partial reduce.
+// Words as in docs/architecture.md. A *view* is the membership of a job at one epoch: the workers
+// over which the verbs for all members (reduce, broadcast, sync, barrier) run. A *round* is the
+// n-th such exchange of a job. A *group* is the workers of one partial reduce.
 #pragma once
 
 #include <cstddef>
@@ -30,19 +30,21 @@ enum class Policy : uint8_t { all_reduce = 1, partial_reduce = 2 };
 enum class Weights : uint8_t { constant = 1, dynamic = 2 };
 enum class Missing : uint8_t { closest = 1, initial = 2 };
 
-// A job's options as a whole. Zero (or 0.0, or an empty enum) means default where a default is named.
+// A job's options as a whole. Zero (or 0.0, or an empty enum) means default where a default is
+// named.
 struct JobOptions {
-    std::string name;                          // letters, digits, '.', '_', '-'; at most 63
-    uint32_t world = 0;                        // workers of the job, at least 1
-    Policy policy = Policy::partial_reduce;    // all_reduce is of the collective family
-    uint32_t group_size = 0;                   // P; 2 .. world; default min(3, world)
-    uint32_t group_min = 0;                    // smallest group that group_wait may close; default 2
+    std::string name;                        // letters, digits, '.', '_', '-'; at most 63
+    uint32_t world = 0;                      // workers of the job, at least 1
+    Policy policy = Policy::partial_reduce;  // all_reduce is of the collective family
+    uint32_t group_size = 0;                 // P; 2 .. world; default min(3, world)
+    uint32_t group_min = 0;                  // smallest group that group_wait may close; default 2
     Weights weights = Weights::constant;
     Missing missing = Missing::closest;
-    double alpha = 0.5;                        // 0 <= alpha < 1
-    uint32_t group_wait_ms = 0;                // 0: adaptive
-    uint32_t history_window = 0;               // T; 0: twice ceil((N-1)/(P-1))
-    uint32_t worker_timeout_ms = 0;            // a worker later than this is suspended; 0: adaptive, at least 30 s
+    double alpha = 0.5;           // 0 <= alpha < 1
+    uint32_t group_wait_ms = 0;   // 0: adaptive
+    uint32_t history_window = 0;  // T; 0: twice ceil((N-1)/(P-1))
+    uint32_t worker_timeout_ms =
+        0;  // a worker later than this is suspended; 0: adaptive, at least 30 s
     bool operator==(const JobOptions&) const = default;
 };
 
@@ -57,15 +59,16 @@ struct Member {
     bool operator==(const Member&) const = default;
 };
 
-// ---------------------------------------------------------------------------------------------- events
+// ----------------------------------------------------------------------------------------------
+// events
 
-// A daemon says hello, for the first time, after a restart (another generation), or after it was excluded or the
-// controller restarted. Its earlier attachment, if any, is lost first.
+// A daemon says hello, for the first time, after a restart (another generation), or after it was
+// excluded or the controller restarted. Its earlier attachment, if any, is lost first.
 struct NodeAttach {
     std::string name;
-    uint64_t generation = 0;             // random number of the daemon process
-    std::vector<std::byte> address;      // of its data plane
-    std::string host;                    // for people
+    uint64_t generation = 0;         // random number of the daemon process
+    std::vector<std::byte> address;  // of its data plane
+    std::string host;                // for people
     uint32_t processors = 0;
 };
 
@@ -87,18 +90,19 @@ struct PeerLost {
     std::string reason;
 };
 
-// A worker wants in. The first one creates the job. `resume` says that the worker was a member already and its daemon
-// announces it again (controller restarted, daemon excluded): soft state comes with it.
+// A worker wants in. The first one creates the job. `resume` says that the worker was a member
+// already and its daemon announces it again (controller restarted, daemon excluded): soft state
+// comes with it.
 struct WorkerJoin {
     RequestId request = 0;
     NodeId node = 0;
     Rank rank = 0;
     JobOptions options;
-    uint32_t uid = 0;                  // owner; another uid's job is refused
+    uint32_t uid = 0;  // owner; another uid's job is refused
     bool resume = false;
     uint64_t iteration = 0;
     uint64_t rounds_completed = 0;
-    uint64_t epoch = 0;                // the last view the daemon had committed
+    uint64_t epoch = 0;  // the last view the daemon had committed
 };
 
 // pacectl job create: a job without workers yet.
@@ -113,11 +117,12 @@ struct WorkerLeave {
     NodeId node = 0;
     JobId job = 0;
     Rank rank = 0;
-    bool orderly = false;              // false: its process died
+    bool orderly = false;  // false: its process died
 };
 
-// A worker that joined a job already under way has submitted its first request: from the next view on it takes part.
-// `wants_model`: that request is a broadcast, to be answered with a healthy worker's current model.
+// A worker that joined a job already under way has submitted its first request: from the next view
+// on it takes part. `wants_model`: that request is a broadcast, to be answered with a healthy
+// worker's current model.
 struct WorkerAdmit {
     NodeId node = 0;
     JobId job = 0;
@@ -125,7 +130,8 @@ struct WorkerAdmit {
     bool wants_model = false;
 };
 
-// The ready signal of partial reduce. `digest` describes the buffers (types, counts): a group mixes no digests.
+// The ready signal of partial reduce. `digest` describes the buffers (types, counts): a group mixes
+// no digests.
 struct Ready {
     NodeId node = 0;
     JobId job = 0;
@@ -140,18 +146,19 @@ struct Withdraw {
     Rank rank = 0;
 };
 
-// One node's part of a group's exchange has ended. After a failure the node's members are ready again by themselves:
-// their daemon sends new Ready signals.
+// One node's part of a group's exchange has ended. After a failure the node's members are ready
+// again by themselves: their daemon sends new Ready signals.
 struct GroupDone {
     NodeId node = 0;
     JobId job = 0;
     GroupId group = 0;
     bool failed = false;
-    uint64_t moving_ns = 0;            // time from order to result
-    uint64_t bytes = 0;                // sent over the data plane by this node
+    uint64_t moving_ns = 0;  // time from order to result
+    uint64_t bytes = 0;      // sent over the data plane by this node
 };
 
-// Answer to PrepareView: the node has stopped its rounds of older epochs. `completed` rounds have committed there.
+// Answer to PrepareView: the node has stopped its rounds of older epochs. `completed` rounds have
+// committed there.
 struct ViewPrepared {
     NodeId node = 0;
     JobId job = 0;
@@ -171,9 +178,10 @@ struct WorkerReport {
     JobId job = 0;
     Rank rank = 0;
     uint64_t iteration = 0;
-    uint64_t rounds_submitted = 0;     // requests for all members that it has submitted since it was admitted + base
-    uint64_t busy_ms = 0;              // since it has no request in flight
-    bool stopped = false;              // its process is stopped by a signal
+    uint64_t rounds_submitted =
+        0;  // requests for all members that it has submitted since it was admitted + base
+    uint64_t busy_ms = 0;  // since it has no request in flight
+    bool stopped = false;  // its process is stopped by a signal
 };
 
 struct Heartbeat {
@@ -184,10 +192,12 @@ struct Heartbeat {
 // Time has passed. The shell sends one no later than Core::next_deadline().
 struct Tick {};
 
-using Event = std::variant<NodeAttach, NodeHeard, NodeLost, PeerLost, WorkerJoin, JobCreate, WorkerLeave, WorkerAdmit,
-                           Ready, Withdraw, GroupDone, ViewPrepared, Stalled, Heartbeat, Tick>;
+using Event =
+    std::variant<NodeAttach, NodeHeard, NodeLost, PeerLost, WorkerJoin, JobCreate, WorkerLeave,
+                 WorkerAdmit, Ready, Withdraw, GroupDone, ViewPrepared, Stalled, Heartbeat, Tick>;
 
-// --------------------------------------------------------------------------------------------- actions
+// ---------------------------------------------------------------------------------------------
+// actions
 
 // To the node: it is attached under this id.
 struct Attached {
@@ -199,10 +209,10 @@ struct JoinAccepted {
     NodeId node = 0;
     RequestId request = 0;
     JobId job = 0;
-    Rank rank = 0;                     // kNoRank in answer to JobCreate
-    JobOptions options;                // as the job has them, defaults filled in
-    uint64_t token = 0;                // the job's secret, from which exchange numbers derive
-    bool under_way = false;            // the job has started already: the worker is a newcomer
+    Rank rank = 0;           // kNoRank in answer to JobCreate
+    JobOptions options;      // as the job has them, defaults filled in
+    uint64_t token = 0;      // the job's secret, from which exchange numbers derive
+    bool under_way = false;  // the job has started already: the worker is a newcomer
 };
 inline constexpr Rank kNoRank = ~Rank{0};
 
@@ -212,18 +222,19 @@ struct JoinRefused {
     base::Error error;
 };
 
-// To every node of the old and the new view: stop the rounds of older epochs and answer ViewPrepared.
+// To every node of the old and the new view: stop the rounds of older epochs and answer
+// ViewPrepared.
 struct PrepareView {
-    NodeId node = 0;                   // addressee
+    NodeId node = 0;  // addressee
     JobId job = 0;
     uint64_t epoch = 0;
 };
 
-// To every node with a member of the new view: continue with round `base_round`, over these members (in rank order). A node that
-// has committed fewer rounds fetches the result of round base_round-1 from `donor`. A newcomer that wants the model
-// gets it from the worker `model_donor`.
+// To every node with a member of the new view: continue with round `base_round`, over these members
+// (in rank order). A node that has committed fewer rounds fetches the result of round base_round-1
+// from `donor`. A newcomer that wants the model gets it from the worker `model_donor`.
 struct CommitView {
-    NodeId node = 0;                   // addressee
+    NodeId node = 0;  // addressee
     JobId job = 0;
     uint64_t epoch = 0;
     uint64_t base_round = 0;
@@ -237,8 +248,8 @@ struct CommitView {
     std::vector<Adoption> adoptions;
 };
 
-// To every node of a group: exchange with these weights, now. One action for the whole group; the shell sends it to each
-// node that appears in `members`. Order of members: by rank.
+// To every node of a group: exchange with these weights, now. One action for the whole group; the
+// shell sends it to each node that appears in `members`. Order of members: by rank.
 struct GroupOrder {
     JobId job = 0;
     GroupId group = 0;
@@ -250,19 +261,20 @@ struct GroupOrder {
         double weight = 0;
     };
     std::vector<Part> members;
-    double initial_weight = 0;         // of the model at the start of training
-    uint64_t iteration = 0;            // every member's iteration afterwards
+    double initial_weight = 0;  // of the model at the start of training
+    uint64_t iteration = 0;     // every member's iteration afterwards
     uint32_t digest = 0;
 };
 
 struct GroupAbort {
-    NodeId node = 0;                   // addressee
+    NodeId node = 0;  // addressee
     JobId job = 0;
     GroupId group = 0;
     std::string reason;
 };
 
-// To a worker's node: the worker was suspended (late, frozen). Its requests end as stale; it may come back as a newcomer.
+// To a worker's node: the worker was suspended (late, frozen). Its requests end as stale; it may
+// come back as a newcomer.
 struct WorkerSuspended {
     NodeId node = 0;
     JobId job = 0;
@@ -289,7 +301,7 @@ struct NodeGone {
 
 // To all nodes: a peer exists and can be reached here. Sent before any view or order that names it.
 struct NodeKnown {
-    NodeId to = 0;                     // addressee; 0: all
+    NodeId to = 0;  // addressee; 0: all
     NodeId node = 0;
     std::string name;
     std::vector<std::byte> address;
@@ -307,8 +319,9 @@ struct Note {
     std::string detail;
 };
 
-using Action = std::variant<Attached, JoinAccepted, JoinRefused, PrepareView, CommitView, GroupOrder, GroupAbort,
-                            WorkerSuspended, Probe, Excluded, NodeGone, NodeKnown, JournalAppend, Note>;
+using Action = std::variant<Attached, JoinAccepted, JoinRefused, PrepareView, CommitView,
+                            GroupOrder, GroupAbort, WorkerSuspended, Probe, Excluded, NodeGone,
+                            NodeKnown, JournalAppend, Note>;
 using Actions = std::vector<Action>;
 
 }  // namespace pace::controller

@@ -1,0 +1,379 @@
+/* pace.h: the C interface of Pace, and the only header that is installed.
+ *
+ * A trainer opens a session with the daemon on its node, joins a job as one of its workers, puts
+ * its parameters or gradients in buffers that the daemon owns, and calls a verb. Every verb begins
+ * an operation and returns a request; pace_request_wait learns its end.
+ *
+ *     pace_job_options job = PACE_JOB_OPTIONS_INIT;
+ *     job.name = "fashion"; job.rank = rank; job.world = 8;
+ *     job.policy = PACE_POLICY_PARTIAL_REDUCE; job.group_size = 3;
+ *     pace_session_open(NULL, &job, &session, &error);
+ *     pace_buffer_create(session, PACE_F32, count, NULL, &model, (void **)&weights, &error);
+ *     pace_broadcast(session, &model, 1, 0, &request, &error);
+ *     pace_request_wait(session, request, PACE_FOREVER, &info, &error);
+ *     for (uint64_t k = info.iteration; k < steps; k = info.iteration + 1) {
+ *         local_step(weights);
+ *         pace_average(session, &model, 1, k, NULL, &request, &error);
+ *         pace_request_wait(session, request, PACE_FOREVER, &info, &error);
+ *     }
+ *
+ * Rules that hold everywhere:
+ *
+ * Errors.   Every call that can fail returns a pace_status and takes a pace_error, which may be
+ * NULL. 0 is done, above 0 an outcome to handle here, below 0 a fault; the error then says what was
+ * wrong, with which value, and what to do. Nothing has changed when a call fails. No call ends the
+ * process or prints. Outputs.  Parameters named ret_ are written only when the call succeeds (>= 0
+ * and documented), and may be NULL where so stated. Options.  Every options struct begins with its
+ * own size, set by its _INIT macro. Zero means default. Fields are only ever appended; a library
+ * refuses non-zero bytes that it does not know. Threads.  A session and all its handles may be used
+ * from any thread; calls on one session are serialized inside. Different sessions are independent;
+ * a process may have several. Blocks.   A call blocks only where its comment says so. Forks.    A
+ * session belongs to the process that opened it; a forked child must not use it.
+ */
+#ifndef PACE_H
+#define PACE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PACE_VERSION_MAJOR 0
+#define PACE_VERSION_MINOR 1
+#define PACE_VERSION_PATCH 0
+
+#if defined(__GNUC__)
+#define PACE_API __attribute__((visibility("default")))
+#else
+#define PACE_API
+#endif
+
+/* ----------------------------------------------------------------------------------------------------
+ * status */
+
+typedef int32_t pace_status;
+
+enum {
+    PACE_OK = 0,
+
+    /* Outcomes to handle. */
+    PACE_TIMEOUT = 1, /* the time given has passed; the request is still in flight */
+    PACE_ABORTED =
+        2, /* ended by a failure elsewhere; the buffers are as they were; calling again is right */
+    PACE_CANCELED = 3, /* ended because pace_request_cancel asked */
+    PACE_STALE = 4,   /* the worker was suspended for being late or frozen; pace_broadcast takes the
+                         current model */
+    PACE_PENDING = 5, /* pace_request_test: still in flight */
+
+    /* Faults. */
+    PACE_E_INVALID = -1,     /* an argument or option is wrong */
+    PACE_E_HANDLE = -2,      /* a stale, closed or foreign handle */
+    PACE_E_VERB = -3,        /* the verb does not fit the job's family */
+    PACE_E_MISMATCH = -4,    /* workers disagree: options, buffers, order of verbs */
+    PACE_E_NOT_FOUND = -5,   /* no such job, socket, file */
+    PACE_E_TAKEN = -6,       /* the rank or name is in use */
+    PACE_E_VERSION = -7,     /* the daemon speaks another protocol version */
+    PACE_E_DAEMON_GONE = -8, /* the daemon ended, or cannot be reached; the next call reconnects */
+    PACE_E_NO_CONTROLLER = -9, /* the daemon cannot reach its controller */
+    PACE_E_LIMIT = -10,        /* a quota of the daemon, or of this process */
+    PACE_E_MEMORY = -11,       /* no memory, or too little shared memory */
+    PACE_E_DISK = -12,         /* no space on a disk that must record this */
+    PACE_E_DENIED = -13,       /* not permitted for this user */
+    PACE_E_CLOSED = -14,       /* the session was closed */
+    PACE_E_INTERNAL = -15      /* a defect of Pace: please report it */
+};
+
+/* The constant name of a status, "PACE_E_TAKEN"; "PACE_?" for a number that is none. Threads: any.
+ * Blocks: no. */
+PACE_API const char* pace_status_name(pace_status status);
+
+#define PACE_MESSAGE_MAX 512
+
+/* Filled on failure where a caller passes one. Owns: the caller; nothing to free. */
+typedef struct pace_error {
+    pace_status status;
+    char message[PACE_MESSAGE_MAX]; /* one sentence or two, zero-terminated */
+} pace_error;
+
+/* The version of the library that is loaded, as 10000 * major + 100 * minor + patch. Threads: any.
+ * Blocks: no. */
+PACE_API uint32_t pace_library_version(void);
+
+/* ----------------------------------------------------------------------------------------------------
+ * jobs */
+
+typedef enum pace_policy {
+    PACE_POLICY_DEFAULT = 0, /* partial reduce */
+    PACE_POLICY_ALL_REDUCE =
+        1, /* collective family: buffers hold gradients, verb pace_reduce, everyone waits for all */
+    PACE_POLICY_PARTIAL_REDUCE =
+        2 /* averaging family: buffers hold parameters, verb pace_average, groups of group_size */
+} pace_policy;
+
+typedef enum pace_weights {
+    PACE_WEIGHTS_DEFAULT = 0,  /* constant */
+    PACE_WEIGHTS_CONSTANT = 1, /* 1/P each */
+    PACE_WEIGHTS_DYNAMIC =
+        2 /* older models count less: exponential moving average over iterations */
+} pace_weights;
+
+/* Who gets the weight of an iteration that no member of the group has (dynamic weights only). */
+typedef enum pace_missing {
+    PACE_MISSING_DEFAULT = 0, /* closest */
+    PACE_MISSING_CLOSEST = 1, /* the members of the nearest iteration */
+    PACE_MISSING_INITIAL = 2  /* the model of the first pace_broadcast */
+} pace_missing;
+
+typedef struct pace_job_options {
+    uint32_t struct_size;
+    uint32_t rank;       /* this worker, 0 .. world-1 */
+    uint32_t world;      /* workers of the job, at least 1 */
+    int32_t policy;      /* pace_policy */
+    const char* name;    /* letters, digits, '.', '_', '-'; at most 63. Copied. */
+    uint32_t group_size; /* P of partial reduce, 2 .. world; default 3, or world if that is less */
+    uint32_t
+        group_min; /* the smallest group that is closed when group_wait_ms has passed; default 2 */
+    int32_t weights; /* pace_weights */
+    int32_t missing; /* pace_missing */
+    double alpha;    /* decay of dynamic weights, 0 <= alpha < 1. Used as given when has_alpha, else
+                        0.5 */
+    uint32_t has_alpha;         /* 1: alpha is set (so that 0 can be asked for) */
+    uint32_t group_wait_ms;     /* longest wait for a full group; default: adaptive */
+    uint32_t history_window;    /* groups that must connect all workers; default 2 *
+                                   ceil((world-1)/(group_size-1)) */
+    uint32_t worker_timeout_ms; /* a worker later than this is suspended; default: adaptive, at
+                                   least 30 s */
+    uint32_t connect_ms;        /* longest wait for the daemon and its controller; default 10000 */
+    uint32_t reserved;          /* 0 */
+} pace_job_options;
+
+#define PACE_JOB_OPTIONS_INIT \
+    { (uint32_t)sizeof(pace_job_options) }
+
+/* -------------------------------------------------------------------------------------------------
+ * sessions */
+
+typedef struct pace_session pace_session;
+
+/* Connects to a daemon and joins the job, creating it if this worker is the first. All workers of a
+ * job give the same options, rank and connect_ms excepted.
+ *
+ * endpoint: "unix:PATH", a daemon's socket; "embedded:" or "embedded:FILE.toml", a daemon hosted in
+ * this process by libpaced.so (all sessions of the process with the same endpoint share it); NULL:
+ * the environment's PACE_ENDPOINT, else the socket of this node's daemon, /run/pace/paced.sock.
+ *
+ * Owns: the caller gets *ret_session, to be freed with pace_session_free.  Threads: any.
+ * Blocks: until the job is joined, at most connect_ms; it does not wait for the other workers.
+ * Fails with: E_INVALID (argument named), E_NOT_FOUND or E_DAEMON_GONE (no daemon there),
+ * E_VERSION, E_NO_CONTROLLER, E_TAKEN (rank held by a live worker), E_MISMATCH (the job has other
+ * options: each is named), E_DENIED, E_LIMIT, E_MEMORY. */
+PACE_API pace_status pace_session_open(const char* endpoint, const pace_job_options* job,
+                                       pace_session** ret_session, pace_error* error);
+
+/* Leaves the job in order, frees the session, its buffers and their memory. Requests in flight end
+ * unseen. NULL does nothing. Threads: no other call on this session may run or follow.  Blocks: at
+ * most one second, for the daemon's answer. */
+PACE_API void pace_session_free(pace_session* session);
+
+typedef struct pace_session_info {
+    uint32_t struct_size;
+    uint32_t rank;
+    uint32_t world;
+    uint32_t under_way; /* 1: the job had started when this worker joined; pace_broadcast gives it
+                           the current model */
+    uint64_t
+        generation; /* of the daemon; changes when the session has reconnected to a restarted one */
+    char job[64];
+    char node[64]; /* the daemon's name */
+} pace_session_info;
+
+#define PACE_SESSION_INFO_INIT \
+    { (uint32_t)sizeof(pace_session_info) }
+
+/* Blocks: no.  Fails with: E_INVALID. */
+PACE_API pace_status pace_session_get_info(pace_session* session, pace_session_info* info,
+                                           pace_error* error);
+
+/* A descriptor that polls readable while ended requests wait to be collected with pace_request_wait
+ * or _test, or the daemon is gone. Owns: the session; do not read, write or close it.  Lives until:
+ * the session is freed or reconnects. Threads: any.  Blocks: no. */
+PACE_API pace_status pace_session_get_fd(pace_session* session, int* ret_fd, pace_error* error);
+
+/* --------------------------------------------------------------------------------------------------
+ * buffers */
+
+typedef enum pace_type {
+    PACE_F32 = 1,
+    PACE_F64 = 2,
+    PACE_F16 = 3, /* IEEE 754 binary16; sums are made in f32 */
+    PACE_BF16 = 4 /* bfloat16; sums are made in f32 */
+} pace_type;
+
+/* A handle. All zero is no buffer. A handle of a freed buffer or of another session is refused with
+ * E_HANDLE. */
+typedef struct pace_buffer {
+    uint64_t session; /* stamp of the session that made it */
+    uint32_t index;
+    uint32_t generation;
+} pace_buffer;
+
+typedef struct pace_buffer_options {
+    uint32_t struct_size;
+    uint32_t reserved;
+} pace_buffer_options;
+
+#define PACE_BUFFER_OPTIONS_INIT \
+    { (uint32_t)sizeof(pace_buffer_options) }
+
+/* Makes a buffer of `count` elements in memory that the daemon owns and this process maps, zeroed;
+ * *ret_data is its address, aligned to a page. The trainer reads and writes it freely except while
+ * a request that names it is in flight. If an earlier process of this rank died on this node, the
+ * first buffers of the same type and count are the ones it had, with their contents.
+ *
+ * options may be NULL.  Owns: the session; free with pace_buffer_free, or with the session.
+ * Lives until: then. It survives the daemon: a session that reconnects hands its memory to the new
+ * daemon. Threads: any.  Blocks: for one exchange with the daemon (page allocation included). Fails
+ * with: E_INVALID, E_LIMIT (the daemon's quota: its name and size are told), E_MEMORY,
+ * E_DAEMON_GONE. */
+PACE_API pace_status pace_buffer_create(pace_session* session, int32_t type, uint64_t count,
+                                        const pace_buffer_options* options, pace_buffer* ret_buffer,
+                                        void** ret_data, pace_error* error);
+
+/* Frees the buffer and unmaps its memory. A null handle does nothing. Threads: any.  Blocks: no
+ * longer than one exchange with the daemon. Fails with: E_HANDLE; E_INVALID while a request in
+ * flight names it. */
+PACE_API pace_status pace_buffer_free(pace_session* session, pace_buffer buffer, pace_error* error);
+
+/* -------------------------------------------------------------------------------------------------
+ * requests */
+
+/* A request in flight, or ended and not collected yet. All zero is no request. */
+typedef struct pace_request {
+    uint64_t session;
+    uint64_t id;
+} pace_request;
+
+/* What one member of an exchange brought. */
+typedef struct pace_member {
+    uint32_t rank;
+    uint32_t reserved;
+    uint64_t staleness; /* iterations behind the newest member */
+    double weight;      /* of its buffer in the result */
+} pace_member;
+
+typedef struct pace_request_info {
+    uint32_t struct_size;
+    pace_status status;  /* how the request ended */
+    uint64_t iteration;  /* the worker's iteration now: the group's newest (average), the donor's
+                            (broadcast to a newcomer) */
+    uint64_t group;      /* the group's number (average), or the round's (verbs for all members) */
+    uint64_t bytes_sent; /* by this node over the network for this exchange */
+    uint64_t bytes_received;
+    uint64_t queued_ns;    /* from the call to the start of the exchange: forming the group, waiting
+                              for others */
+    uint64_t moving_ns;    /* from there to the result */
+    double initial_weight; /* weight of the initial model (PACE_MISSING_INITIAL) */
+    uint32_t member_count; /* members of the exchange */
+    uint32_t node_count;   /* nodes they are on */
+    pace_member* members;  /* in: room for member_capacity members, or NULL. Filled by rank. */
+    uint32_t member_capacity; /* in */
+    uint32_t member_listed;   /* members filled in; less than member_count if there was no room */
+} pace_request_info;
+
+#define PACE_REQUEST_INFO_INIT \
+    { (uint32_t)sizeof(pace_request_info) }
+
+#define PACE_FOREVER (-1)
+
+/* Waits until the request has ended, and collects it: the handle is then void. timeout_ms: 0 looks
+ * once, PACE_FOREVER waits without limit. ret_info may be NULL. Spins shortly before it sleeps.
+ *
+ * Returns: OK; TIMEOUT (not ended, not collected); or the way it ended: ABORTED, CANCELED, STALE or
+ * a fault, with the info filled and the request collected. Every request ends exactly once, also
+ * when the daemon dies (E_DAEMON_GONE). Threads: any; several may wait, each for its own request.
+ * Blocks: at most timeout_ms. Fails with: E_HANDLE (never made, or collected already),
+ * E_DAEMON_GONE, and how the request failed. */
+PACE_API pace_status pace_request_wait(pace_session* session, pace_request request,
+                                       int64_t timeout_ms, pace_request_info* ret_info,
+                                       pace_error* error);
+
+/* As pace_request_wait with timeout 0, but PENDING instead of TIMEOUT. Blocks: no. */
+PACE_API pace_status pace_request_test(pace_session* session, pace_request request,
+                                       pace_request_info* ret_info, pace_error* error);
+
+/* Asks that the request end as CANCELED. One that is in an exchange already ends in the ordinary
+ * way: wait for it in either case. Threads: any.  Blocks: no.  Fails with: E_HANDLE, E_DAEMON_GONE.
+ */
+PACE_API pace_status pace_request_cancel(pace_session* session, pace_request request,
+                                         pace_error* error);
+
+/* ----------------------------------------------------------------------------------------------------
+ * verbs
+ *
+ * Each begins an operation on `count` buffers (1 .. 256), which count as one vector in the order
+ * given; all workers of the exchange give equal types and lengths in equal order. The buffers must
+ * stay untouched until the request has ended.
+ *
+ * pace_average is for whoever is ready. The others are for all members of the job: every worker
+ * calls them in the same order.
+ *
+ * Owns: the caller collects *ret_request with pace_request_wait or _test.  Threads: any.  Blocks:
+ * no; if the session lost its daemon, until it has reconnected or connect_ms has passed. Fails
+ * with: E_INVALID, E_HANDLE, E_VERB, E_LIMIT (requests in flight), E_DAEMON_GONE. */
+
+typedef struct pace_average_options {
+    uint32_t struct_size;
+    uint32_t reserved;
+} pace_average_options;
+
+#define PACE_AVERAGE_OPTIONS_INIT \
+    { (uint32_t)sizeof(pace_average_options) }
+
+/* Averages the buffers, which hold parameters, over a group of workers that are ready (averaging
+ * family). `iteration` is the worker's own step count; afterwards it is the group's newest, as the
+ * info tells. Source: Miao et al., SIGMOD 2021, Algorithm 2. */
+PACE_API pace_status pace_average(pace_session* session, const pace_buffer* buffers, size_t count,
+                                  uint64_t iteration, const pace_average_options* options,
+                                  pace_request* ret_request, pace_error* error);
+
+typedef enum pace_op {
+    PACE_OP_MEAN = 0, /* the sum divided by the number of members */
+    PACE_OP_SUM = 1
+} pace_op;
+
+typedef struct pace_reduce_options {
+    uint32_t struct_size;
+    int32_t op;         /* pace_op */
+    uint64_t iteration; /* the worker's step count, for status displays and for newcomers */
+} pace_reduce_options;
+
+#define PACE_REDUCE_OPTIONS_INIT \
+    { (uint32_t)sizeof(pace_reduce_options) }
+
+/* Reduces the buffers, which hold gradients, over all members (collective family). Every member
+ * gets bit-identical results. */
+PACE_API pace_status pace_reduce(pace_session* session, const pace_buffer* buffers, size_t count,
+                                 const pace_reduce_options* options, pace_request* ret_request,
+                                 pace_error* error);
+
+/* Gives everyone the buffers of worker `root`. The first one waits until all workers have joined
+ * and fixes the initial model. In a job that is under way, a newcomer's first broadcast gives it
+ * the buffers of a healthy worker instead, and info.iteration says at which iteration. */
+PACE_API pace_status pace_broadcast(pace_session* session, const pace_buffer* buffers, size_t count,
+                                    uint32_t root, pace_request* ret_request, pace_error* error);
+
+/* Averages the buffers over all members with equal weights, whatever the family. */
+PACE_API pace_status pace_sync(pace_session* session, const pace_buffer* buffers, size_t count,
+                               pace_request* ret_request, pace_error* error);
+
+/* Ends when every member has called it. */
+PACE_API pace_status pace_barrier(pace_session* session, pace_request* ret_request,
+                                  pace_error* error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* PACE_H */

@@ -1,0 +1,121 @@
+// The rings: how a trainer hands requests to its daemon, and gets their ends back, without a system
+// call while both are awake.
+//
+// One sealed memfd holds, in this order,
+//
+//     RingHeader | submission slots [ring_slots] | completion slots [ring_slots] | member lists
+//     [ring_slots][capacity]
+//
+// Each ring has one producer and one consumer, in different processes. `tail` counts what was
+// produced, `head` what was consumed; both only grow, modulo 2^32, and slot i is at i & (ring_slots
+// - 1). ring_slots is a power of two.
+//
+//     producer: write slot[tail]; tail.store(tail + 1, release); fence(seq_cst); if
+//     (consumer_sleeps) ring its eventfd consumer: while (head != tail.load(acquire)) { copy
+//     slot[head]; head.store(head + 1, release) } consumer before sleeping:
+//     consumer_sleeps.store(1); fence(seq_cst); look at tail once more; sleep on the eventfd
+//
+// The two seq_cst fences make it impossible that the producer misses the flag while the consumer
+// misses the entry.
+//
+// Trust. The daemon never believes this memory: it copies a submission once, then checks the copy,
+// never reading the slot again. A tail that runs ahead of head by more than ring_slots, or an entry
+// that does not parse, ends the session. The daemon keeps its own head and tail in private memory
+// and only publishes them here. A client has at most ring_slots requests in flight, so the
+// completion ring cannot overflow.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "protocol/types.h"
+
+namespace pace::protocol {
+
+inline constexpr uint32_t kRingMagic = 0x50414345;  // "PACE"
+inline constexpr uint32_t kRingSlots = 64;
+inline constexpr uint32_t kCacheLine = 64;
+
+struct alignas(kCacheLine) RingIndex {
+    std::atomic<uint32_t> value;
+};
+
+struct RingControl {
+    RingIndex head;             // written by the consumer
+    RingIndex tail;             // written by the producer
+    RingIndex consumer_sleeps;  // written by the consumer
+};
+
+struct alignas(kCacheLine) RingHeader {
+    uint32_t magic;
+    uint32_t version;
+    uint32_t ring_slots;
+    uint32_t member_capacity;
+    RingControl submission;  // produced by the client
+    RingControl completion;  // produced by the daemon
+};
+
+struct alignas(kCacheLine) SubmissionEntry {
+    uint64_t id;         // the client's, unique in the session, never 0
+    uint64_t iteration;  // average: the worker's iteration; else free, reported back
+    Verb verb;
+    ReduceOp op;
+    uint16_t buffer_count;
+    uint32_t root;  // broadcast
+    uint32_t reserved[2];
+    uint32_t buffers[kBuffersPerExchangeMax];      // indices as given by BufferCreated
+    uint32_t generations[kBuffersPerExchangeMax];  // of those handles
+};
+
+// How a request ended. The numbers are those of pace.h.
+enum class Outcome : int32_t { done = 0, aborted = 2, canceled = 3, stale = 4, failed = -1 };
+
+inline constexpr size_t kCompletionMessageBytes = 248;
+
+struct alignas(kCacheLine) CompletionEntry {
+    uint64_t id;
+    Outcome outcome;
+    int32_t error_kind;  // base::ErrorKind when failed
+    uint64_t iteration;  // the worker's new iteration
+    uint64_t group;      // group id, or round number
+    uint64_t bytes_sent;
+    uint64_t bytes_received;
+    uint64_t queued_ns;  // from submission to the start of the exchange
+    uint64_t moving_ns;  // from there to the result
+    double initial_weight;
+    uint32_t member_count;    // members of the exchange
+    uint32_t members_listed;  // of which the slot's member list holds this many
+    uint32_t nodes;           // nodes of the exchange
+    uint32_t message_bytes;
+    char message[kCompletionMessageBytes];  // when not done: what happened, what to do
+};
+
+struct MemberEntry {
+    uint32_t rank;
+    uint32_t reserved;
+    uint64_t staleness;  // iterations behind the newest member
+    double weight;
+};
+
+static_assert(sizeof(RingControl) == 192);
+static_assert(sizeof(RingHeader) == 448);
+static_assert(sizeof(SubmissionEntry) == 2112);
+static_assert(sizeof(CompletionEntry) == 384);
+static_assert(sizeof(MemberEntry) == 24);
+static_assert(std::atomic<uint32_t>::is_always_lock_free);
+
+// Where the parts lie in the memfd, for given sizes.
+struct RingLayout {
+    uint32_t slots = 0;
+    uint32_t member_capacity = 0;
+
+    constexpr size_t submissions() const { return sizeof(RingHeader); }
+    constexpr size_t completions() const { return submissions() + slots * sizeof(SubmissionEntry); }
+    constexpr size_t members() const { return completions() + slots * sizeof(CompletionEntry); }
+    constexpr size_t bytes() const {
+        return members() + size_t{slots} * member_capacity * sizeof(MemberEntry);
+    }
+};
+
+}  // namespace pace::protocol
