@@ -150,7 +150,7 @@ typedef struct pace_job_options {
 } pace_job_options;
 
 #define PACE_JOB_OPTIONS_INIT \
-    { (uint32_t)sizeof(pace_job_options) }
+    { (uint32_t)sizeof(pace_job_options), 0, 0, 0, NULL, 0, 0, 0, 0, 0.0, 0, 0, 0, 0, 0, 0 }
 
 /* -------------------------------------------------------------------------------------------------
  * sessions */
@@ -190,7 +190,7 @@ typedef struct pace_session_info {
 } pace_session_info;
 
 #define PACE_SESSION_INFO_INIT \
-    { (uint32_t)sizeof(pace_session_info) }
+    { (uint32_t)sizeof(pace_session_info), 0, 0, 0, 0, "", "" }
 
 /* Blocks: no.  Fails with: E_INVALID. */
 PACE_API pace_status pace_session_get_info(pace_session* session, pace_session_info* info,
@@ -225,7 +225,7 @@ typedef struct pace_buffer_options {
 } pace_buffer_options;
 
 #define PACE_BUFFER_OPTIONS_INIT \
-    { (uint32_t)sizeof(pace_buffer_options) }
+    { (uint32_t)sizeof(pace_buffer_options), 0 }
 
 /* Makes a buffer of `count` elements in memory that the daemon owns and this process maps, zeroed;
  * *ret_data is its address, aligned to a page. The trainer reads and writes it freely except while
@@ -283,7 +283,7 @@ typedef struct pace_request_info {
 } pace_request_info;
 
 #define PACE_REQUEST_INFO_INIT \
-    { (uint32_t)sizeof(pace_request_info) }
+    { (uint32_t)sizeof(pace_request_info), 0, 0, 0, 0, 0, 0, 0, 0.0, 0, 0, NULL, 0, 0 }
 
 #define PACE_FOREVER (-1)
 
@@ -329,7 +329,7 @@ typedef struct pace_average_options {
 } pace_average_options;
 
 #define PACE_AVERAGE_OPTIONS_INIT \
-    { (uint32_t)sizeof(pace_average_options) }
+    { (uint32_t)sizeof(pace_average_options), 0 }
 
 /* Averages the buffers, which hold parameters, over a group of workers that are ready (averaging
  * family). `iteration` is the worker's own step count; afterwards it is the group's newest, as the
@@ -350,7 +350,7 @@ typedef struct pace_reduce_options {
 } pace_reduce_options;
 
 #define PACE_REDUCE_OPTIONS_INIT \
-    { (uint32_t)sizeof(pace_reduce_options) }
+    { (uint32_t)sizeof(pace_reduce_options), 0, 0 }
 
 /* Reduces the buffers, which hold gradients, over all members (collective family). Every member
  * gets bit-identical results. */

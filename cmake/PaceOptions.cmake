@@ -1,6 +1,7 @@
 # Language level, warnings and sanitizers for everything that is ours.
 
 option(PACE_WERROR "Treat warnings in our code as errors" ON)
+option(PACE_TESTS "Build the tests (needs GoogleTest)" ON)
 option(PACE_FUZZ "Build the fuzzers (needs clang)" OFF)
 option(PACE_BENCH "Build the benchmarks that compare with peers (needs MPI and Gloo)" OFF)
 set(PACE_SANITIZE "" CACHE STRING "Sanitizers for the whole build, e.g. address,undefined or thread")
@@ -29,6 +30,9 @@ target_compile_options(pace_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual>)
 target_compile_definitions(pace_flags INTERFACE _GNU_SOURCE PACE_VERSION="${PROJECT_VERSION}")
 
+if(PACE_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
 if(PACE_SANITIZE)
   add_compile_options(-fsanitize=${PACE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${PACE_SANITIZE})

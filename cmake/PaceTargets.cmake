@@ -1,7 +1,9 @@
 # pace_library, pace_program and pace_test: one line per target, the same rules for all.
 
-include(GoogleTest)
-find_package(GTest REQUIRED)
+if(PACE_TESTS)
+  include(GoogleTest)
+  find_package(GTest REQUIRED)
+endif()
 
 # The include root for every target: a mirror of the tree in which a folder appears only when the
 # target that owns it is linked. `#include "base/result.h"` compiles only for those who link pace_base,
@@ -31,26 +33,68 @@ function(pace_library name)
   pace_export_folder(${name} ${ARG_FOLDER})
 endfunction()
 
+# Programs of a sanitizer build know their sanitizer's options by themselves.
+if(PACE_SANITIZE)
+  add_library(pace_sanitizer_options OBJECT "${CMAKE_SOURCE_DIR}/cmake/sanitizer_options.c")
+endif()
+
+function(pace_sanitizer_options target)
+  if(PACE_SANITIZE)
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:pace_sanitizer_options>)
+  endif()
+endfunction()
+
 # pace_program(NAME SOURCES a.cpp ... LIBS libs...)
 function(pace_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE pace_flags ${ARG_LIBS})
+  pace_sanitizer_options(${name})
 endfunction()
 
-# pace_test(NAME SOURCES a_test.cpp ... LIBS libs... [LABELS unit] [TIMEOUT seconds])
-# Every TEST in the sources becomes one CTest test named NAME.Suite.Test.
+# What a sanitizer build calls its tests, and how much more time it gives them.
+if(PACE_SANITIZE MATCHES "thread")
+  set(PACE_TEST_PREFIX "tsan.")
+  set(PACE_TIMEOUT_FACTOR 6)
+elseif(PACE_SANITIZE)
+  set(PACE_TEST_PREFIX "asan.")
+  set(PACE_TIMEOUT_FACTOR 3)
+else()
+  set(PACE_TEST_PREFIX "")
+  set(PACE_TIMEOUT_FACTOR 1)
+endif()
+
+# The labels whose tests a sanitizer build repeats.
+set(PACE_SANITIZED_LABELS unit cluster)
+
+# pace_test(NAME SOURCES a_test.cpp ... LIBS libs... [LABELS unit] [TIMEOUT seconds] [SERIAL])
+# Every TEST in the sources becomes one CTest test named NAME.Suite.Test, in a sanitizer build with the
+# prefix and the label asan or tsan. SERIAL: no other test runs beside it, for what measures time.
+# Nothing is built without PACE_TESTS, nor in the fuzz build.
 function(pace_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LIBS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL" "TIMEOUT" "SOURCES;LIBS;LABELS" ${ARGN})
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
   endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
   endif()
+  if(NOT PACE_TESTS OR PACE_FUZZ OR (PACE_SANITIZE AND NOT ARG_LABELS IN_LIST PACE_SANITIZED_LABELS))
+    return()
+  endif()
+  math(EXPR timeout "${ARG_TIMEOUT} * ${PACE_TIMEOUT_FACTOR}")
+  set(properties TIMEOUT ${timeout} FIXTURES_REQUIRED pace_run)
+  if(ARG_SERIAL)
+    list(APPEND properties RUN_SERIAL TRUE)
+  endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE pace_flags ${ARG_LIBS} GTest::gtest_main GTest::gtest)
-  gtest_discover_tests(${name} TEST_PREFIX "${name}."
-    PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT}
-    DISCOVERY_TIMEOUT 60)
+  pace_sanitizer_options(${name})
+  gtest_discover_tests(${name} TEST_PREFIX "${PACE_TEST_PREFIX}${name}."
+    PROPERTIES LABELS "${ARG_LABELS}" ${properties}
+    DISCOVERY_TIMEOUT 120)
+  if(PACE_SANITIZE)
+    string(REPLACE "." "" label "${PACE_TEST_PREFIX}")
+    set_property(DIRECTORY PROPERTY LABELS ${label})
+  endif()
 endfunction()

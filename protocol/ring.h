@@ -3,20 +3,19 @@
 //
 // One sealed memfd holds, in this order,
 //
-//     RingHeader | submission slots [ring_slots] | completion slots [ring_slots] | member lists
-//     [ring_slots][capacity]
+//     RingHeader | submission slots | completion slots | member lists (member_capacity each)
+//                     [ring_slots]       [ring_slots]      [ring_slots]
 //
 // Each ring has one producer and one consumer, in different processes. `tail` counts what was
 // produced, `head` what was consumed; both only grow, modulo 2^32, and slot i is at i & (ring_slots
 // - 1). ring_slots is a power of two.
 //
-//     producer: write slot[tail]; tail.store(tail + 1, release); fence(seq_cst); if
-//     (consumer_sleeps) ring its eventfd consumer: while (head != tail.load(acquire)) { copy
-//     slot[head]; head.store(head + 1, release) } consumer before sleeping:
-//     consumer_sleeps.store(1); fence(seq_cst); look at tail once more; sleep on the eventfd
+//     producer: write slot[tail]; tail.store(tail + 1, seq_cst); if (consumer_sleeps.load(seq_cst)) ring its eventfd
+//     consumer: while (head != tail.load(acquire)) { copy slot[head]; head.store(head + 1, release) }
+//     consumer before sleeping: consumer_sleeps.store(1, seq_cst); look at tail (seq_cst) once more; sleep on the eventfd
 //
-// The two seq_cst fences make it impossible that the producer misses the flag while the consumer
-// misses the entry.
+// Sequential consistency makes it impossible that the producer misses the flag while the consumer misses the entry
+// (Dekker's argument). Atomics rather than fences, so that the thread sanitizer can follow.
 //
 // Trust. The daemon never believes this memory: it copies a submission once, then checks the copy,
 // never reading the slot again. A tail that runs ahead of head by more than ring_slots, or an entry

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "service/controller/core/types.h"
 
@@ -49,7 +50,10 @@ class Core {
     base::Result<> replay(std::span<const std::byte> record);
     void replay_finished(TimePoint now);
 
-    StatusView status(TimePoint now) const;
+    // The records that rebuild the hard state as it is: what a shell may write in place of a journal that has grown long.
+    std::vector<std::vector<std::byte>> journal_snapshot() const;
+
+    StatusView status(TimePoint now) const;  // include core/status.h
 
     // Work counters for benchmarks and metrics.
     struct Counters {

@@ -239,6 +239,7 @@ struct CommitView {
     uint64_t epoch = 0;
     uint64_t base_round = 0;
     NodeId donor = 0;
+    std::vector<NodeId> behind;  // nodes of the old view that have committed base_round - 1 rounds only
     std::vector<Member> members;
     struct Adoption {
         Rank newcomer = 0;
@@ -282,6 +283,14 @@ struct WorkerSuspended {
     std::string reason;
 };
 
+// To a worker's node, in answer to Withdraw: the signal was still waiting and is gone. No answer means that an order which
+// names the worker is on its way already.
+struct Withdrawn {
+    NodeId node = 0;
+    JobId job = 0;
+    Rank rank = 0;
+};
+
 // To a node: prove that you are alive (any message will do).
 struct Probe {
     NodeId node = 0;
@@ -320,7 +329,7 @@ struct Note {
 };
 
 using Action = std::variant<Attached, JoinAccepted, JoinRefused, PrepareView, CommitView,
-                            GroupOrder, GroupAbort, WorkerSuspended, Probe, Excluded, NodeGone,
+                            GroupOrder, GroupAbort, WorkerSuspended, Withdrawn, Probe, Excluded, NodeGone,
                             NodeKnown, JournalAppend, Note>;
 using Actions = std::vector<Action>;
 

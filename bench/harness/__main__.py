@@ -1,0 +1,91 @@
+"""bench/run: installs what Pace is compared with, builds, measures, and reports."""
+
+import argparse
+import os
+import pathlib
+import signal
+import sys
+import time
+
+import build
+import controller
+import dense
+import packages
+import processes
+import report
+from implementations import ALL as IMPLEMENTATIONS
+
+PARTS = ["dense-node", "dense-net", "controller"]
+
+
+def numbers(text):
+    return [int(number) for number in text.split(",")]
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(
+        prog="bench/run",
+        description="Measures Pace side by side with Open MPI, MPICH and Gloo, all in one run. Installs "
+        "them from Debian and builds the release preset first; a second run finds both done.",
+        epilog="dense-node: float32 all-reduce among workers on this machine. dense-net: among 4 nodes "
+        "in network namespaces at 1 Gbit/s (needs root). controller: decisions a second and latency. "
+        "All three take about 25 minutes, with --quick about 3.",
+    )
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join(PARTS)}; default: all")
+    parser.add_argument("--quick", action="store_true", help="fewer sizes, fewer rounds")
+    parser.add_argument("--json", metavar="FILE", type=pathlib.Path, help="also write the results there")
+    parser.add_argument("--implementations", metavar="A,B", type=lambda text: text.split(","),
+                        help="only these: " + ", ".join(one.name for one in IMPLEMENTATIONS))
+    parser.add_argument("--workers", metavar="N,M", type=numbers, help="only these worker counts")
+    parser.add_argument("--bytes", metavar="N,M", type=numbers, help="these sizes instead")
+    parser.add_argument("--rounds", metavar="N", type=int, help="how often each is started (3; quick: 2)")
+    parser.add_argument("--rate", default="1gbit", help="of the links between nodes (1gbit)")
+    parser.add_argument("--build-dir", metavar="DIR", type=pathlib.Path,
+                        help="programs built elsewhere; nothing is built")
+    arguments = parser.parse_args()
+    known = {one.name for one in IMPLEMENTATIONS}
+    for name in arguments.implementations or []:
+        if name not in known:
+            parser.error(f"no implementation is called {name!r}")
+    for part in arguments.parts:
+        if part not in PARTS:
+            parser.error(f"no part is called {part!r}; there are {', '.join(PARTS)}")
+    if arguments.json and not arguments.json.absolute().parent.is_dir():
+        parser.error(f"--json: there is no folder {arguments.json.absolute().parent}")
+    arguments.parts = arguments.parts or PARTS
+    return arguments
+
+
+def stop(_signal, _frame):
+    raise SystemExit(130)
+
+
+def main():
+    arguments = parse_arguments()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop)
+    if "dense-net" in arguments.parts and os.geteuid() != 0:
+        sys.exit("bench/run: dense-net makes network namespaces and needs root; run it with sudo, "
+                 "or name the other parts: dense-node controller")
+    started = time.monotonic()
+    packages.install_missing()
+    programs = arguments.build_dir or build.build()
+    results = report.Results()
+    try:
+        processes.adopt_orphans()
+        for part in arguments.parts:
+            if part == "controller":
+                controller.run(programs, arguments.quick, results)
+            else:
+                dense.run(part, programs, arguments, results)
+    finally:
+        processes.kill_all()
+        if results:
+            results.print_tables()
+            if arguments.json:
+                results.write_json(arguments.json)
+        print(f"\n{time.monotonic() - started:.0f} s in all", flush=True)
+    sys.exit(1 if results.failures else 0)
+
+
+main()

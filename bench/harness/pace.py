@@ -1,0 +1,72 @@
+"""Starts Pace's daemons, and its controller for several nodes. Their flags are known here alone."""
+
+import cluster
+from processes import Child
+
+READY_S = 10
+CONTROLLER_PORT = 0  # the system's choice, read back
+
+
+def paced_command(program, socket, name, controller, interface):
+    command = [program, "--socket", socket, "--name", name]
+    if controller:
+        # --insecure: no keys. The namespaces reach nothing but each other.
+        command += ["--controller", controller, "--data-interface", interface, "--insecure"]
+    return command
+
+
+def controller_command(program, address, journal):
+    return [program, "--listen", f"tcp://{address}:{CONTROLLER_PORT}", "--journal", journal, "--insecure"]
+
+
+class Daemons:
+    """One paced on each node of a trial, ready, for the length of a `with` block."""
+
+    def __init__(self, trial, paced, controller):
+        self.trial = trial
+        self.paced = paced
+        self.controller = controller
+        self.children = []
+        self.daemons = []
+
+    def __enter__(self):
+        try:
+            endpoint = self._start_controller() if self.controller else None
+            for node in range(self.trial.case.nodes):
+                interface = cluster.INTERFACE if self.trial.cluster else None
+                command = paced_command(self.paced, self._socket(node), f"node{node}", endpoint, interface)
+                self.daemons.append(self._start(node, command))
+            for daemon in self.daemons:
+                while daemon.read_line(READY_S) != "ready":
+                    pass
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for child in reversed(self.children):
+            child.end()
+
+    def endpoint(self, node):
+        return f"unix:{self._socket(node)}"
+
+    def peak_rss_bytes(self):
+        """Of the largest daemon."""
+        return max(daemon.peak_rss_bytes() for daemon in self.daemons)
+
+    def _socket(self, node):
+        return self.trial.folder / f"paced{node}.sock"
+
+    def _start(self, node, command):
+        child = Child(self.trial.in_node(node, command), self.trial.folder, pipe=True)
+        self.children.append(child)
+        return child
+
+    def _start_controller(self):
+        address = self.trial.cluster.address(0)
+        journal = self.trial.folder / "controller.journal"
+        child = self._start(0, controller_command(self.controller, address, journal))
+        while not (line := child.read_line(READY_S)).startswith("listening "):
+            pass
+        return line.removeprefix("listening ")

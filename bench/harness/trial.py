@@ -1,0 +1,66 @@
+"""What is measured: a case, and one start of one implementation in it."""
+
+import dataclasses
+import json
+import pathlib
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Case:
+    bench: str
+    nodes: int
+    workers: int
+    bytes: int
+
+    def workers_of(self, node):
+        """The ranks on a node: neighbours sit together."""
+        each = self.workers // self.nodes
+        return range(node * each, (node + 1) * each)
+
+    def node_of(self, rank):
+        return rank // (self.workers // self.nodes)
+
+    def __str__(self):
+        where = f" on {self.nodes} nodes" if self.nodes > 1 else ""
+        return f"{self.workers} workers{where}, {readable_bytes(self.bytes)}"
+
+
+def readable_bytes(count):
+    if count < 1 << 20 and count % 1000:
+        return f"{count >> 10} KB"
+    return f"{count >> 20} MB" if count % (1 << 20) == 0 else f"{count / 1e6:.0f} MB"
+
+
+@dataclasses.dataclass
+class Outcome:
+    samples_s: list
+    peak_rss_bytes: int  # of the largest worker
+    version: str
+    daemon_peak_rss_bytes: int = 0  # of the largest daemon, where there are daemons
+
+
+class Trial:
+    """One start of one implementation. `cluster` is None on one node."""
+
+    def __init__(self, case, programs, folder, cluster, seconds, iterations_min):
+        self.case = case
+        self.programs = programs
+        self.folder = pathlib.Path(folder)
+        self.cluster = cluster
+        self.board = self.folder / "board"
+        self.out = self.folder / "out.json"
+        self.seconds = seconds
+        self.iterations_min = iterations_min
+        # Launching, connecting, and a peer ten times slower than the slowest we have seen.
+        self.deadline_s = 60 + 20 * seconds
+
+    def arguments(self):
+        """For the worker program of any implementation; see bench/common/options.h."""
+        return ["--board", self.board, "--out", self.out, "--bytes", self.case.bytes,
+                "--seconds", self.seconds, "--iterations-min", self.iterations_min]
+
+    def in_node(self, node, command):
+        return self.cluster.command(node, command) if self.cluster else list(command)
+
+    def outcome(self):
+        return Outcome(**json.loads(self.out.read_text()))

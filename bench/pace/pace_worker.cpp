@@ -1,0 +1,112 @@
+// pace_worker.cpp: one worker that exchanges its buffer through a daemon, by pace.h alone.
+//
+// --algorithm reduce     pace_reduce, the sum over all members
+//             average    pace_average by partial reduce with groups of all workers
+#include <cstdio>
+#include <cstdlib>
+#include <span>
+#include <string>
+
+#include "bench/common/measure.h"
+#include "pace.h"
+
+namespace {
+
+namespace bench = pace::bench;
+
+[[noreturn]] void fail(const bench::Options& options, const char* call, const pace_error& error) {
+    std::fprintf(stderr, "rank %u: %s: %s: %s\n", options.rank, call,
+                 pace_status_name(error.status), error.message);
+    std::exit(1);
+}
+
+// A session of this worker in the job, one buffer, and the exchange on it.
+class Worker {
+  public:
+    explicit Worker(const bench::Options& options)
+        : options_(options), averaging_(options.algorithm == "average") {
+        pace_job_options job = PACE_JOB_OPTIONS_INIT;
+        job.name = options.job.c_str();
+        job.rank = options.rank;
+        job.world = options.world;
+        job.policy = averaging_ ? PACE_POLICY_PARTIAL_REDUCE : PACE_POLICY_ALL_REDUCE;
+        if (averaging_) job.group_size = options.world;
+        check("pace_session_open",
+              pace_session_open(options.endpoint.c_str(), &job, &session_, &error_));
+        void* data = nullptr;
+        const size_t count = options.bytes / sizeof(float);
+        check("pace_buffer_create",
+              pace_buffer_create(session_, PACE_F32, count, nullptr, &buffer_, &data, &error_));
+        data_ = std::span(static_cast<float*>(data), count);
+        pace_request request{};
+        check("pace_broadcast", pace_broadcast(session_, &buffer_, 1, 0, &request, &error_));
+        wait("pace_broadcast", request);
+    }
+    ~Worker() { pace_session_free(session_); }
+    Worker(const Worker&) = delete;
+    Worker& operator=(const Worker&) = delete;
+
+    std::span<float> data() const { return data_; }
+
+    void exchange() {
+        pace_request request{};
+        if (averaging_) {
+            check("pace_average",
+                  pace_average(session_, &buffer_, 1, iteration_, nullptr, &request, &error_));
+            iteration_ = wait("pace_average", request) + 1;
+            return;
+        }
+        pace_reduce_options sum = PACE_REDUCE_OPTIONS_INIT;
+        sum.op = PACE_OP_SUM;
+        sum.iteration = iteration_++;
+        check("pace_reduce", pace_reduce(session_, &buffer_, 1, &sum, &request, &error_));
+        wait("pace_reduce", request);
+    }
+
+    // What one element must be after the first exchange.
+    float expected() const {
+        const float sum = bench::expected_sum(options_);
+        return averaging_ ? sum / static_cast<float>(options_.world) : sum;
+    }
+
+  private:
+    void check(const char* call, pace_status status) {
+        if (status != PACE_OK) fail(options_, call, error_);
+    }
+
+    uint64_t wait(const char* call, pace_request request) {
+        pace_request_info info = PACE_REQUEST_INFO_INIT;
+        check(call, pace_request_wait(session_, request, PACE_FOREVER, &info, &error_));
+        return info.iteration;
+    }
+
+    const bench::Options& options_;
+    bool averaging_;
+    pace_session* session_ = nullptr;
+    pace_buffer buffer_{};
+    std::span<float> data_;
+    uint64_t iteration_ = 0;
+    pace_error error_{};
+};
+
+std::string library_version() {
+    const uint32_t version = pace_library_version();
+    return "Pace " + std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) +
+           "." + std::to_string(version % 100);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const bench::Options options = bench::parse_options(argc, argv);
+    bench::Scoreboard board(options.board, options.world, options.rank);
+    Worker worker(options);
+    bench::Subject subject;
+    subject.buffer = worker.data();
+    subject.expected = worker.expected();
+    subject.exchange = [&worker] { worker.exchange(); };
+    subject.progress = [] {};  // the daemon moves the bytes
+    subject.version = library_version();
+    bench::measure(options, board, subject);
+    return 0;
+}

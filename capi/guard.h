@@ -1,0 +1,62 @@
+// The edge of the ABI: every public function runs its body in guard(), which turns Errors and
+// exceptions into a status and the caller's pace_error.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string_view>
+#include <type_traits>
+
+#include "base/result.h"
+#include "capi/pace.h"
+#include "capi/status.h"
+
+namespace pace::capi {
+
+// Writes the caller's error, if there is one, and returns the status.
+inline pace_status report(pace_error* error, pace_status status,
+                          std::string_view message) noexcept {
+    if (error == nullptr) return status;
+    error->status = status;
+    size_t bytes = std::min(message.size(), sizeof(error->message) - 1);
+    // A message that is cut is cut between characters, not inside one (UTF-8).
+    while (bytes < message.size() && bytes > 0 &&
+           (static_cast<unsigned char>(message[bytes]) & 0xC0U) == 0x80U)
+        --bytes;
+    std::memcpy(error->message, message.data(), bytes);
+    error->message[bytes] = '\0';
+    return status;
+}
+
+inline pace_status report(pace_error* error, const base::Error& cause) noexcept {
+    return report(error, status_of_call(cause.kind), cause.message);
+}
+
+// Runs `body`, which returns Result<pace_status> (or Result<>, for PACE_OK). A body that returns a
+// status other than PACE_OK has reported it.
+template <typename Body>
+pace_status guard(pace_error* error, Body body) noexcept {
+    try {
+        auto result = body();
+        if (!result) return report(error, result.error());
+        if constexpr (std::is_same_v<decltype(result), base::Result<pace_status>>) return *result;
+        return PACE_OK;
+    } catch (const std::bad_alloc&) {
+        return report(error, PACE_E_MEMORY, "this process has no memory left; nothing was changed");
+    } catch (const std::exception& exception) {
+        return report(error, PACE_E_INTERNAL, exception.what());
+    } catch (...) {
+        return report(error, PACE_E_INTERNAL, "an exception that is not a std::exception");
+    }
+}
+
+// Refuses a null argument by name.
+inline base::Result<> require(const void* argument, std::string_view name) {
+    if (argument != nullptr) return {};
+    return base::make_error(base::ErrorKind::invalid, "{} is NULL; it must point to something",
+                            name);
+}
+
+}  // namespace pace::capi

@@ -1,0 +1,32 @@
+// What the opaque and id types of pace.h are inside.
+#pragma once
+
+#include <memory>
+
+#include "capi/pace.h"
+#include "libclient/session.h"
+
+struct pace_session {
+    std::unique_ptr<pace::client::Session> session;
+};
+
+namespace pace::capi {
+
+// pace_buffer and pace_request are libclient's handles under C names: arrays of them are passed
+// through as they are.
+static_assert(sizeof(pace_buffer) == sizeof(client::BufferHandle));
+static_assert(offsetof(pace_buffer, index) == offsetof(client::BufferHandle, index));
+static_assert(offsetof(pace_buffer, generation) == offsetof(client::BufferHandle, generation));
+static_assert(sizeof(pace_member) == sizeof(protocol::MemberEntry));
+static_assert(offsetof(pace_member, staleness) == offsetof(protocol::MemberEntry, staleness));
+static_assert(offsetof(pace_member, weight) == offsetof(protocol::MemberEntry, weight));
+
+inline client::BufferHandle handle_of(pace_buffer buffer) {
+    return {buffer.session, buffer.index, buffer.generation};
+}
+
+inline client::RequestHandle handle_of(pace_request request) {
+    return {request.session, request.id};
+}
+
+}  // namespace pace::capi

@@ -1,0 +1,59 @@
+// The caller's structs, which may be older or newer than this library's.
+//
+// Each begins with its size as the caller's header knows it. A smaller one lacks the fields that
+// were appended since: they count as zero. A larger one has fields that this library does not know:
+// where one is not zero, the caller asks for something that would be ignored, and is refused.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "base/result.h"
+#include "capi/pace.h"
+#include "libclient/job_options.h"
+
+namespace pace::capi {
+
+// Structs grow by fields, not by kilobytes: a larger size was never set by an INIT macro.
+inline constexpr uint32_t kStructSizeMax = 4096;
+
+struct StructName {
+    std::string_view argument;  // "job"
+    std::string_view init;      // "PACE_JOB_OPTIONS_INIT"
+};
+
+// Refuses a size that no INIT macro can have set.
+base::Result<> check_size(uint32_t struct_size, StructName name);
+
+// As check_size, and refuses bytes after `known` that are not zero.
+base::Result<> check_tail(const void* given, uint32_t struct_size, size_t known, StructName name);
+
+// A copy of the caller's options in this library's shape. `given` must not be null.
+template <typename Options>
+base::Result<Options> read_options(const Options* given, StructName name) {
+    uint32_t struct_size = 0;
+    std::memcpy(&struct_size, static_cast<const void*>(given), sizeof(struct_size));
+    PACE_TRY(check_tail(given, struct_size, sizeof(Options), name));
+    Options options{};
+    std::memcpy(static_cast<void*>(&options), static_cast<const void*>(given),
+                std::min<size_t>(struct_size, sizeof(Options)));
+    return options;
+}
+
+// As read_options; null means all defaults.
+template <typename Options>
+base::Result<Options> read_optional(const Options* given, StructName name) {
+    if (given == nullptr) return Options{};
+    return read_options(given, name);
+}
+
+// Refuses a reserved field that is not zero.
+base::Result<> check_reserved(uint32_t reserved, std::string_view name);
+
+// The job options in libclient's terms. Each message names the field.
+base::Result<client::JobOptions> job_options_of(const pace_job_options& options);
+
+}  // namespace pace::capi

@@ -1,0 +1,116 @@
+// Sessions and buffers.
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "capi/guard.h"
+#include "capi/handle.h"
+#include "capi/options.h"
+
+using pace::base::ErrorKind;
+using pace::base::make_error;
+using pace::base::Result;
+namespace capi = pace::capi;
+namespace client = pace::client;
+namespace protocol = pace::protocol;
+
+namespace {
+
+constexpr uint32_t kDefaultConnectMs = 10000;
+
+constexpr capi::StructName kJob{"job", "PACE_JOB_OPTIONS_INIT"};
+constexpr capi::StructName kBuffer{"options", "PACE_BUFFER_OPTIONS_INIT"};
+constexpr capi::StructName kInfo{"info", "PACE_SESSION_INFO_INIT"};
+
+void copy_name(char (&field)[64], const std::string& name) {
+    const size_t bytes = std::min(name.size(), sizeof(field) - 1);
+    std::memcpy(field, name.data(), bytes);
+    field[bytes] = '\0';
+}
+
+pace_session_info info_of(const client::SessionInfo& inside, uint32_t struct_size) {
+    pace_session_info info{};
+    info.struct_size = struct_size;
+    info.rank = inside.rank;
+    info.world = inside.world;
+    info.under_way = inside.under_way ? 1 : 0;
+    info.generation = inside.generation;
+    copy_name(info.job, inside.job);
+    copy_name(info.node, inside.node);
+    return info;
+}
+
+}  // namespace
+
+pace_status pace_session_open(const char* endpoint, const pace_job_options* job,
+                              pace_session** ret_session, pace_error* error) {
+    return capi::guard(error, [&]() -> Result<> {
+        PACE_TRY(capi::require(job, "job"));
+        PACE_TRY(capi::require(ret_session, "ret_session"));
+        PACE_TRY_ASSIGN(given, capi::read_options(job, kJob));
+        PACE_TRY_ASSIGN(options, capi::job_options_of(given));
+        PACE_TRY_ASSIGN(where, client::resolve_endpoint(endpoint));
+        const std::chrono::milliseconds connect(given.connect_ms == 0 ? kDefaultConnectMs
+                                                                      : given.connect_ms);
+        PACE_TRY_ASSIGN(session, client::Session::open(where, options, given.rank, connect));
+        *ret_session = new pace_session{std::move(session)};
+        return {};
+    });
+}
+
+void pace_session_free(pace_session* session) {
+    capi::guard(nullptr, [&]() -> Result<> {
+        delete session;
+        return {};
+    });
+}
+
+pace_status pace_session_get_info(pace_session* session, pace_session_info* info,
+                                  pace_error* error) {
+    return capi::guard(error, [&]() -> Result<> {
+        PACE_TRY(capi::require(session, "session"));
+        PACE_TRY(capi::require(info, "info"));
+        PACE_TRY(capi::check_size(info->struct_size, kInfo));
+        PACE_TRY_ASSIGN(inside, session->session->info());
+        const pace_session_info known = info_of(inside, info->struct_size);
+        std::memcpy(info, &known, std::min<size_t>(info->struct_size, sizeof(known)));
+        return {};
+    });
+}
+
+pace_status pace_session_get_fd(pace_session* session, int* ret_fd, pace_error* error) {
+    return capi::guard(error, [&]() -> Result<> {
+        PACE_TRY(capi::require(session, "session"));
+        PACE_TRY(capi::require(ret_fd, "ret_fd"));
+        PACE_TRY_ASSIGN(fd, session->session->ready_fd());
+        *ret_fd = fd;
+        return {};
+    });
+}
+
+pace_status pace_buffer_create(pace_session* session, int32_t type, uint64_t count,
+                               const pace_buffer_options* options, pace_buffer* ret_buffer,
+                               void** ret_data, pace_error* error) {
+    return capi::guard(error, [&]() -> Result<> {
+        PACE_TRY(capi::require(session, "session"));
+        PACE_TRY(capi::require(ret_buffer, "ret_buffer"));
+        PACE_TRY(capi::require(ret_data, "ret_data"));
+        PACE_TRY_ASSIGN(given, capi::read_optional(options, kBuffer));
+        PACE_TRY(capi::check_reserved(given.reserved, "options->reserved"));
+        if (type < PACE_F32 || type > PACE_BF16)
+            return make_error(ErrorKind::invalid,
+                              "type is {}; use PACE_F32, PACE_F64, PACE_F16 or PACE_BF16", type);
+        PACE_TRY_ASSIGN(created,
+                        session->session->create_buffer(static_cast<protocol::DType>(type), count));
+        *ret_buffer = {created.handle.session, created.handle.index, created.handle.generation};
+        *ret_data = created.data;
+        return {};
+    });
+}
+
+pace_status pace_buffer_free(pace_session* session, pace_buffer buffer, pace_error* error) {
+    return capi::guard(error, [&]() -> Result<> {
+        PACE_TRY(capi::require(session, "session"));
+        return session->session->free_buffer(capi::handle_of(buffer));
+    });
+}

@@ -1,0 +1,101 @@
+// The verbs.
+#include <array>
+#include <span>
+
+#include "capi/guard.h"
+#include "capi/handle.h"
+#include "capi/options.h"
+
+using pace::base::ErrorKind;
+using pace::base::make_error;
+using pace::base::Result;
+using pace::protocol::ReduceOp;
+using pace::protocol::Verb;
+namespace capi = pace::capi;
+namespace client = pace::client;
+namespace protocol = pace::protocol;
+
+namespace {
+
+constexpr capi::StructName kAverage{"options", "PACE_AVERAGE_OPTIONS_INIT"};
+constexpr capi::StructName kReduce{"options", "PACE_REDUCE_OPTIONS_INIT"};
+
+static_assert(PACE_OP_MEAN == static_cast<int>(ReduceOp::mean));
+static_assert(PACE_OP_SUM == static_cast<int>(ReduceOp::sum));
+
+// Submits `operation` on the caller's buffers.
+Result<> submit(pace_session* session, client::Operation operation, const pace_buffer* buffers,
+                size_t count, pace_request* ret_request) {
+    PACE_TRY(capi::require(session, "session"));
+    PACE_TRY(capi::require(ret_request, "ret_request"));
+    if (operation.verb != Verb::barrier) {
+        PACE_TRY(capi::require(buffers, "buffers"));
+        if (count == 0 || count > protocol::kBuffersPerExchangeMax)
+            return make_error(ErrorKind::invalid, "count is {}; give 1 to {} buffers", count,
+                              protocol::kBuffersPerExchangeMax);
+    }
+    std::array<client::BufferHandle, protocol::kBuffersPerExchangeMax> handles;
+    for (size_t i = 0; i < count; ++i) handles[i] = capi::handle_of(buffers[i]);
+    operation.buffers = std::span(handles.data(), count);
+    PACE_TRY_ASSIGN(request, session->session->submit(operation));
+    *ret_request = {request.session, request.id};
+    return {};
+}
+
+}  // namespace
+
+pace_status pace_average(pace_session* session, const pace_buffer* buffers, size_t count,
+                         uint64_t iteration, const pace_average_options* options,
+                         pace_request* ret_request, pace_error* error) {
+    return capi::guard(error, [&]() -> Result<> {
+        PACE_TRY_ASSIGN(given, capi::read_optional(options, kAverage));
+        PACE_TRY(capi::check_reserved(given.reserved, "options->reserved"));
+        client::Operation operation;
+        operation.verb = Verb::average;
+        operation.iteration = iteration;
+        return submit(session, operation, buffers, count, ret_request);
+    });
+}
+
+pace_status pace_reduce(pace_session* session, const pace_buffer* buffers, size_t count,
+                        const pace_reduce_options* options, pace_request* ret_request,
+                        pace_error* error) {
+    return capi::guard(error, [&]() -> Result<> {
+        PACE_TRY_ASSIGN(given, capi::read_optional(options, kReduce));
+        if (given.op != PACE_OP_MEAN && given.op != PACE_OP_SUM)
+            return make_error(ErrorKind::invalid,
+                              "options->op is {}; use PACE_OP_MEAN or PACE_OP_SUM", given.op);
+        client::Operation operation;
+        operation.verb = Verb::reduce;
+        operation.iteration = given.iteration;
+        operation.op = static_cast<ReduceOp>(given.op);
+        return submit(session, operation, buffers, count, ret_request);
+    });
+}
+
+pace_status pace_broadcast(pace_session* session, const pace_buffer* buffers, size_t count,
+                           uint32_t root, pace_request* ret_request, pace_error* error) {
+    return capi::guard(error, [&]() -> Result<> {
+        client::Operation operation;
+        operation.verb = Verb::broadcast;
+        operation.root = root;
+        return submit(session, operation, buffers, count, ret_request);
+    });
+}
+
+pace_status pace_sync(pace_session* session, const pace_buffer* buffers, size_t count,
+                      pace_request* ret_request, pace_error* error) {
+    return capi::guard(error, [&]() -> Result<> {
+        client::Operation operation;
+        operation.verb = Verb::sync;
+        return submit(session, operation, buffers, count, ret_request);
+    });
+}
+
+pace_status pace_barrier(pace_session* session, pace_request* ret_request, pace_error* error) {
+    return capi::guard(error, [&]() -> Result<> {
+        client::Operation operation;
+        operation.verb = Verb::barrier;
+        return submit(session, operation, nullptr, 0, ret_request);
+    });
+}

@@ -1,0 +1,365 @@
+#include "daemon/clients/client.h"
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "daemon/clients/options.h"
+#include "daemon/clients/submission.h"
+#include "protocol/version.h"
+
+namespace pace::daemon {
+
+using base::Error;
+using base::ErrorKind;
+using base::Result;
+namespace fb = protocol::client;
+
+namespace {
+
+constexpr base::Duration kHelloWait = std::chrono::seconds(10);
+constexpr uint32_t kMemberCapacityMax = 128;
+// Submissions taken from one client before the others have their turn.
+constexpr int kSubmissionsPerTurn = 16;
+constexpr size_t kDocumentPieceBytes = 48 * 1024;
+
+}  // namespace
+
+Client::Client(ClientContext& context, base::UniqueFd socket, PeerProcess process, std::function<void()> closed)
+    : context_(context),
+      socket_(std::move(socket)),
+      process_(process),
+      closed_(std::move(closed)),
+      quota_(context.limits, context.budget) {
+    const auto watched =
+        context_.loop.watch(socket_.get(), EPOLLIN | EPOLLRDHUP, [this](uint32_t events) { on_socket(events); });
+    if (!watched) close_later();
+    hello_timer_ = context_.loop.run_after(kHelloWait, [this] {
+        hello_timer_ = 0;
+        refuse(base::make_error(ErrorKind::timeout, "no hello within {} s of connecting", kHelloWait / std::chrono::seconds(1)));
+    });
+}
+
+Client::~Client() { close(false); }
+
+// ------------------------------------------------------------------------------------------ the socket
+
+void Client::on_socket(uint32_t events) {
+    if ((events & EPOLLOUT) != 0 && !flush()) close_later();
+    while (!closing_) {
+        auto received = receive_packet(socket_.get());
+        if (!received) {
+            refuse(received.error());
+            return;
+        }
+        if (received->would_block) return;
+        if (received->closed) {
+            close_later();
+            return;
+        }
+        const auto* packet = verify_packet(received->bytes);
+        const auto handled = packet == nullptr
+                                 ? Result<>(base::make_error(ErrorKind::corrupt, "a packet of {} bytes does not parse",
+                                                             received->bytes.size()))
+                                 : handle(*packet, received->fds);
+        if (!handled) refuse(handled.error());
+    }
+}
+
+Result<> Client::handle(const fb::Packet& packet, std::vector<base::UniqueFd>& fds) {
+    if (!greeted_ && packet.body_type() != fb::Body::Hello)
+        return base::make_error(ErrorKind::corrupt, "the first packet must be a hello");
+    switch (packet.body_type()) {
+        case fb::Body::Hello: return on_hello(*packet.body_as_Hello());
+        case fb::Body::Join: return on_join(*packet.body_as_Join());
+        case fb::Body::BufferCreate: return on_buffer_create(*packet.body_as_BufferCreate(), fds);
+        case fb::Body::BufferFree: return on_buffer_free(*packet.body_as_BufferFree());
+        case fb::Body::Cancel:
+            if (seat_) context_.engine.cancel(*seat_, packet.body_as_Cancel()->id());
+            return {};
+        case fb::Body::Leave: return on_leave(*packet.body_as_Leave());
+        case fb::Body::Query: return on_query(*packet.body_as_Query());
+        case fb::Body::JobCreate: return on_job_create(*packet.body_as_JobCreate());
+        default:
+            return base::make_error(ErrorKind::corrupt, "a client may not send a packet of kind {}",
+                                    static_cast<unsigned>(packet.body_type()));
+    }
+}
+
+void Client::refuse(const Error& error) {
+    if (closing_) return;
+    base::log_warning("client refused", {{"pid", process_.pid}, {"uid", process_.uid}, {"reason", error.message}});
+    [[maybe_unused]] const auto told = send_failed(0, error);
+    close_later();
+}
+
+void Client::close_later() {
+    if (closing_) return;
+    closing_ = true;
+    context_.loop.unwatch(socket_.get());
+    context_.loop.defer(closed_);
+}
+
+void Client::close(bool orderly) {
+    if (!closing_) context_.loop.unwatch(socket_.get());
+    closing_ = true;
+    if (hello_timer_ != 0) context_.loop.cancel_timer(std::exchange(hello_timer_, 0));
+    if (ring_) context_.loop.unwatch(ring_->submission_doorbell());
+    for (const uint64_t ticket : std::exchange(tickets_, {})) context_.engine.forget(ticket);
+    if (seat_) context_.engine.leave(*std::exchange(seat_, std::nullopt), orderly, orderly ? std::vector<BufferPtr>{} : buffers_.all());
+}
+
+// ----------------------------------------------------------------------------------------- set-up
+
+Result<> Client::on_hello(const fb::Hello& hello) {
+    if (greeted_) return base::make_error(ErrorKind::corrupt, "a second hello");
+    context_.loop.cancel_timer(std::exchange(hello_timer_, 0));
+    if (hello.version() != protocol::kVersion)
+        return base::make_error(ErrorKind::version,
+                                "this daemon (Pace {}) speaks protocol {}, the library speaks {}: install the same Pace on both "
+                                "sides",
+                                PACE_VERSION, protocol::kVersion, hello.version());
+    greeted_ = true;
+    return send_body(socket_.get(), [&](flatbuffers::FlatBufferBuilder& b) {
+        const auto welcome =
+            fb::CreateWelcomeDirect(b, protocol::kVersion, PACE_VERSION, context_.node.c_str(), context_.generation);
+        return std::pair(fb::Body::Welcome, welcome.Union());
+    });
+}
+
+Result<> Client::on_join(const fb::Join& join) {
+    if (seat_ || joining_) return base::make_error(ErrorKind::corrupt, "a second join on one connection");
+    JoinRequest request;
+    request.rank = join.rank();
+    request.options = options_of(*join.options());
+    request.uid = process_.uid;
+    joining_ = true;
+    const uint64_t ticket = context_.engine.join(
+        request, this, [this, id = join.request()](Result<Seat> seat) { on_joined(id, std::move(seat)); });
+    tickets_.push_back(ticket);
+    return {};
+}
+
+void Client::on_joined(uint64_t request, Result<Seat> seat) {
+    joining_ = false;
+    tickets_.clear();
+    if (!seat) {
+        if (!send_failed(request, seat.error())) close_later();
+        return;
+    }
+    seat_ = std::move(*seat);
+    const control::JobOptions& options = seat_->job->state().options;
+    auto ring = RingServer::create(std::min(options.world, kMemberCapacityMax));
+    if (!ring) {
+        refuse(ring.error());
+        return;
+    }
+    ring_.emplace(std::move(*ring));
+    const auto watched = context_.loop.watch(ring_->submission_doorbell(), EPOLLIN, [this](uint32_t) {
+        ring_->drain_doorbell();
+        poll_ring();
+    });
+    const std::array<int, 3> fds{ring_->memory_fd(), ring_->submission_doorbell(), ring_->completion_doorbell()};
+    const auto sent = send_body(
+        socket_.get(),
+        [&](flatbuffers::FlatBufferBuilder& b) {
+            const auto job_options = pack_options(b, options);
+            const auto joined =
+                fb::CreateJoined(b, request, seat_->job->state().id, seat_->worker->rank, options.world, job_options,
+                                 seat_->under_way, ring_->layout().slots, ring_->layout().member_capacity);
+            return std::pair(fb::Body::Joined, joined.Union());
+        },
+        fds);
+    if (!watched || !sent) close_later();
+}
+
+Result<> Client::on_leave(const fb::Leave& leave) {
+    if (seat_) context_.engine.leave(*std::exchange(seat_, std::nullopt), true, {});
+    [[maybe_unused]] const auto told = send_done(leave.request());
+    close_later();
+    return {};
+}
+
+// ---------------------------------------------------------------------------------------- buffers
+
+Result<> Client::on_buffer_create(const fb::BufferCreate& create, std::vector<base::UniqueFd>& fds) {
+    if (!seat_) return base::make_error(ErrorKind::corrupt, "a buffer before a job was joined");
+    bool restored = false;
+    auto buffer = make_buffer(create, fds, restored);
+    if (!buffer) return send_failed(create.request(), buffer.error());
+    const BufferTable::Handle handle = buffers_.add(*buffer);
+    const std::array<int, 1> reply_fds{(*buffer)->memory.fd()};
+    return send_body(
+        socket_.get(),
+        [&](flatbuffers::FlatBufferBuilder& b) {
+            const auto created = fb::CreateBufferCreated(b, create.request(), handle.index, handle.generation,
+                                                         (*buffer)->memory.size(), restored);
+            return std::pair(fb::Body::BufferCreated, created.Union());
+        },
+        reply_fds);
+}
+
+Result<BufferPtr> Client::make_buffer(const fb::BufferCreate& create, std::vector<base::UniqueFd>& fds, bool& ret_restored) {
+    const auto dtype = static_cast<protocol::DType>(create.dtype());
+    if (!protocol::is_valid(dtype))
+        return base::make_error(ErrorKind::invalid, "element type {} is none", static_cast<unsigned>(create.dtype()));
+    constexpr uint64_t kBytesMax = uint64_t{1} << 46U;
+    if (create.count() == 0 || create.count() > kBytesMax / protocol::size_of(dtype))
+        return base::make_error(ErrorKind::invalid, "a buffer of {} elements cannot be", create.count());
+    const uint64_t bytes = create.count() * protocol::size_of(dtype);
+    PACE_TRY(quota_.charge_buffer(bytes));
+    BufferPtr buffer = create.adopt() ? nullptr : context_.engine.inherit(*seat_, dtype, create.count());
+    ret_restored = buffer != nullptr;
+    if (buffer) return buffer;
+
+    const bool has_fd = fds.size() == 1;
+    auto memory = !create.adopt() ? base::MappedMemfd::create("pace-buffer", bytes, true)
+                  : has_fd        ? base::MappedMemfd::adopt(std::move(fds.front()), bytes)
+                                  : Result<base::MappedMemfd>(base::make_error(
+                                        ErrorKind::corrupt, "a buffer to adopt came without its descriptor"));
+    if (!memory) {
+        quota_.release_buffer(bytes);
+        return memory.error();
+    }
+    buffer = std::make_shared<Buffer>();
+    buffer->memory = std::move(*memory);
+    buffer->dtype = dtype;
+    buffer->count = create.count();
+    return buffer;
+}
+
+Result<> Client::on_buffer_free(const fb::BufferFree& free) {
+    auto buffer = buffers_.remove(free.buffer());
+    if (!buffer) return send_failed(free.request(), buffer.error());
+    quota_.release_buffer((*buffer)->bytes());
+    return send_done(free.request());
+}
+
+// --------------------------------------------------------------------------------------- requests
+
+bool Client::poll_ring() {
+    if (!ring_ || closing_ || !seat_) return false;
+    bool worked = false;
+    for (int i = 0; i < kSubmissionsPerTurn; ++i) {
+        protocol::SubmissionEntry entry;
+        const auto taken = ring_->take(entry);
+        if (!taken) {
+            refuse(taken.error());
+            return true;
+        }
+        if (!*taken) break;
+        worked = true;
+        submit(entry);
+        if (closing_) break;
+    }
+    return worked;
+}
+
+void Client::submit(const protocol::SubmissionEntry& entry) {
+    if (in_flight_ >= ring_->layout().slots) {
+        refuse(base::make_error(ErrorKind::limit, "more than {} requests in flight", ring_->layout().slots));
+        return;
+    }
+    ++in_flight_;
+    auto request = check_submission(entry, buffers_);
+    if (!request) {
+        request_ended(entry.id, failed(request.error()));
+        return;
+    }
+    context_.engine.submit(*seat_, std::move(*request));
+}
+
+void Client::request_ended(uint64_t id, const Ending& ending) {
+    --in_flight_;
+    if (ring_) ring_->complete(id, ending);
+}
+
+bool Client::arm_ring() { return !ring_ || closing_ || ring_->arm(); }
+
+void Client::disarm_ring() {
+    if (ring_) ring_->disarm();
+}
+
+bool Client::process_stopped() const { return process_.pid != getpid() && is_stopped(process_.pid); }
+
+// ------------------------------------------------------------------------------------------ tools
+
+Result<> Client::on_query(const fb::Query& query) {
+    const std::string what = query.what() == nullptr ? "" : query.what()->str();
+    if (what == "daemon") return send_document(query.request(), context_.daemon_document());
+    if (what != "status")
+        return send_failed(query.request(), base::make_error(ErrorKind::invalid, "\"{}\" is no document; ask for \"status\" or \"daemon\"",
+                                                             what));
+    tickets_.push_back(context_.engine.status([this, id = query.request()](Result<std::string> json) {
+        const auto sent = json ? send_document(id, *json) : send_failed(id, json.error());
+        if (!sent) close_later();
+    }));
+    return {};
+}
+
+Result<> Client::on_job_create(const fb::JobCreate& create) {
+    tickets_.push_back(context_.engine.create_job(options_of(*create.options()), process_.uid,
+                                                  [this, id = create.request()](Result<std::string> answer) {
+                                                      const auto sent = answer ? send_done(id) : send_failed(id, answer.error());
+                                                      if (!sent) close_later();
+                                                  }));
+    return {};
+}
+
+Result<> Client::send_document(uint64_t request, const std::string& json) {
+    for (size_t begin = 0; begin == 0 || begin < json.size(); begin += kDocumentPieceBytes) {
+        const std::string piece = json.substr(begin, kDocumentPieceBytes);
+        flatbuffers::FlatBufferBuilder b(piece.size() + 128);
+        const bool last = begin + kDocumentPieceBytes >= json.size();
+        const auto document = fb::CreateDocumentDirect(b, request, piece.c_str(), last);
+        b.Finish(fb::CreatePacket(b, fb::Body::Document, document.Union()));
+        const auto* data = reinterpret_cast<const std::byte*>(b.GetBufferPointer());
+        outbox_.emplace_back(data, data + b.GetSize());
+    }
+    return flush();
+}
+
+Result<> Client::flush() {
+    while (!outbox_.empty()) {
+        const auto sent = send_packet(socket_.get(), outbox_.front());
+        if (!sent && sent.error().kind != ErrorKind::limit) return sent.error();
+        if (!sent) {
+            // The tool reads slowly: the rest goes when its socket has room.
+            return context_.loop.watch(socket_.get(), EPOLLIN | EPOLLRDHUP | EPOLLOUT,
+                                       [this](uint32_t events) { on_socket(events); });
+        }
+        outbox_.pop_front();
+    }
+    return context_.loop.watch(socket_.get(), EPOLLIN | EPOLLRDHUP, [this](uint32_t events) { on_socket(events); });
+}
+
+Result<> Client::send_done(uint64_t request) {
+    return send_body(socket_.get(), [&](flatbuffers::FlatBufferBuilder& b) {
+        return std::pair(fb::Body::Done, fb::CreateDone(b, request).Union());
+    });
+}
+
+Result<> Client::send_failed(uint64_t request, const Error& error) {
+    return send_body(socket_.get(), [&](flatbuffers::FlatBufferBuilder& b) {
+        const auto failure =
+            fb::CreateFailedDirect(b, request, static_cast<int32_t>(error.kind), error.message.c_str());
+        return std::pair(fb::Body::Failed, failure.Union());
+    });
+}
+
+Client::Summary Client::summary() const {
+    Summary summary;
+    summary.process = process_;
+    summary.seated = seat_.has_value();
+    if (seat_) {
+        summary.job = seat_->job->state().options.name;
+        summary.rank = seat_->worker->rank;
+    }
+    summary.bytes = quota_.bytes();
+    summary.buffers = quota_.buffers();
+    summary.requests = in_flight_;
+    return summary;
+}
+
+}  // namespace pace::daemon

@@ -1,0 +1,105 @@
+// Client: one connection on the Unix socket. A trainer joins one job through it; a tool only asks.
+//
+//     connected --Hello--> greeted --Join--> joining --(controller)--> seated --Leave or death--> closed
+//
+// Everything that a client can do wrong ends this client and nothing else. Its memory, descriptors and requests are bounded
+// by its quota and its ring.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/event_loop.h"
+#include "daemon/clients/buffer_table.h"
+#include "daemon/clients/packet.h"
+#include "daemon/clients/process.h"
+#include "daemon/clients/quota.h"
+#include "daemon/clients/ring_server.h"
+#include "daemon/exchange/engine.h"
+
+namespace pace::daemon {
+
+// What all clients share.
+struct ClientContext {
+    base::EventLoop& loop;
+    Engine& engine;
+    QuotaLimits limits;
+    MemoryBudget budget;
+    std::string node;
+    uint64_t generation = 0;
+    std::function<std::string()> daemon_document;
+};
+
+class Client final : public WorkerPort {
+  public:
+    // `closed` is called once, from the loop, when the client is done with; it may destroy the client.
+    Client(ClientContext& context, base::UniqueFd socket, PeerProcess process, std::function<void()> closed);
+    ~Client() override;
+
+    // Takes what the trainer has submitted. True if there was something.
+    bool poll_ring();
+    bool arm_ring();
+    void disarm_ring();
+
+    // Ends the connection; tells the client why if it can still hear.
+    void refuse(const base::Error& error);
+
+    void request_ended(uint64_t id, const Ending& ending) override;
+    bool process_stopped() const override;
+
+    // For the daemon's document.
+    struct Summary {
+        PeerProcess process;
+        std::string job;
+        uint32_t rank = 0;
+        bool seated = false;
+        uint64_t bytes = 0;
+        uint32_t buffers = 0;
+        uint32_t requests = 0;
+    };
+    Summary summary() const;
+
+  private:
+    void on_socket(uint32_t events);
+    base::Result<> handle(const protocol::client::Packet& packet, std::vector<base::UniqueFd>& fds);
+    base::Result<> on_hello(const protocol::client::Hello& hello);
+    base::Result<> on_join(const protocol::client::Join& join);
+    void on_joined(uint64_t request, base::Result<Seat> seat);
+    base::Result<> on_buffer_create(const protocol::client::BufferCreate& create, std::vector<base::UniqueFd>& fds);
+    base::Result<BufferPtr> make_buffer(const protocol::client::BufferCreate& create, std::vector<base::UniqueFd>& fds,
+                                        bool& ret_restored);
+    base::Result<> on_buffer_free(const protocol::client::BufferFree& free);
+    base::Result<> on_leave(const protocol::client::Leave& leave);
+    base::Result<> on_query(const protocol::client::Query& query);
+    base::Result<> on_job_create(const protocol::client::JobCreate& create);
+    base::Result<> send_document(uint64_t request, const std::string& json);
+    base::Result<> send_done(uint64_t request);
+    base::Result<> send_failed(uint64_t request, const base::Error& error);
+    base::Result<> flush();
+    void submit(const protocol::SubmissionEntry& entry);
+    void close_later();
+    void close(bool orderly);
+
+    ClientContext& context_;
+    base::UniqueFd socket_;
+    PeerProcess process_;
+    std::function<void()> closed_;
+    Quota quota_;
+    BufferTable buffers_;
+    std::optional<RingServer> ring_;
+    std::optional<Seat> seat_;
+    std::deque<std::vector<std::byte>> outbox_;  // document pieces that the socket does not take yet
+    std::vector<uint64_t> tickets_;              // asked of the controller, not answered
+    base::EventLoop::TimerId hello_timer_ = 0;
+    uint32_t in_flight_ = 0;
+    bool greeted_ = false;
+    bool joining_ = false;
+    bool closing_ = false;
+};
+
+}  // namespace pace::daemon

@@ -1,0 +1,39 @@
+// ClientSet: all clients of the daemon, polled together.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "daemon/clients/client.h"
+
+namespace pace::daemon {
+
+class ClientSet final : public base::Poller {
+  public:
+    ClientSet(ClientContext& context, uint32_t clients_max, Counters& counters);
+    ~ClientSet() override;
+    ClientSet(const ClientSet&) = delete;
+    ClientSet& operator=(const ClientSet&) = delete;
+
+    // A connected SOCK_SEQPACKET socket becomes a client; one too many is refused by name.
+    void add(base::UniqueFd socket);
+
+    std::vector<Client::Summary> summaries() const;
+    // Ends all connections.
+    void close_all();
+
+    bool poll() override;
+    bool arm() override;
+    void disarm() override;
+
+  private:
+    ClientContext& context_;
+    uint32_t clients_max_;
+    Counters& counters_;
+    uint64_t next_ = 1;
+    std::unordered_map<uint64_t, std::unique_ptr<Client>> clients_;
+};
+
+}  // namespace pace::daemon

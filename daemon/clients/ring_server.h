@@ -1,0 +1,54 @@
+// RingServer: the daemon's ends of one session's rings (protocol/ring.h): consumer of submissions, producer of completions.
+//
+// The client can write anything into the shared memory at any moment. The daemon's own indices live here, in private memory;
+// a submission is copied once and only the copy is used.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/memfd.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "daemon/exchange/request.h"
+#include "protocol/ring.h"
+
+namespace pace::daemon {
+
+class RingServer {
+  public:
+    static base::Result<RingServer> create(uint32_t member_capacity);
+
+    int memory_fd() const { return memory_.fd(); }
+    int submission_doorbell() const { return submission_doorbell_.get(); }
+    int completion_doorbell() const { return completion_doorbell_.get(); }
+    const protocol::RingLayout& layout() const { return layout_; }
+
+    // Takes the next submission, if there is one, into `ret_entry`. Returns whether there was; corrupt if the ring's tail lies.
+    base::Result<bool> take(protocol::SubmissionEntry& ret_entry);
+
+    // Publishes the end of request `id`. At most ring_slots requests may be in flight, or this overwrites.
+    void complete(uint64_t id, const Ending& ending);
+
+    // Asks the client to ring the doorbell for its next submission. False if one is there already.
+    bool arm();
+    void disarm();
+    // Empties the doorbell after it rang.
+    void drain_doorbell();
+
+  private:
+    protocol::RingHeader& header() const;
+    protocol::SubmissionEntry& submission(uint32_t index) const;
+    protocol::CompletionEntry& completion(uint32_t index) const;
+    std::span<protocol::MemberEntry> members(uint32_t index) const;
+
+    base::MappedMemfd memory_;
+    base::UniqueFd submission_doorbell_;
+    base::UniqueFd completion_doorbell_;
+    protocol::RingLayout layout_;
+    uint32_t submission_head_ = 0;
+    uint32_t completion_tail_ = 0;
+    bool armed_ = false;
+};
+
+}  // namespace pace::daemon

@@ -1,0 +1,44 @@
+#include "daemon/clients/submission.h"
+
+#include <algorithm>
+
+namespace pace::daemon {
+
+using base::ErrorKind;
+using base::Result;
+using protocol::Verb;
+
+Result<Request> check_submission(const protocol::SubmissionEntry& entry, const BufferTable& buffers) {
+    if (!protocol::is_valid(entry.verb))
+        return base::make_error(ErrorKind::invalid, "verb {} is none", static_cast<unsigned>(entry.verb));
+    const bool op_known = entry.op == protocol::ReduceOp::mean || entry.op == protocol::ReduceOp::sum;
+    if (!op_known) return base::make_error(ErrorKind::invalid, "op {} is none", static_cast<unsigned>(entry.op));
+    const size_t count = entry.buffer_count;
+    if (count > protocol::kBuffersPerExchangeMax)
+        return base::make_error(ErrorKind::invalid, "{} buffers in one exchange; at most {} are allowed", count,
+                                protocol::kBuffersPerExchangeMax);
+    if (entry.verb == Verb::barrier && count != 0)
+        return base::make_error(ErrorKind::invalid, "a barrier takes no buffers, got {}", count);
+    if (entry.verb != Verb::barrier && count == 0)
+        return base::make_error(ErrorKind::invalid, "{} needs at least one buffer", protocol::name_of(entry.verb));
+
+    Request request;
+    request.id = entry.id;
+    request.verb = entry.verb;
+    request.op = entry.op;
+    request.root = entry.root;
+    request.iteration = entry.iteration;
+    request.buffers.reserve(count);
+    for (size_t i = 0; i < count; ++i) {
+        PACE_TRY_ASSIGN(buffer, buffers.find(entry.buffers[i], entry.generations[i]));
+        request.buffers.push_back(buffer);
+    }
+    std::vector<const Buffer*> sorted;
+    for (const BufferPtr& buffer : request.buffers) sorted.push_back(buffer.get());
+    std::sort(sorted.begin(), sorted.end());
+    if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+        return base::make_error(ErrorKind::invalid, "one exchange names the same buffer twice");
+    return request;
+}
+
+}  // namespace pace::daemon

@@ -1,0 +1,92 @@
+#include "daemon/collectives/all_reduce.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "daemon/collectives/direct_all_reduce.h"
+#include "daemon/collectives/slots.h"
+
+namespace pace::collectives {
+
+using base::Result;
+using base::Task;
+
+namespace {
+
+// Sums all nodes' partials, which lie in `gathered` beginning with self's, in node order.
+void sum_gathered(const Communicator& communicator, const Layout& layout, double scale,
+                  const std::byte* gathered, std::span<std::byte> result) {
+    const size_t nodes = communicator.size();
+    const ByteRange all{0, result.size()};
+    std::vector<kernels::Source> sources;
+    layout.for_each_piece(all, [&](const Piece& piece) {
+        sources.clear();
+        for (size_t node = 0; node < nodes; ++node) {
+            if (!communicator.contributes(node)) continue;
+            const size_t place = (node + nodes - communicator.self()) % nodes;
+            sources.push_back({gathered + place * result.size() + piece.offset, 1.0});
+        }
+        kernels::weighted_sum(piece.dtype, sources, scale, result.data() + piece.offset,
+                              piece.count);
+    });
+    layout.zero_padding(all, result.data());
+}
+
+// Bruck et al. 1997, section 3: after round k each node has the partials of itself and the 2^(k+1) - 1 nodes
+// after it, in this order.
+Task<Result<>> gather_all_reduce(Communicator& communicator, const LocalPart& part, double scale,
+                                 std::span<std::byte> result) {
+    const size_t nodes = communicator.size();
+    const size_t self = communicator.self();
+    const size_t bytes = result.size();
+    const std::unique_ptr<std::byte[]> gathered(new std::byte[nodes * bytes]);
+    part.partial({0, bytes}, gathered.get());
+    Operation sent;
+    Operation received;
+    size_t round = 0;
+    for (size_t have = 1; have < nodes; have *= 2, ++round) {
+        const size_t count = std::min(have, nodes - have) * bytes;
+        communicator.post_receive(received, (self + have) % nodes, slot(Phase::gather, round),
+                                  {gathered.get() + have * bytes, count});
+        communicator.post_send(sent, (self + nodes - have) % nodes, slot(Phase::gather, round),
+                               {gathered.get(), count});
+        communicator.note(co_await received.ended());
+        communicator.note(co_await sent.ended());
+        if (communicator.aborted()) co_return communicator.status();
+    }
+    sum_gathered(communicator, part.layout(), scale, gathered.get(), result);
+    co_return Result<>();
+}
+
+}  // namespace
+
+size_t chunk_bytes_of(const AllReduceOptions& options, size_t bytes, size_t nodes) {
+    const auto whole = [](size_t size) { return (size + kCutBytes - 1) / kCutBytes * kCutBytes; };
+    const size_t block = (bytes + nodes - 1) / nodes;
+    const size_t part = block / std::max<size_t>(1, options.chunks_per_block);
+    const size_t bounded =
+        std::min(std::max(part, options.chunk_bytes_min), options.chunk_bytes_max);
+    return std::max(whole(bounded), kCutBytes);
+}
+
+Task<Result<>> all_reduce(Communicator& communicator, const LocalPart& part, double scale,
+                          std::span<std::byte> result, AllReduceOptions options) {
+    if (result.size() != part.layout().bytes())
+        co_return base::make_error(
+            base::ErrorKind::invalid,
+            "the result has {} bytes, but the layout {}; allocate the latter", result.size(),
+            part.layout().bytes());
+    if (communicator.aborted()) co_return communicator.status();
+    if (result.empty()) co_return Result<>();
+    if (communicator.size() == 1) {
+        part.sum({0, result.size()}, scale, result.data());
+        co_return Result<>();
+    }
+    if (result.size() <= options.small_bytes_max)
+        co_return co_await gather_all_reduce(communicator, part, scale, result);
+    DirectAllReduce direct(communicator, part, scale, result, options);
+    co_return co_await direct.run();
+}
+
+}  // namespace pace::collectives

@@ -1,0 +1,59 @@
+// all_reduce: every node ends with the same bytes,
+//
+//     result[i] = round(scale · Σ over contributing nodes, in node order, of partial_node[i])
+//
+// where partial_node is the node's own weighted sum, rounded once to the element type
+// (local_part.h); f64 accumulates in f64, all else in f32. With a single node there is no rounding
+// in between.
+//
+// Two algorithms with bit-identical results:
+//
+// Direct reduce-scatter and all-gather, for everything but little. Each node owns one block of the
+// vector. All send their partials of a block straight to its owner, chunk by chunk, in rotated
+// order (after itself first), so that no receiver is met by all at once; the owner sums a chunk
+// when all its partials have come, in node order, and sends it to everyone. Partials have
+// precedence over finished chunks, so that no link idles at the end for want of a last sum. Each
+// node sends and receives 2(N-1)/N · S bytes, which is optimal (Rabenseifner 2004; Patarasuk and
+// Yuan 2009), in 2 hops rather than a ring's 2(N-1).
+//
+// Bruck's all-gather of the partials, for little: ⌈log2 N⌉ rounds for any N (Bruck et al. 1997),
+// then each node sums what it has. (N-1) · S bytes.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "base/result.h"
+#include "base/task.h"
+#include "daemon/collectives/communicator.h"
+#include "daemon/collectives/local_part.h"
+
+namespace pace::collectives {
+
+struct AllReduceOptions {
+    // Vectors up to this size go by Bruck. Must be equal on all nodes.
+    size_t small_bytes_max = 8192;
+    // A chunk is a block cut into about `chunks_per_block`, within these bounds. All must be equal
+    // on all nodes.
+    size_t chunk_bytes_min = 16384;
+    size_t chunk_bytes_max = 262144;
+    size_t chunks_per_block = 16;
+    // Own chunks whose partials are received at once: staging is window · (N-1) · chunk bytes.
+    size_t window = 4;
+    // Sends under way at once, to all peers together; 0: two per peer, at least four.
+    size_t sends_max = 0;
+};
+
+// The chunk size for a vector of `bytes` among `nodes` nodes.
+size_t chunk_bytes_of(const AllReduceOptions& options, size_t bytes, size_t nodes);
+
+// `result` is part.layout().bytes() of scratch that the caller owns; it is written from the start,
+// and undefined after an error. Members' buffers are only read. Memory beyond `result`: the staging
+// above, or N · S for little. The communicator and `part` must outlive the task. Ends when every
+// operation has ended. Errors: what the transport says (unavailable, mismatch), or what abort() was
+// given; invalid if `result` has the wrong size.
+base::Task<base::Result<>> all_reduce(Communicator& communicator, const LocalPart& part,
+                                      double scale, std::span<std::byte> result,
+                                      AllReduceOptions options);
+
+}  // namespace pace::collectives

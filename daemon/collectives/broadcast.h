@@ -1,0 +1,31 @@
+// broadcast: the root's bytes to every node.
+//
+// Little goes down a binomial tree, ⌈log2 N⌉ hops. More is cut into chunks; the root sends each
+// chunk once, to one of the others in turn, and that one passes it on to the rest: every link
+// carries about S bytes, in 2 hops, whatever N is.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "base/result.h"
+#include "base/task.h"
+#include "daemon/collectives/communicator.h"
+
+namespace pace::collectives {
+
+struct BroadcastOptions {
+    // Vectors up to this size go down the tree. All must be equal on all nodes.
+    size_t small_bytes_max = 8192;
+    size_t chunk_bytes = 65536;
+    // Chunks under way at once.
+    size_t window = 16;
+};
+
+// `bytes` is read at node `root` and written at the others; equal sizes everywhere. Undefined after
+// an error, except at the root. The communicator must outlive the task. Ends when every operation
+// has ended.
+base::Task<base::Result<>> broadcast(Communicator& communicator, size_t root,
+                                     std::span<std::byte> bytes, BroadcastOptions options);
+
+}  // namespace pace::collectives

@@ -1,0 +1,138 @@
+// Communicator: one exchange's group, and awaitable messages among its nodes. It counts what moves,
+// knows which peers still owe an operation, and can end everything at once.
+//
+// Ending early. abort() keeps the first error, closes the exchange at the transport and refuses new
+// operations. Operations that are under way still end one by one (a receive whose data is arriving,
+// a send that its peer has not matched): a collective awaits all of them and then returns the
+// error, so no memory is in use after it. A send to a frozen peer ends only when the daemon
+// disconnects that peer; waiting_for() says whom. A collective that meets an error aborts its
+// communicator itself. It may not hear of every death (a tree has nodes that never talk to each
+// other): the daemon calls peer_lost() from the transport's lost handler, and abort() on word from
+// elsewhere.
+//
+// One thread, the transport's. A Communicator must outlive the collectives that run on it.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "transports/transport.h"
+
+namespace pace::collectives {
+
+struct Group {
+    uint64_t exchange = 0;
+    uint32_t check =
+        0;  // digest of what the exchange is; nodes that disagree get ErrorKind::mismatch
+    std::vector<transports::PeerId>
+        nodes;  // in node order, equal everywhere; nodes[self] is unused
+    size_t self = 0;
+    // Which nodes contribute to a sum, in node order, equal everywhere; empty: all do. A node that
+    // does not is skipped, and sends no partials.
+    std::vector<bool> contributes;
+};
+
+class Communicator;
+
+// One posted send or receive; awaited by one coroutine, possibly long after it was posted. Must
+// stay where it is until it has ended.
+class Operation {
+  public:
+    Operation() = default;
+    Operation(const Operation&) = delete;
+    Operation& operator=(const Operation&) = delete;
+
+    bool pending() const { return pending_; }
+
+    class Awaiter {
+      public:
+        explicit Awaiter(Operation* operation) : operation_(operation) {}
+        bool await_ready() const noexcept { return !operation_->pending_; }
+        void await_suspend(std::coroutine_handle<> waiter) noexcept {
+            operation_->waiter_ = waiter;
+        }
+        base::Result<> await_resume() { return operation_->result_; }
+
+      private:
+        Operation* operation_;
+    };
+
+    // `co_await operation.ended()` gives the outcome; of an Operation that was never posted, success. (An Operation is not
+    // awaitable itself because GCC 12 copies an awaited array element.)
+    Awaiter ended() { return Awaiter(this); }
+
+  private:
+    friend class Communicator;
+    size_t node_ = 0;
+    size_t bytes_ = 0;
+    bool is_send_ = false;
+    bool pending_ = false;
+    base::Result<> result_;
+    std::coroutine_handle<> waiter_;
+};
+
+class Communicator {
+  public:
+    struct Counters {
+        uint64_t messages_sent = 0;
+        uint64_t messages_received = 0;
+        uint64_t bytes_sent = 0;
+        uint64_t bytes_received = 0;
+    };
+
+    Communicator(transports::Transport& transport, Group group);
+    // Closes the exchange at the transport. All operations must have ended.
+    ~Communicator();
+    Communicator(const Communicator&) = delete;
+    Communicator& operator=(const Communicator&) = delete;
+
+    size_t size() const { return group_.nodes.size(); }
+    size_t self() const { return group_.self; }
+    const Group& group() const { return group_; }
+    bool contributes(size_t node) const {
+        return group_.contributes.empty() || group_.contributes[node];
+    }
+
+    // Starts an operation with a node other than self. `bytes` must stay valid until it has ended.
+    void post_send(Operation& operation, size_t node, uint32_t slot,
+                   std::span<const std::byte> bytes);
+    void post_receive(Operation& operation, size_t node, uint32_t slot, std::span<std::byte> bytes);
+
+    // Ends the exchange with `error`; the first call's error stays.
+    void abort(base::Error error);
+    // Aborts if `result` is an error. A collective passes every operation's outcome through here.
+    void note(const base::Result<>& result);
+    // Aborts if `peer` is in the group.
+    void peer_lost(transports::PeerId peer, const base::Error& error);
+
+    bool aborted() const { return error_.has_value(); }
+    // The error of abort(), or success.
+    base::Result<> status() const;
+
+    const Counters& counters() const { return counters_; }
+    // When the last operation ended (at first: when the communicator was made).
+    base::TimePoint last_progress() const { return last_progress_; }
+    // The nodes, in node order, with which an operation is under way. When nothing has ended for
+    // long, these are the ones to suspect.
+    std::vector<size_t> waiting_for() const;
+
+  private:
+    bool begin(Operation& operation, size_t node, size_t bytes, bool is_send);
+    void end(Operation& operation, base::Result<> result);
+    transports::Tag tag(uint32_t slot) const { return {group_.exchange, slot, group_.check}; }
+
+    transports::Transport& transport_;
+    Group group_;
+    std::vector<uint32_t> pending_;  // operations under way, by node
+    std::optional<base::Error> error_;
+    Counters counters_;
+    base::TimePoint last_progress_;
+};
+
+}  // namespace pace::collectives

@@ -1,0 +1,184 @@
+#include "daemon/collectives/direct_all_reduce.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "daemon/collectives/slots.h"
+
+namespace pace::collectives {
+
+using base::Result;
+using base::Task;
+
+DirectAllReduce::DirectAllReduce(Communicator& communicator, const LocalPart& part, double scale,
+                                 std::span<std::byte> result, const AllReduceOptions& options)
+    : communicator_(communicator),
+      part_(part),
+      scale_(scale),
+      result_(result),
+      chunk_bytes_(chunk_bytes_of(options, result.size(), communicator.size())),
+      window_(std::max<size_t>(1, options.window)),
+      sends_max_(options.sends_max),
+      left_(communicator.size()),
+      left_changed_(communicator.size()) {
+    if (sends_max_ == 0) sends_max_ = std::max<size_t>(4, 2 * (nodes() - 1));
+    window_ = std::min(window_, std::max<size_t>(1, chunks(self())));
+    finished_.reserve(chunks(self()));
+    const bool place_is_free = !communicator_.contributes(self());
+    for (size_t node = 0; node < nodes(); ++node) left_[node].assign(chunks(node), place_is_free);
+}
+
+Task<Result<>> DirectAllReduce::run() {
+    // Uninitialized: every byte is received before it is read.
+    staging_.reset(new std::byte[window_ * (nodes() - 1) * chunk_bytes_]);
+    std::vector<Task<Result<>>> tasks;
+    for (size_t lane = 0; lane < window_; ++lane) tasks.push_back(reduce_lane(lane));
+    for (size_t step = 1; step < nodes(); ++step) tasks.push_back(gather(after(step)));
+    for (size_t lane = 0; lane < sends_max_; ++lane) tasks.push_back(send_lane());
+    co_await base::when_all(std::move(tasks));
+    co_return communicator_.status();
+}
+
+Task<Result<>> DirectAllReduce::reduce_lane(size_t lane) {
+    std::byte* staging = staging_.get() + lane * (nodes() - 1) * chunk_bytes_;
+    const std::unique_ptr<Operation[]> received(new Operation[nodes()]);
+    std::vector<kernels::Source> sources;
+    sources.reserve(nodes());
+    for (size_t c = lane; c < chunks(self()) && !communicator_.aborted(); c += window_) {
+        const ByteRange range = chunk(self(), c);
+        for (size_t step = 1; step < nodes(); ++step) {
+            const size_t node = after(nodes() - step);
+            if (!communicator_.contributes(node)) continue;
+            communicator_.post_receive(received[node], node, slot(Phase::partial, c),
+                                       {staging + place(node), range.size()});
+        }
+        // All are awaited, also after an error: they write to the staging memory.
+        for (size_t node = 0; node < nodes(); ++node)
+            communicator_.note(co_await received[node].ended());
+        if (communicator_.aborted()) break;
+        sum_chunk(range, staging, sources);
+        finished_.push_back(c);
+        finished_changed_.notify();
+    }
+    finished_changed_.notify();
+    co_return communicator_.status();
+}
+
+// Sums the partials of an own chunk in node order, mine among them, into the result.
+void DirectAllReduce::sum_chunk(ByteRange range, const std::byte* staging,
+                                std::vector<kernels::Source>& sources) {
+    const std::byte* mine = nullptr;
+    if (communicator_.contributes(self())) {
+        mine = part_.direct(range).data();
+        if (mine == nullptr) {
+            part_.partial(range, at(range));
+            mine = at(range);
+        }
+    }
+    part_.layout().for_each_piece(range, [&](const Piece& piece) {
+        const size_t offset = piece.offset - range.begin;
+        sources.clear();
+        for (size_t node = 0; node < nodes(); ++node) {
+            if (!communicator_.contributes(node)) continue;
+            const std::byte* partial = node == self() ? mine : staging + place(node);
+            sources.push_back({partial + offset, 1.0});
+        }
+        kernels::weighted_sum(piece.dtype, sources, scale_, at(range) + offset, piece.count);
+    });
+    part_.layout().zero_padding(range, at(range));
+}
+
+Task<Result<>> DirectAllReduce::send_lane() {
+    Operation sent;
+    Message message;
+    while (!communicator_.aborted()) {
+        const bool is_partial = next_partial(message);
+        if (!is_partial && !next_finished(message)) {
+            if (all_handed_out()) break;
+            co_await finished_changed_.changed();
+            continue;
+        }
+        const Phase phase = is_partial ? Phase::partial : Phase::finished;
+        communicator_.post_send(sent, message.node, slot(phase, message.chunk), outgoing(message));
+        communicator_.note(co_await sent.ended());
+        if (is_partial) mark_left(message.node, message.chunk);
+    }
+    for (Signal& changed : left_changed_) changed.notify();
+    co_return communicator_.status();
+}
+
+// Chunk by chunk, to each node in turn, beginning with the one after self.
+bool DirectAllReduce::next_partial(Message& message) {
+    if (!communicator_.contributes(self())) return false;
+    // Block 0 is never shorter than another.
+    while (partial_chunk_ < chunks(0)) {
+        const size_t node = after(partial_step_);
+        message = {node, node, partial_chunk_};
+        if (++partial_step_ == nodes()) {
+            partial_step_ = 1;
+            ++partial_chunk_;
+        }
+        if (message.chunk < chunks(node)) return true;
+    }
+    return false;
+}
+
+bool DirectAllReduce::next_finished(Message& message) {
+    if (finished_index_ == finished_.size()) return false;
+    message = {after(finished_step_), self(), finished_[finished_index_]};
+    if (++finished_step_ == nodes()) {
+        finished_step_ = 1;
+        ++finished_index_;
+    }
+    return true;
+}
+
+bool DirectAllReduce::all_handed_out() const {
+    return finished_index_ == chunks(self());
+}
+
+std::span<const std::byte> DirectAllReduce::outgoing(const Message& message) {
+    const ByteRange range = chunk(message.block, message.chunk);
+    if (message.block == self()) return {at(range), range.size()};
+    const std::span<const std::byte> direct = part_.direct(range);
+    if (!direct.empty()) {
+        mark_left(message.node, message.chunk);
+        return direct;
+    }
+    part_.partial(range, at(range));
+    return {at(range), range.size()};
+}
+
+void DirectAllReduce::mark_left(size_t node, size_t chunk) {
+    left_[node][chunk] = true;
+    left_changed_[node].notify();
+}
+
+Task<Result<>> DirectAllReduce::gather(size_t node) {
+    // A ring of receives: chunk c uses the place of chunk c - places, once that has come.
+    const size_t places = std::min(2 * window_, std::max<size_t>(1, chunks(node)));
+    const std::unique_ptr<Operation[]> received(new Operation[places]);
+    for (size_t c = 0; c < chunks(node); ++c) {
+        while (!left_[node][c] && !communicator_.aborted()) co_await left_changed_[node].changed();
+        communicator_.note(co_await received[c % places].ended());
+        const ByteRange range = chunk(node, c);
+        communicator_.post_receive(received[c % places], node, slot(Phase::finished, c),
+                                   {at(range), range.size()});
+    }
+    for (size_t i = 0; i < places; ++i) communicator_.note(co_await received[i].ended());
+    co_return communicator_.status();
+}
+
+ByteRange DirectAllReduce::block(size_t node) const {
+    return block_of({0, result_.size()}, nodes(), node);
+}
+
+size_t DirectAllReduce::chunks(size_t node) const {
+    return chunk_count(block(node), chunk_bytes_);
+}
+
+ByteRange DirectAllReduce::chunk(size_t node, size_t index) const {
+    return chunk_of(block(node), chunk_bytes_, index);
+}
+
+}  // namespace pace::collectives

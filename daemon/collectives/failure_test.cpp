@@ -1,0 +1,208 @@
+// What happens to the survivors of a collective when a node dies, freezes or disagrees, at every step.
+#include <functional>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "daemon/collectives/all_reduce.h"
+#include "daemon/collectives/barrier.h"
+#include "daemon/collectives/broadcast.h"
+#include "daemon/collectives/test_cluster.h"
+#include "daemon/collectives/test_data.h"
+#include "daemon/collectives/transfer.h"
+
+namespace pace::collectives {
+namespace {
+
+using base::ErrorKind;
+using protocol::DType;
+
+constexpr size_t kNodes = 5;
+// More than the in-memory network copies, so that chunks of 8192 bytes meet at a rendezvous.
+const Layout kLayout({{DType::f32, 30000}});
+
+struct Collective {
+    std::string name;
+    std::function<base::Task<base::Result<>>(Communicator&, const LocalPart&, std::span<std::byte>)>
+        start;
+};
+
+std::vector<Collective> collectives() {
+    return {{"direct",
+             [](Communicator& communicator, const LocalPart& part, std::span<std::byte> result) {
+                 AllReduceOptions options;
+                 options.small_bytes_max = 0;
+                 options.chunk_bytes_min = options.chunk_bytes_max = 8192;
+                 options.window = 2;
+                 return all_reduce(communicator, part, 1.0, result, options);
+             }},
+            {"bruck",
+             [](Communicator& communicator, const LocalPart& part, std::span<std::byte> result) {
+                 AllReduceOptions options;
+                 options.small_bytes_max = SIZE_MAX;
+                 return all_reduce(communicator, part, 1.0, result, options);
+             }},
+            {"tree",
+             [](Communicator& communicator, const LocalPart&, std::span<std::byte> result) {
+                 BroadcastOptions options;
+                 options.small_bytes_max = SIZE_MAX;
+                 return broadcast(communicator, 1, result, options);
+             }},
+            {"chunked broadcast",
+             [](Communicator& communicator, const LocalPart&, std::span<std::byte> result) {
+                 BroadcastOptions options;
+                 options.chunk_bytes = 8192;
+                 options.window = 3;
+                 return broadcast(communicator, 1, result, options);
+             }},
+            {"barrier", [](Communicator& communicator, const LocalPart&, std::span<std::byte>) {
+                 return barrier(communicator);
+             }}};
+}
+
+// One run of a collective on a cluster, with members' buffers that must not change.
+struct Trial {
+    Trial(const Collective& collective, std::optional<uint64_t> seed) : cluster(kNodes, seed) {
+        base::Random random(1);
+        for (size_t i = 0; i < kNodes; ++i) {
+            // Some partials are computed, others are a member's own memory.
+            workers.push_back({random_worker(kLayout, 1.0, random)});
+            if (i % 2 == 0) workers.back().push_back(random_worker(kLayout, 0.5, random));
+            parts.push_back(local_part(kLayout, workers.back()));
+        }
+        before = workers;
+        results.assign(kNodes, Bytes(kLayout.bytes()));
+        for (size_t i = 0; i < kNodes; ++i)
+            cluster.start(i, collective.start(cluster.communicator(i), parts[i], results[i]));
+    }
+
+    // False if everything had ended before.
+    bool run_steps(size_t steps) {
+        for (size_t i = 0; i < steps; ++i) {
+            if (cluster.all_ended()) return false;
+            cluster.network().progress();
+        }
+        return !cluster.all_ended();
+    }
+
+    void expect_inputs_unchanged() const {
+        for (size_t i = 0; i < kNodes; ++i)
+            for (size_t w = 0; w < workers[i].size(); ++w)
+                ASSERT_TRUE(workers[i][w].segments == before[i][w].segments);
+    }
+
+    std::vector<std::vector<Worker>> workers;
+    std::vector<std::vector<Worker>> before;
+    std::vector<LocalPart> parts;
+    std::vector<Bytes> results;
+    TestCluster cluster;  // the last member: it ends what still uses the others
+};
+
+TEST(Failure, AKilledNodeEndsTheCollectiveOfEverySurvivorOnce) {
+    for (const Collective& collective : collectives())
+        for (const size_t victim : {size_t{0}, size_t{1}, size_t{4}})
+            for (const std::optional<uint64_t> seed : {std::optional<uint64_t>(), {11}}) {
+                for (size_t step = 0;; step += seed ? 3 : 1) {
+                    Trial trial(collective, seed);
+                    if (!trial.run_steps(step)) break;
+                    trial.cluster.network().kill(trial.cluster.transport(victim));
+                    trial.cluster.run();
+                    for (size_t i = 0; i < kNodes; ++i) {
+                        if (i == victim) continue;
+                        ASSERT_EQ(trial.cluster.ends(i), 1)
+                            << collective.name << ", node " << i << ", victim " << victim
+                            << " killed at step " << step;
+                        if (!trial.cluster.outcome(i)) {
+                            const ErrorKind kind = trial.cluster.outcome(i).error().kind;
+                            ASSERT_EQ(kind, ErrorKind::unavailable) << error_kind_name(kind);
+                        }
+                        ASSERT_TRUE(trial.cluster.communicator(i).waiting_for().empty());
+                    }
+                    trial.expect_inputs_unchanged();
+                }
+            }
+}
+
+TEST(Failure, KilledBeforeTheStartMeansAnErrorForAllWhoNeedIt) {
+    for (const Collective& collective : collectives()) {
+        Trial trial(collective, std::nullopt);
+        trial.cluster.network().kill(trial.cluster.transport(1));
+        trial.cluster.run();
+        for (size_t i = 0; i < kNodes; ++i)
+            if (i != 1) {
+                EXPECT_FALSE(trial.cluster.outcome(i).ok()) << collective.name << " " << i;
+            }
+    }
+}
+
+TEST(Failure, AFrozenNodeIsNamedAndDisconnectingItEndsTheCollective) {
+    for (const Collective& collective : collectives())
+        for (const size_t victim : {size_t{1}, size_t{3}})
+            for (size_t step = 0;; ++step) {
+                Trial trial(collective, std::nullopt);
+                if (!trial.run_steps(step)) break;
+                trial.cluster.network().freeze(trial.cluster.transport(victim));
+                trial.cluster.run();
+                // The daemon's progress deadline: end the exchange, then disconnect the culprit.
+                for (size_t i = 0; i < kNodes; ++i) {
+                    if (i == victim || trial.cluster.ended(i)) continue;
+                    const std::vector<size_t> waiting = trial.cluster.communicator(i).waiting_for();
+                    ASSERT_FALSE(waiting.empty()) << collective.name << " at step " << step;
+                    if (collective.name == "direct") {
+                        ASSERT_NE(std::find(waiting.begin(), waiting.end(), victim), waiting.end());
+                    }
+                    trial.cluster.communicator(i).abort({ErrorKind::timeout, "progress deadline"});
+                    trial.cluster.communicator(i).abort({ErrorKind::internal, "not the first"});
+                    trial.cluster.transport(i).disconnect(
+                        trial.cluster.communicator(i).group().nodes[victim]);
+                }
+                trial.cluster.run();
+                for (size_t i = 0; i < kNodes; ++i) {
+                    if (i == victim) continue;
+                    ASSERT_EQ(trial.cluster.ends(i), 1) << collective.name << " at step " << step;
+                    if (!trial.cluster.outcome(i)) {
+                        ASSERT_EQ(trial.cluster.outcome(i).error().kind, ErrorKind::timeout);
+                    }
+                }
+                trial.expect_inputs_unchanged();
+            }
+}
+
+TEST(Failure, NodesThatDisagreeAboutTheExchangeAreTold) {
+    transports::MemoryNetwork network;
+    const auto a = network.create();
+    const auto b = network.create();
+    Communicator ca(*a, {1, 10, {0, a->connect(b->address()).value()}, 0, {}});
+    Communicator cb(*b, {1, 11, {b->connect(a->address()).value(), 0}, 1, {}});
+    std::vector<base::Result<>> outcomes;
+    for (Communicator* communicator : {&ca, &cb})
+        base::spawn<base::Result<>>(barrier(*communicator),
+                                    [&](base::Result<> result) { outcomes.push_back(result); });
+    while (network.progress()) {
+    }
+    ASSERT_EQ(outcomes.size(), 2U);
+    for (const auto& outcome : outcomes) EXPECT_EQ(outcome.error().kind, ErrorKind::mismatch);
+}
+
+TEST(Failure, AnAbortedCommunicatorRefusesWhatComesAfter) {
+    TestCluster cluster(3);
+    cluster.communicator(0).abort({ErrorKind::canceled, "no more"});
+    cluster.start(0, barrier(cluster.communicator(0)));
+    ASSERT_TRUE(cluster.ended(0));
+    EXPECT_EQ(cluster.outcome(0).error().message, "no more");
+}
+
+TEST(Failure, AbortEndsATransferWhoseOtherSideNeverComes) {
+    TestCluster cluster(2);
+    Bytes bytes(100000);
+    cluster.start(0, transfer_from(cluster.communicator(0), 1, bytes, TransferOptions()));
+    cluster.run();
+    EXPECT_FALSE(cluster.ended(0));
+    EXPECT_EQ(cluster.communicator(0).waiting_for(), std::vector<size_t>{1});
+    cluster.communicator(0).abort({ErrorKind::timeout, "late"});
+    cluster.run();
+    EXPECT_EQ(cluster.outcome(0).error().kind, ErrorKind::timeout);
+}
+
+}  // namespace
+}  // namespace pace::collectives

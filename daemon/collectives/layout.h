@@ -1,0 +1,92 @@
+// Layout: how the buffers of one exchange ("segments") lie in one logical byte vector, so that the
+// exchange moves and cuts bytes without knowing tensors.
+//
+//     | segment 0 ......... pad | segment 1 ... pad | segment 2 ............ pad |
+//     0                         64·k                64·m                         bytes()
+//
+// Each segment starts at a multiple of 64 bytes, and every cut is at one too: a piece always
+// consists of whole elements and starts on a cache line. Padding is zero wherever it is written.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <vector>
+
+#include "protocol/types.h"
+
+namespace pace::collectives {
+
+inline constexpr size_t kCutBytes = 64;
+
+// Bytes [begin, end) of the logical vector.
+struct ByteRange {
+    size_t begin = 0;
+    size_t end = 0;
+    size_t size() const { return end - begin; }
+    bool empty() const { return begin == end; }
+    bool operator==(const ByteRange&) const = default;
+};
+
+struct Segment {
+    protocol::DType dtype = protocol::DType::f32;
+    size_t count = 0;  // elements; 0 is allowed
+};
+
+// The part of one segment that lies in a range.
+struct Piece {
+    size_t segment = 0;
+    protocol::DType dtype = protocol::DType::f32;
+    size_t first = 0;   // first element, counted within the segment
+    size_t count = 0;   // elements, at least 1
+    size_t offset = 0;  // of the first element in the logical vector
+    size_t bytes() const { return count * protocol::size_of(dtype); }
+};
+
+class Layout {
+  public:
+    Layout() = default;
+    // The segments' types must be valid and their sizes must not overflow; the caller has checked
+    // what came from outside.
+    explicit Layout(std::vector<Segment> segments);
+
+    const std::vector<Segment>& segments() const { return segments_; }
+    size_t offset(size_t segment) const { return offsets_[segment]; }
+    // Size of the logical vector, a multiple of kCutBytes.
+    size_t bytes() const { return offsets_.back(); }
+    // Bytes of elements alone.
+    size_t payload_bytes() const;
+
+    // Calls visit(Piece) for every non-empty piece in `range`, in order. Both ends of `range` are
+    // at multiples of kCutBytes.
+    template <typename Visit>
+    void for_each_piece(ByteRange range, Visit&& visit) const {
+        auto next = std::upper_bound(offsets_.begin(), offsets_.end(), range.begin);
+        for (size_t i = static_cast<size_t>(next - offsets_.begin()) - 1; i < segments_.size();
+             ++i) {
+            if (offsets_[i] >= range.end) return;
+            const Piece piece = piece_of(i, range);
+            if (piece.count > 0) visit(piece);
+        }
+    }
+
+    // Zeroes the padding that lies in `range`; `bytes` holds the range's bytes.
+    void zero_padding(ByteRange range, std::byte* bytes) const;
+
+  private:
+    Piece piece_of(size_t segment, ByteRange range) const;
+
+    std::vector<Segment> segments_;
+    std::vector<size_t> offsets_{0};  // one per segment, then the total
+};
+
+// Block `index` of `range` cut into `blocks` nearly equal ones (they differ by at most kCutBytes;
+// some may be empty).
+ByteRange block_of(ByteRange range, size_t blocks, size_t index);
+
+// How many chunks of `chunk_bytes` (a multiple of kCutBytes) `range` has, and the one numbered
+// `index`.
+size_t chunk_count(ByteRange range, size_t chunk_bytes);
+ByteRange chunk_of(ByteRange range, size_t chunk_bytes, size_t index);
+
+}  // namespace pace::collectives

@@ -1,0 +1,106 @@
+// TestCluster: N nodes on an in-memory network, each with a communicator of one exchange, for tests.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/task.h"
+#include "daemon/collectives/communicator.h"
+#include "transports/memory/memory_network.h"
+#include "transports/memory/memory_transport.h"
+
+namespace pace::collectives {
+
+class TestCluster {
+  public:
+    explicit TestCluster(size_t nodes, std::optional<uint64_t> seed = std::nullopt,
+                         const std::vector<bool>& contributes = {})
+        : network_(seed), started_(nodes, 0), ends_(nodes, 0), outcomes_(nodes) {
+        for (size_t i = 0; i < nodes; ++i) transports_.push_back(network_.create());
+        for (size_t i = 0; i < nodes; ++i) {
+            Group group{.exchange = 7, .check = 1, .nodes = {}, .self = i, .contributes = {}};
+            group.contributes = contributes;
+            for (size_t j = 0; j < nodes; ++j)
+                group.nodes.push_back(
+                    i == j ? transports::PeerId{0}
+                           : transports_[i]->connect(transports_[j]->address()).value());
+            communicators_.push_back(
+                std::make_unique<Communicator>(*transports_[i], std::move(group)));
+            Communicator* communicator = communicators_.back().get();
+            transports_[i]->set_peer_lost_handler(
+                [communicator](transports::PeerId peer, const base::Error& error) {
+                    communicator->peer_lost(peer, error);
+                });
+        }
+    }
+
+    // What is still under way ends when its transport does; a communicator whose operations have ended goes before
+    // its transport.
+    ~TestCluster() {
+        for (size_t i = 0; i < size(); ++i) {
+            if (ends_[i] != started_[i]) {
+                communicators_[i]->abort({base::ErrorKind::canceled, "the test is over"});
+                continue;
+            }
+            transports_[i]->set_peer_lost_handler({});
+            communicators_[i].reset();
+        }
+        transports_.clear();
+        for (size_t i = 0; i < size(); ++i) EXPECT_EQ(ends_[i], started_[i]) << "node " << i;
+    }
+    TestCluster(const TestCluster&) = delete;
+    TestCluster& operator=(const TestCluster&) = delete;
+
+    size_t size() const { return communicators_.size(); }
+    Communicator& communicator(size_t node) { return *communicators_[node]; }
+    transports::MemoryTransport& transport(size_t node) { return *transports_[node]; }
+    transports::MemoryNetwork& network() { return network_; }
+
+    void start(size_t node, base::Task<base::Result<>> task) {
+        ++started_[node];
+        base::spawn<base::Result<>>(std::move(task), [this, node](base::Result<> result) {
+            ++ends_[node];
+            outcomes_[node] = std::move(result);
+        });
+    }
+
+    // Delivers until nothing moves.
+    void run() {
+        while (network_.progress()) {
+        }
+    }
+
+    bool ended(size_t node) const { return ends_[node] > 0; }
+    bool all_ended() const {
+        for (size_t i = 0; i < size(); ++i)
+            if (!ended(i)) return false;
+        return true;
+    }
+    int ends(size_t node) const { return ends_[node]; }
+    const base::Result<>& outcome(size_t node) const { return *outcomes_[node]; }
+
+    // Runs and expects every node to end once, well.
+    void run_well() {
+        run();
+        for (size_t i = 0; i < size(); ++i) {
+            ASSERT_EQ(ends_[i], 1) << "node " << i << " of " << size();
+            ASSERT_TRUE(outcome(i).ok()) << "node " << i << ": " << outcome(i).error().message;
+            ASSERT_TRUE(communicators_[i]->waiting_for().empty());
+        }
+    }
+
+  private:
+    transports::MemoryNetwork network_;
+    std::vector<std::unique_ptr<transports::MemoryTransport>> transports_;
+    std::vector<std::unique_ptr<Communicator>> communicators_;
+    std::vector<int> started_;
+    std::vector<int> ends_;
+    std::vector<std::optional<base::Result<>>> outcomes_;
+};
+
+}  // namespace pace::collectives

@@ -1,0 +1,78 @@
+#include "daemon/config.h"
+
+#include <unistd.h>
+
+#include <array>
+
+namespace pace::daemon {
+
+using base::ErrorKind;
+using base::Result;
+
+namespace {
+
+std::string host_name() {
+    std::array<char, 256> text{};
+    if (gethostname(text.data(), text.size() - 1) != 0 || text[0] == '\0') return "localhost";
+    return text.data();
+}
+
+bool is_name(const std::string& name) {
+    const bool fits = !name.empty() && name.size() <= protocol::kNameBytesMax;
+    return fits && name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") ==
+                       std::string::npos;
+}
+
+void read_exchange(const settings::Settings& settings, ExchangeOptions& exchange) {
+    exchange.progress_deadline = settings.milliseconds("progress_deadline_ms");
+    exchange.all_reduce.small_bytes_max = settings.bytes("small_bytes_max");
+    exchange.all_reduce.chunk_bytes_max = settings.bytes("chunk_bytes");
+    exchange.all_reduce.chunk_bytes_min =
+        std::min(exchange.all_reduce.chunk_bytes_min, exchange.all_reduce.chunk_bytes_max);
+    exchange.all_reduce.window = static_cast<size_t>(settings.integer("window"));
+    exchange.broadcast.small_bytes_max = exchange.all_reduce.small_bytes_max;
+    exchange.transfer.chunk_bytes = exchange.all_reduce.chunk_bytes_max;
+}
+
+}  // namespace
+
+Result<NodeConfig> node_config(const settings::Settings& settings) {
+    NodeConfig config;
+    config.name = settings.text("name").empty() ? host_name() : settings.text("name");
+    if (!is_name(config.name))
+        return base::make_error(ErrorKind::invalid,
+                                "name \"{}\" ({}) must have 1 to {} letters, digits, '.', '_' or '-'", config.name,
+                                settings.origin("name"), protocol::kNameBytesMax);
+    config.socket = settings.text("socket");
+    config.socket_group = settings.text("socket_group");
+    config.controller = settings.text("controller");
+    config.journal = settings.text("journal");
+    if (!config.controller.empty() && !config.journal.empty())
+        return base::make_error(ErrorKind::invalid,
+                                "journal ({}) is for a daemon that runs its own controller, but controller ({}) names another: remove "
+                                "one of them",
+                                settings.origin("journal"), settings.origin("controller"));
+    config.data_interface = settings.text("data_interface");
+    config.data_transport = settings.text("data_transport");
+    config.curve_server_key_file = settings.text("curve_server_key_file");
+    config.curve_secret_file = settings.text("curve_secret_file");
+    config.insecure = settings.enabled("insecure");
+    config.threads = static_cast<uint32_t>(settings.integer("threads"));
+    config.heartbeat_ms = static_cast<uint32_t>(settings.milliseconds("heartbeat_ms").count());
+    config.clients_max = static_cast<uint32_t>(settings.integer("clients_max"));
+    config.limits.bytes_max = settings.bytes("client_bytes_max");
+    config.limits.buffers_max = static_cast<uint32_t>(settings.integer("client_buffers_max"));
+    config.memory_max = settings.bytes("memory_max");
+    read_exchange(settings, config.exchange);
+    return config;
+}
+
+base::LogLevel log_level_of(const settings::Settings& settings) {
+    const std::string& level = settings.text("log_level");
+    if (level == "error") return base::LogLevel::error;
+    if (level == "warning") return base::LogLevel::warning;
+    if (level == "debug") return base::LogLevel::debug;
+    return base::LogLevel::info;
+}
+
+}  // namespace pace::daemon

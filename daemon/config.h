@@ -1,0 +1,40 @@
+// NodeConfig: a daemon's configuration as plain values, and how it is read from the settings table.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "daemon/clients/quota.h"
+#include "daemon/exchange/services.h"
+#include "settings/settings.h"
+
+namespace pace::daemon {
+
+struct NodeConfig {
+    std::string name;
+    std::string socket;  // empty: no socket (embedded daemons)
+    std::string socket_group;
+    std::string controller;  // empty: one in this process
+    std::string journal;
+    std::string data_interface;
+    std::string data_transport = "tcp";
+    std::string curve_server_key_file;
+    std::string curve_secret_file;
+    bool insecure = false;
+    uint32_t threads = 0;  // 0: one per processor
+    uint32_t heartbeat_ms = 200;
+    uint32_t clients_max = 256;
+    QuotaLimits limits;
+    uint64_t memory_max = 0;
+    ExchangeOptions exchange;
+};
+
+// Checks what the table cannot: names, and settings that only make sense together.
+base::Result<NodeConfig> node_config(const settings::Settings& settings);
+
+base::LogLevel log_level_of(const settings::Settings& settings);
+
+}  // namespace pace::daemon

@@ -1,0 +1,476 @@
+#include "daemon/control/controller_link.h"
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/random.h"
+#include "daemon/control/incoming.h"
+#include "daemon/control/outgoing.h"
+#include "protocol/control_codec.h"
+#include "service/controller/shell/zmq/socket.h"
+
+namespace pace::daemon {
+
+namespace wire = protocol::control;
+using base::Duration;
+using base::TimePoint;
+using std::chrono::milliseconds;
+
+namespace {
+
+// A hello that is not answered is said again after this, then after twice as long, up to the last.
+constexpr Duration kHelloFirst = milliseconds(50);
+constexpr Duration kHelloLast = milliseconds(200);
+constexpr Duration kHelloAfterRefusal = std::chrono::seconds(1);
+
+// Messages that may wait for a controller that does not read. It is given up before that by its
+// silence, unless this daemon has very much to say.
+constexpr int kQueueMax = 100'000;
+
+constexpr int kBatch = 256;  // messages taken in one turn
+
+constexpr int kGoodbyeLingerMs = 200;
+
+base::Result<> check(const ControllerLinkConfig& config) {
+    const bool known = config.endpoint.starts_with("tcp://") ||
+                       config.endpoint.starts_with("ipc://") ||
+                       config.endpoint.starts_with("inproc://");
+    if (!known)
+        return base::make_error(base::ErrorKind::invalid,
+                                "the controller's endpoint \"{}\" is none; write tcp://HOST:PORT",
+                                config.endpoint);
+    if (config.endpoint.starts_with("inproc://") && !config.context)
+        return base::make_error(base::ErrorKind::invalid,
+                                "{} needs the context of the controller in this process",
+                                config.endpoint);
+    if (config.name.empty() || config.name.size() > protocol::kNameBytesMax)
+        return base::make_error(base::ErrorKind::invalid,
+                                "the node name \"{}\" has not 1 to {} characters", config.name,
+                                protocol::kNameBytesMax);
+    if (config.generation == 0)
+        return base::make_error(base::ErrorKind::invalid, "the generation is 0; draw a number");
+    if (config.controller_key_file.empty() != config.secret_key_file.empty())
+        return base::make_error(base::ErrorKind::invalid,
+                                "CURVE needs both the controller's public key and this node's "
+                                "secret key; set both or none");
+    return {};
+}
+
+}  // namespace
+
+// Attaching -> attached -> attaching …, until goodbye.
+enum class Phase { attaching, attached, ended };
+
+struct ControllerLink::State {
+    State(base::EventLoop& event_loop, ControllerLinkConfig given, ControlHandler& control_handler)
+        : loop(event_loop), config(std::move(given)), handler(control_handler) {}
+
+    base::Result<> read_keys();
+    base::Result<> open();
+    void close();
+
+    void begin_attaching(Duration first_hello);
+    void say_hello();
+    void set_timer(Duration delay, void (State::*then)());
+    void hello_is_due();
+    void heartbeat_is_due();
+    void detach(bool excluded, const std::string& reason);
+    void reopen();
+    void check_connection();
+
+    void receive(std::span<const std::byte> bytes_untrusted);
+    void on_attached(const wire::Attached& table);
+    void on_refused(const wire::Refused& table);
+    void on_attached_message(const wire::Envelope& envelope);
+
+    bool transmit(std::span<const std::byte> message);
+    template <typename Message>
+    bool send(const Message& message);
+
+    base::EventLoop& loop;
+    ControllerLinkConfig config;
+    ControlHandler& handler;
+    std::optional<control_zmq::PublicKey> controller_key;
+    std::optional<control_zmq::SecretKey> secret_key;
+    std::optional<control_zmq::Socket> socket;
+    TimePoint opened_at{};
+
+    Phase phase = Phase::attaching;
+    uint64_t attachment = 0;
+    control::NodeId self = 0;
+    bool hello_pending = false;
+    Duration hello_delay = kHelloFirst;
+    std::string refusal;  // said last
+    Duration heartbeat = milliseconds(200);
+    TimePoint heard{};
+    bool reachable = false;
+    bool woken = false;  // something happened to the socket, perhaps to its connection
+    bool broken = false;
+    base::EventLoop::TimerId timer = 0;
+
+    control::Outgoing outgoing;
+    control_zmq::Socket::Message message;
+    control::GroupOrder order;  // its memory serves every order
+    std::vector<control::WorkerReport> reports;
+    Counters counters;
+};
+
+// ------------------------------------------------------------------------------------- connection
+
+base::Result<> ControllerLink::State::read_keys() {
+    if (config.secret_key_file.empty()) return {};
+    PACE_TRY_ASSIGN(server, control_zmq::PublicKey::read(config.controller_key_file));
+    PACE_TRY_ASSIGN(own, control_zmq::SecretKey::read(config.secret_key_file));
+    controller_key.emplace(server);
+    secret_key.emplace(own);
+    return {};
+}
+
+base::Result<> ControllerLink::State::open() {
+    PACE_TRY_ASSIGN(fresh,
+                    control_zmq::Socket::create(config.context, control_zmq::SocketType::dealer,
+                                                protocol::kToDaemonBytesMax, kQueueMax));
+    if (secret_key) PACE_TRY(fresh.use_curve(*controller_key, *secret_key));
+    PACE_TRY(fresh.connect(config.endpoint));
+    PACE_TRY(loop.watch(fresh.fd(), EPOLLIN, [this](uint32_t) { woken = true; }));
+    socket.emplace(std::move(fresh));
+    opened_at = base::now();
+    return {};
+}
+
+void ControllerLink::State::close() {
+    if (!socket) return;
+    loop.unwatch(socket->fd());
+    socket.reset();
+}
+
+// A fresh connection: whatever the old one still held, in either direction, goes with it. If there
+// is no memory or descriptor for it now, the next hello tries again.
+void ControllerLink::State::reopen() {
+    close();
+    [[maybe_unused]] const auto opened = open();
+}
+
+// Is the connection under the attachment still there? Asked after each wake-up: a controller that
+// was killed is missed at once, not at the next heartbeat.
+void ControllerLink::State::check_connection() {
+    woken = false;
+    if (phase == Phase::attached && (!socket || !socket->writable())) broken = true;
+}
+
+// -------------------------------------------------------------------------------------- attachment
+
+void ControllerLink::State::begin_attaching(Duration first_hello) {
+    phase = Phase::attaching;
+    self = 0;
+    attachment = base::random_token();
+    hello_delay = kHelloFirst;
+    hello_pending = first_hello == Duration::zero();
+    set_timer(hello_pending ? hello_delay : first_hello, &State::hello_is_due);
+}
+
+void ControllerLink::State::say_hello() {
+    hello_pending = false;
+    outgoing.set_attachment(0, attachment);
+    transmit(outgoing.write(control::Hello{config.name, config.generation, config.address,
+                                           config.host, config.processors}));
+}
+
+void ControllerLink::State::set_timer(Duration delay, void (State::*then)()) {
+    if (timer != 0) loop.cancel_timer(timer);
+    timer = loop.run_after(delay, [this, then] {
+        timer = 0;
+        (this->*then)();
+    });
+}
+
+// The hello itself is said by poll(), as soon as there is a connection to say it to.
+void ControllerLink::State::hello_is_due() {
+    const bool connected = socket && socket->writable();
+    // ZeroMQ reconnects tcp by itself, but not inproc, and not a connection that stands and whose
+    // other end is frozen or gone without a word.
+    const bool stale = base::now() - std::max(heard, opened_at) > config.silence_max;
+    if (stale || (!connected && config.endpoint.starts_with("inproc://"))) reopen();
+    if (stale || !connected) reachable = false;
+    hello_pending = true;
+    hello_delay = std::min(hello_delay * 2, kHelloLast);
+    set_timer(hello_delay, &State::hello_is_due);
+}
+
+void ControllerLink::State::heartbeat_is_due() {
+    set_timer(heartbeat, &State::heartbeat_is_due);
+    const Duration silent = base::now() - heard;
+    if (silent > config.silence_max) {
+        reachable = false;
+        detach(false, fmt::format("nothing heard from the controller for {} ms",
+                                  silent / milliseconds(1)));
+        reopen();
+        return;
+    }
+    reports.clear();
+    handler.report_workers(reports);
+    send(reports);
+}
+
+void ControllerLink::State::detach(bool excluded, const std::string& reason) {
+    if (phase != Phase::attached) return;
+    begin_attaching(Duration::zero());
+    handler.on_detached(excluded, reason);
+}
+
+// ----------------------------------------------------------------------------------------- receive
+
+void ControllerLink::State::receive(std::span<const std::byte> bytes_untrusted) {
+    ++counters.received;
+    const auto verified = protocol::verify_envelope(bytes_untrusted);
+    if (!verified) {
+        ++counters.malformed;
+        return;
+    }
+    const wire::Envelope& envelope = **verified;
+    if (const auto* reply = envelope.body_as_StatusReply()) {
+        reachable = true;
+        handler.on_status_reply(control::read(*reply));
+        return;
+    }
+    if (phase == Phase::ended || envelope.attachment() != attachment) {
+        ++counters.stale;
+        return;
+    }
+    heard = base::now();
+    reachable = true;
+    if (const auto* attached = envelope.body_as_Attached())
+        on_attached(*attached);
+    else if (const auto* refused = envelope.body_as_Refused())
+        on_refused(*refused);
+    else if (phase == Phase::attached)
+        on_attached_message(envelope);
+    else
+        ++counters.stale;
+}
+
+void ControllerLink::State::on_attached(const wire::Attached& table) {
+    if (phase == Phase::attached) return;  // the answer to a heartbeat
+    if (table.node() == 0) {
+        ++counters.malformed;
+        return;
+    }
+    phase = Phase::attached;
+    self = table.node();
+    hello_pending = false;
+    refusal.clear();
+    heartbeat = milliseconds(std::clamp<uint32_t>(table.heartbeat_ms(), 1, 60'000));
+    outgoing.set_attachment(self, attachment);
+    ++counters.attachments;
+    set_timer(heartbeat, &State::heartbeat_is_due);
+    handler.on_attached(self);
+}
+
+void ControllerLink::State::on_refused(const wire::Refused& table) {
+    if (phase != Phase::attaching) return;
+    const base::Error error = control::read_error(table.kind(), table.message());
+    hello_pending = false;
+    set_timer(kHelloAfterRefusal, &State::hello_is_due);
+    if (error.message == refusal) return;
+    refusal = error.message;
+    handler.on_refused(error);
+}
+
+void ControllerLink::State::on_attached_message(const wire::Envelope& envelope) {
+    switch (envelope.body_type()) {
+        case wire::Body::GroupOrder:
+            control::read(*envelope.body_as_GroupOrder(), order);
+            return handler.on_group_order(order);
+        case wire::Body::Probe:
+            // Any message proves that we live; a heartbeat is the one that is always right.
+            reports.clear();
+            handler.report_workers(reports);
+            send(reports);
+            return;
+        case wire::Body::NotAttached: {
+            const auto& table = *envelope.body_as_NotAttached();
+            return detach(table.excluded(), std::string(protocol::text_of(
+                                                table.reason(), protocol::kReasonBytesMax)));
+        }
+        case wire::Body::JoinAccepted: {
+            const auto accepted = control::read(*envelope.body_as_JoinAccepted());
+            if (accepted) return handler.on_join_accepted(*accepted);
+            ++counters.malformed;
+            return;
+        }
+        case wire::Body::JoinRefused:
+            return handler.on_join_refused(control::read(*envelope.body_as_JoinRefused()));
+        case wire::Body::PrepareView:
+            return handler.on_prepare_view(control::read(*envelope.body_as_PrepareView()));
+        case wire::Body::CommitView:
+            return handler.on_commit_view(control::read(*envelope.body_as_CommitView()));
+        case wire::Body::GroupAbort:
+            return handler.on_group_abort(control::read(*envelope.body_as_GroupAbort()));
+        case wire::Body::WorkerSuspended:
+            return handler.on_worker_suspended(
+                control::read(*envelope.body_as_WorkerSuspended()));
+        case wire::Body::Withdrawn:
+            return handler.on_withdrawn(control::read(*envelope.body_as_Withdrawn()));
+        case wire::Body::NodeGone:
+            return handler.on_node_gone(control::read(*envelope.body_as_NodeGone()));
+        case wire::Body::NodeKnown:
+            return handler.on_node_known(control::read(*envelope.body_as_NodeKnown()));
+        default:
+            ++counters.malformed;  // what only a daemon says
+    }
+}
+
+// -------------------------------------------------------------------------------------------- send
+
+bool ControllerLink::State::transmit(std::span<const std::byte> bytes) {
+    if (!socket || socket->send(bytes) != control_zmq::Sent::done) return false;
+    ++counters.sent;
+    return true;
+}
+
+template <typename Message>
+bool ControllerLink::State::send(const Message& said) {
+    if (phase == Phase::attached && !broken) {
+        if (transmit(outgoing.write(said))) return true;
+        // Told in poll() and not here, where the caller may be in the middle of anything.
+        broken = true;
+    }
+    ++counters.dropped;
+    return false;
+}
+
+// ------------------------------------------------------------------------------------------ public
+
+base::Result<std::unique_ptr<ControllerLink>> ControllerLink::create(base::EventLoop& loop,
+                                                                     ControllerLinkConfig config,
+                                                                     ControlHandler& handler) {
+    PACE_TRY(check(config));
+    if (!config.context) {
+        PACE_TRY_ASSIGN(own, control_zmq::Context::create());
+        config.context = std::move(own);
+    }
+    auto state = std::make_unique<State>(loop, std::move(config), handler);
+    PACE_TRY(state->read_keys());
+    PACE_TRY(state->open());
+    state->begin_attaching(Duration::zero());
+    std::unique_ptr<ControllerLink> link(new ControllerLink(std::move(state)));
+    loop.add_poller(link.get());
+    return link;
+}
+
+ControllerLink::ControllerLink(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+ControllerLink::~ControllerLink() {
+    state_->loop.remove_poller(this);
+    if (state_->timer != 0) state_->loop.cancel_timer(state_->timer);
+    state_->close();
+}
+
+bool ControllerLink::poll() {
+    State& state = *state_;
+    bool worked = false;
+    if (state.woken) state.check_connection();
+    for (int taken = 0; taken < kBatch && state.socket; ++taken) {
+        if (!state.socket->receive(state.message)) break;
+        worked = true;
+        if (state.message.count == 1)
+            state.receive(state.message.frames[0]);
+        else
+            ++state.counters.malformed;
+    }
+    // After what had still arrived: it was said before the connection broke.
+    if (state.broken) {
+        worked = true;
+        state.broken = false;
+        state.reachable = false;
+        state.detach(false, "the connection to the controller broke");
+        state.reopen();
+    }
+    if (state.phase == Phase::attaching && state.hello_pending && state.socket &&
+        state.socket->writable()) {
+        worked = true;
+        state.say_hello();
+    }
+    return worked;
+}
+
+bool ControllerLink::arm() {
+    State& state = *state_;
+    if (state.broken || state.woken) return false;
+    if (!state.socket) return true;
+    if (state.socket->readable()) return false;
+    return !(state.phase == Phase::attaching && state.hello_pending && state.socket->writable());
+}
+
+bool ControllerLink::attached() const {
+    return state_->phase == Phase::attached;
+}
+
+control::NodeId ControllerLink::self() const {
+    return state_->self;
+}
+
+bool ControllerLink::controller_reachable() const {
+    return state_->reachable;
+}
+
+const ControllerLink::Counters& ControllerLink::counters() const {
+    return state_->counters;
+}
+
+bool ControllerLink::send(const control::PeerLost& message) {
+    return state_->send(message);
+}
+bool ControllerLink::send(const control::WorkerJoin& message) {
+    return state_->send(message);
+}
+bool ControllerLink::send(const control::JobCreate& message) {
+    return state_->send(message);
+}
+bool ControllerLink::send(const control::WorkerLeave& message) {
+    return state_->send(message);
+}
+bool ControllerLink::send(const control::WorkerAdmit& message) {
+    return state_->send(message);
+}
+bool ControllerLink::send(const control::Ready& message) {
+    return state_->send(message);
+}
+bool ControllerLink::send(const control::Withdraw& message) {
+    return state_->send(message);
+}
+bool ControllerLink::send(const control::GroupDone& message) {
+    return state_->send(message);
+}
+bool ControllerLink::send(const control::ViewPrepared& message) {
+    return state_->send(message);
+}
+bool ControllerLink::send(const control::Stalled& message) {
+    return state_->send(message);
+}
+
+bool ControllerLink::send(const control::StatusRequest& message) {
+    if (state_->phase != Phase::attached) state_->outgoing.set_attachment(0, state_->attachment);
+    return state_->transmit(state_->outgoing.write(message));
+}
+
+bool ControllerLink::send(const control::Goodbye& message) {
+    const bool sent = state_->send(message);
+    if (state_->timer != 0) state_->loop.cancel_timer(std::exchange(state_->timer, 0));
+    state_->phase = Phase::ended;
+    state_->self = 0;
+    state_->hello_pending = false;
+    if (state_->socket) state_->socket->set_linger_ms(kGoodbyeLingerMs);
+    return sent;
+}
+
+bool ControllerLink::send_heartbeat() {
+    state_->reports.clear();
+    state_->handler.report_workers(state_->reports);
+    return state_->send(state_->reports);
+}
+
+}  // namespace pace::daemon

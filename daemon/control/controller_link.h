@@ -1,0 +1,110 @@
+// ControllerLink: the daemon's end of the control plane.
+//
+// It attaches to the controller under a random attachment number, keeps the attachment alive with
+// heartbeats (each of which the controller answers), and attaches again under a new number as soon
+// as it learns that the old one is void: the controller says so, a message could not be handed to
+// the connection, or nothing has come from the controller for `silence_max`. Nothing is ever queued
+// for a controller that is not there: what is said while detached is dropped, and said again by the
+// handler in on_attached.
+//
+// Everything runs on the event loop's thread and nothing blocks. This folder is the only place of
+// the daemon that knows ZeroMQ.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/event_loop.h"
+#include "base/result.h"
+#include "daemon/control/control_handler.h"
+#include "daemon/control/messages.h"
+#include "service/controller/shell/zmq/context.h"
+
+namespace pace::daemon {
+
+struct ControllerLinkConfig {
+    std::string endpoint;  // "tcp://host:port", or "inproc://name" of an embedded controller
+    // Shared with an embedded ControllerServer; none: the link makes its own.
+    std::shared_ptr<control_zmq::Context> context;
+
+    std::string name;                // of this node: letters, digits, '.', '_', '-'; at most 63
+    uint64_t generation = 0;         // random number of this daemon process, never 0
+    std::vector<std::byte> address;  // of the data plane; opaque here
+    std::string host;                // for people
+    uint32_t processors = 0;
+
+    // CURVE, all or none: the controller's public key, and this daemon's secret key; files as
+    // written by `pacectl keygen`.
+    std::string controller_key_file;
+    std::string secret_key_file;
+
+    base::Duration silence_max = std::chrono::seconds(2);
+};
+
+class ControllerLink final : private base::Poller {
+  public:
+    // Begins to attach at once; the handler hears nothing before the loop's next turn. `loop` and
+    // `handler` must outlive the link. Fails on a bad endpoint, name or key file; a controller that
+    // is not there is no failure.
+    static base::Result<std::unique_ptr<ControllerLink>> create(base::EventLoop& loop,
+                                                                ControllerLinkConfig config,
+                                                                ControlHandler& handler);
+    ~ControllerLink() override;
+    ControllerLink(const ControllerLink&) = delete;
+    ControllerLink& operator=(const ControllerLink&) = delete;
+
+    bool attached() const;
+    control::NodeId self() const;  // 0 while not attached
+
+    // False until the controller has spoken, and from the moment a silence or a broken connection
+    // was noticed until it speaks again.
+    bool controller_reachable() const;
+
+    // Each hands one message to the connection. False if it was dropped since the link is not
+    // attached, or just lost its connection; on_detached then follows, or has been called already.
+    bool send(const control::PeerLost& message);
+    bool send(const control::WorkerJoin& message);
+    bool send(const control::JobCreate& message);
+    bool send(const control::WorkerLeave& message);
+    bool send(const control::WorkerAdmit& message);
+    bool send(const control::Ready& message);
+    bool send(const control::Withdraw& message);
+    bool send(const control::GroupDone& message);
+    bool send(const control::ViewPrepared& message);
+    bool send(const control::Stalled& message);
+
+    // Needs no attachment, only a controller that is connected.
+    bool send(const control::StatusRequest& message);
+
+    // The last message: the controller forgets this node at once instead of missing it. The link
+    // does not attach again afterwards.
+    bool send(const control::Goodbye& message);
+
+    // A heartbeat now rather than at the next interval; used when something in it has changed.
+    bool send_heartbeat();
+
+    struct Counters {
+        uint64_t sent = 0;
+        uint64_t received = 0;
+        uint64_t dropped = 0;    // sends while not attached
+        uint64_t malformed = 0;  // messages that did not verify, or made no sense
+        uint64_t stale = 0;      // messages of another attachment
+        uint64_t attachments = 0;
+    };
+    const Counters& counters() const;
+
+  private:
+    struct State;
+    explicit ControllerLink(std::unique_ptr<State> state);
+
+    bool poll() override;
+    bool arm() override;
+
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace pace::daemon

@@ -1,0 +1,373 @@
+// The link and the real controller in one process, over TCP loopback and inproc.
+
+#include "daemon/control/controller_link.h"
+
+#include <string>
+
+#include "daemon/control/link_fixture.h"
+#include "service/controller/shell/zmq/curve_keys.h"
+
+namespace pace::daemon {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// Over both wires: "tcp" between processes, "inproc" embedded.
+class ControllerLinkTest : public LinkFixture, public testing::WithParamInterface<const char*> {
+  protected:
+    void SetUp() override {
+        LinkFixture::SetUp();
+        if (std::string(GetParam()) == "inproc") context_ = std::move(*control_zmq::Context::create());
+        start({});
+    }
+
+    void start(controller::ControllerConfig config) {
+        if (context_) config.listen = {"inproc://pace-controller"};
+        serve(std::move(config), context_);
+    }
+
+    ControllerLinkConfig config_of(const std::string& name) const {
+        ControllerLinkConfig config = daemon_config(name);
+        config.context = context_;
+        return config;
+    }
+
+    std::unique_ptr<TestDaemon> daemon(const std::string& name) {
+        auto made = std::make_unique<TestDaemon>(*loop_, config_of(name));
+        EXPECT_NE(made->link, nullptr) << made->error.message;
+        EXPECT_TRUE(until([&] { return made->link->attached(); }));
+        return made;
+    }
+
+    // Two daemons with a worker each, in the job's first view.
+    void start_job(TestDaemon& a, TestDaemon& b) {
+        EXPECT_TRUE(a.link->send(join(0)));
+        EXPECT_TRUE(b.link->send(join(1)));
+        ASSERT_TRUE(until([&] { return !a.views.empty() && !b.views.empty(); }));
+    }
+
+    std::shared_ptr<control_zmq::Context> context_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Wires, ControllerLinkTest, testing::Values("tcp", "inproc"),
+                         [](const auto& wire) { return std::string(wire.param); });
+
+TEST_P(ControllerLinkTest, DaemonsAttachAndLearnOfEachOther) {
+    const auto a = daemon("a");
+    const auto b = daemon("b");
+    EXPECT_NE(a->link->self(), b->link->self());
+    ASSERT_TRUE(until([&] { return !a->known.empty() && !b->known.empty(); }));
+    EXPECT_EQ(a->known[0].name, "b");
+    EXPECT_EQ(a->known[0].node, b->link->self());
+    EXPECT_EQ(a->known[0].address, config_of("b").address);
+    EXPECT_TRUE(a->link->controller_reachable());
+}
+
+TEST_P(ControllerLinkTest, ReadySignalsComeBackAsOneOrder) {
+    const auto a = daemon("a");
+    const auto b = daemon("b");
+    start_job(*a, *b);
+    const control::JobId job = a->accepted.at(0).job;
+    EXPECT_EQ(a->accepted[0].options.group_size, 2U);
+    EXPECT_NE(a->accepted[0].token, 0U);
+    EXPECT_EQ(a->views[0].members,
+              (std::vector<control::Member>{{0, a->link->self()}, {1, b->link->self()}}));
+
+    for (uint64_t iteration = 0; iteration < 50; ++iteration) {
+        a->orders.clear();
+        b->orders.clear();
+        ASSERT_TRUE(a->link->send(control::Ready{job, 0, iteration, 7}));
+        ASSERT_TRUE(b->link->send(control::Ready{job, 1, iteration, 7}));
+        ASSERT_TRUE(until([&] { return !a->orders.empty() && !b->orders.empty(); }));
+        EXPECT_EQ(a->orders[0].group, b->orders[0].group);
+        ASSERT_EQ(a->orders[0].members.size(), 2U);
+        EXPECT_DOUBLE_EQ(a->orders[0].members[0].weight + a->orders[0].members[1].weight, 1.0);
+        EXPECT_EQ(a->orders[0].digest, 7U);
+        const control::GroupDone done{job, a->orders[0].group, false, 1000, 64};
+        ASSERT_TRUE(a->link->send(done));
+        ASSERT_TRUE(b->link->send(done));
+    }
+}
+
+TEST_P(ControllerLinkTest, AWrongJoinIsRefusedWithASentence) {
+    const auto a = daemon("a");
+    control::WorkerJoin wrong = join(0);
+    wrong.options.group_size = 9;
+    ASSERT_TRUE(a->link->send(wrong));
+    ASSERT_TRUE(until([&] { return !a->refused.empty(); }));
+    EXPECT_EQ(a->refused[0].request, wrong.request);
+    EXPECT_EQ(a->refused[0].error.kind, base::ErrorKind::invalid);
+    EXPECT_NE(a->refused[0].error.message.find('9'), std::string::npos);
+}
+
+TEST_P(ControllerLinkTest, AJobCanBeCreatedWithoutAWorker) {
+    const auto a = daemon("a");
+    ASSERT_TRUE(a->link->send(control::JobCreate{5, join(0).options, 1000}));
+    ASSERT_TRUE(until([&] { return !a->accepted.empty(); }));
+    EXPECT_EQ(a->accepted[0].rank, control::kNoRank);
+}
+
+TEST_P(ControllerLinkTest, StatusIsAnsweredToAnyoneConnected) {
+    const auto a = daemon("a");
+    ASSERT_TRUE(a->link->send(control::StatusRequest{42}));
+    ASSERT_TRUE(until([&] { return !a->status.empty(); }));
+    EXPECT_EQ(a->status[0].request, 42U);
+    EXPECT_NE(a->status[0].json.find("\"name\":\"a\""), std::string::npos) << a->status[0].json;
+}
+
+TEST_P(ControllerLinkTest, ASecondDaemonOfTheSameNameIsRefusedUntilTheFirstLeaves) {
+    auto first = daemon("a");
+    auto second = std::make_unique<TestDaemon>(*loop_, config_of("a"));
+    ASSERT_TRUE(until([&] { return !second->refusals.empty(); }));
+    EXPECT_EQ(second->refusals[0].kind, base::ErrorKind::taken);
+    EXPECT_FALSE(second->link->attached());
+    EXPECT_TRUE(first->link->attached());
+    EXPECT_TRUE(first->link->send(control::Goodbye{"test"}));
+    EXPECT_FALSE(first->link->attached());
+    ASSERT_TRUE(until([&] { return second->link->attached(); }));
+    EXPECT_EQ(second->refusals.size(), 1U) << "each different refusal is said once";
+}
+
+TEST_P(ControllerLinkTest, ADaemonThatDiedAndCameBackIsAttachedAtOnce) {
+    auto first = daemon("a");
+    const control::NodeId node = first->link->self();
+    first.reset();
+    const auto second = daemon("a");
+    EXPECT_EQ(second->link->self(), node);
+}
+
+TEST_P(ControllerLinkTest, ARestartedControllerIsAttachedToAgain) {
+    const std::string journal = folder_ + "/journal";
+    server_.reset();
+    controller::ControllerConfig config;
+    config.journal = journal;
+    if (!context_) config.listen = {endpoint_};
+    start(config);
+    const auto a = daemon("a");
+    const auto b = daemon("b");
+    start_job(*a, *b);
+    const auto token = a->accepted.at(0).token;
+    const auto epoch = a->views.back().epoch;
+    const auto resume = [&](TestDaemon& daemon, uint32_t rank) {
+        daemon.announce = [&daemon, rank, epoch] {
+            control::WorkerJoin again = join(rank);
+            again.resume = true;
+            again.epoch = epoch;
+            again.iteration = 3;
+            daemon.link->send(again);
+        };
+    };
+    resume(*a, 0);
+    resume(*b, 1);
+
+    server_.reset();
+    ASSERT_TRUE(until([&] { return a->detachments == 1 && b->detachments == 1; }));
+    EXPECT_FALSE(a->link->controller_reachable());
+    EXPECT_EQ(a->exclusions, 0);
+    EXPECT_FALSE(a->link->send(control::Ready{1, 0, 3, 7})) << "nothing is queued for the dead";
+
+    a->accepted.clear();
+    b->accepted.clear();
+    const auto restarted = base::now();
+    start(config);
+    ASSERT_TRUE(until([&] { return !a->accepted.empty() && !b->accepted.empty(); }));
+    EXPECT_LT(base::now() - restarted, seconds(1));
+    EXPECT_EQ(a->accepted[0].token, token) << "the job is the one from the journal";
+    EXPECT_TRUE(a->link->controller_reachable());
+
+    // And it goes on.
+    const control::JobId job = a->accepted[0].job;
+    a->link->send(control::Ready{job, 0, 3, 7});
+    b->link->send(control::Ready{job, 1, 3, 7});
+    ASSERT_TRUE(until([&] { return !a->orders.empty() && !b->orders.empty(); }));
+}
+
+TEST_P(ControllerLinkTest, AnExcludedDaemonAttachesAgainUnderANewNumber) {
+    server_.reset();
+    controller::ControllerConfig config;
+    config.liveness_max_ms = 300;
+    config.liveness_min_ms = 200;
+    config.heartbeat_ms = 50;
+    start(config);
+    const auto a = daemon("a");
+    const auto b = daemon("b");
+    const control::NodeId node = b->link->self();
+    // b freezes: its own loop is not turned while the controller's is. Here both live on one loop,
+    // so its peer reports it instead, until two of three probes would have been answered in vain.
+    const auto c = daemon("c");
+    ASSERT_TRUE(a->link->send(control::PeerLost{node, "test"}));
+    ASSERT_TRUE(c->link->send(control::PeerLost{node, "test"}));
+    ASSERT_TRUE(until([&] { return b->exclusions == 1; }));
+    ASSERT_TRUE(until([&] { return b->link->attached(); }));
+    EXPECT_EQ(b->link->self(), node);
+    EXPECT_EQ(b->attachments, 2);
+    ASSERT_TRUE(until([&] { return !a->gone.empty(); }));
+    EXPECT_EQ(a->gone[0].node, node);
+}
+
+TEST_P(ControllerLinkTest, HeartbeatsKeepAnIdleDaemonAttached) {
+    server_.reset();
+    controller::ControllerConfig config;
+    config.liveness_max_ms = 400;
+    config.liveness_min_ms = 100;
+    config.heartbeat_ms = 20;
+    start(config);
+    const auto a = daemon("a");
+    const uint64_t received = a->link->counters().received;
+    ASSERT_TRUE(until([&] { return a->link->counters().received > received + 60; }));
+    EXPECT_EQ(a->detachments, 0);
+}
+
+TEST_P(ControllerLinkTest, AnswersToAnOldAttachmentAreIgnored) {
+    const auto a = daemon("a");
+    EXPECT_EQ(a->link->counters().malformed, 0U);
+    EXPECT_EQ(a->link->counters().stale, 0U);
+}
+
+// ----------------------------------------------------------------------------------- TCP only
+
+class ControllerLinkTcpTest : public LinkFixture {};
+
+TEST_F(ControllerLinkTcpTest, ALinkWaitsForAControllerThatIsNotThereYet) {
+    serve({});
+    const std::string where = endpoint_;
+    server_.reset();
+    const auto early = start_daemon("a");
+    ASSERT_FALSE(until([&] { return early->link->attached(); }, milliseconds(200)));
+    EXPECT_FALSE(early->link->controller_reachable());
+    EXPECT_FALSE(early->link->send(control::StatusRequest{1}));
+    controller::ControllerConfig config;
+    config.listen = {where};
+    serve(config);
+    EXPECT_TRUE(until([&] { return early->link->attached(); }));
+}
+
+TEST_F(ControllerLinkTcpTest, AFrozenControllerIsNoticedByItsSilence) {
+    // A controller whose loop is never turned: its sockets live, nothing answers.
+    auto other = std::move(*base::EventLoop::create());
+    controller::ControllerConfig controller_config;
+    controller_config.listen = {"tcp://127.0.0.1:0"};
+    controller_config.heartbeat_ms = 20;
+    auto frozen = controller::ControllerServer::create(*other, nullptr, controller_config);
+    ASSERT_TRUE(frozen);
+    endpoint_ = (*frozen)->endpoints().front();
+    ControllerLinkConfig config = daemon_config("a");
+    config.silence_max = milliseconds(300);
+    TestDaemon a(*loop_, config);
+    ASSERT_TRUE(until([&] {
+        other->turn(false);
+        return a.link->attached();
+    }));
+    ASSERT_TRUE(until([&] { return a.detachments == 1; }));
+    EXPECT_FALSE(a.link->controller_reachable());
+    EXPECT_NE(a.detached_because.find("nothing heard"), std::string::npos) << a.detached_because;
+    // It wakes, and finds the daemon again.
+    ASSERT_TRUE(until([&] {
+        other->turn(false);
+        return a.link->attached();
+    }));
+    a.link.reset();
+}
+
+TEST_F(ControllerLinkTcpTest, TwoControllersOnOnePortAreRefused) {
+    serve({});
+    controller::ControllerConfig config;
+    config.listen = {endpoint_};
+    const auto second = controller::ControllerServer::create(*loop_, nullptr, config);
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().kind, base::ErrorKind::taken);
+}
+
+TEST_F(ControllerLinkTcpTest, TwoControllersOnOneJournalAreRefused) {
+    controller::ControllerConfig config;
+    config.journal = folder_ + "/journal";
+    serve(config);
+    config.listen = {"tcp://127.0.0.1:0"};
+    const auto second = controller::ControllerServer::create(*loop_, nullptr, config);
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().kind, base::ErrorKind::taken);
+}
+
+TEST_F(ControllerLinkTcpTest, BadConfigurationsAreRefusedWithASentence) {
+    serve({});
+    for (const auto& spoil : std::vector<std::function<void(ControllerLinkConfig&)>>{
+             [](auto& c) { c.endpoint = "controller.example:7411"; },
+             [](auto& c) { c.endpoint = "inproc://nowhere"; },
+             [](auto& c) { c.endpoint = "tcp://nohostnoport"; },
+             [](auto& c) { c.name.clear(); },
+             [](auto& c) { c.generation = 0; },
+             [](auto& c) { c.secret_key_file = "/nonexistent"; },
+         }) {
+        ControllerLinkConfig config = daemon_config("a");
+        spoil(config);
+        TestDaemon refused(*loop_, config);
+        EXPECT_EQ(refused.link, nullptr);
+        EXPECT_EQ(refused.error.kind, base::ErrorKind::invalid);
+        EXPECT_FALSE(refused.error.message.empty());
+    }
+}
+
+// --------------------------------------------------------------------------------------- CURVE
+
+class ControllerLinkCurveTest : public LinkFixture {
+  protected:
+    void SetUp() override {
+        LinkFixture::SetUp();
+        for (const char* name : {"controller", "node", "intruder"})
+            ASSERT_TRUE(control_zmq::generate_key_pair(folder_ + "/" + name));
+        config_.curve_secret_file = folder_ + "/controller.secret";
+    }
+
+    ControllerLinkConfig keyed(const std::string& name, const std::string& controller,
+                               const std::string& own) const {
+        ControllerLinkConfig config = daemon_config(name);
+        config.controller_key_file = folder_ + "/" + controller + ".public";
+        config.secret_key_file = folder_ + "/" + own + ".secret";
+        return config;
+    }
+
+    controller::ControllerConfig config_;
+};
+
+TEST_F(ControllerLinkCurveTest, TheRightKeysAttach) {
+    serve(config_);
+    TestDaemon a(*loop_, keyed("a", "controller", "node"));
+    EXPECT_TRUE(until([&] { return a.link->attached(); }));
+}
+
+TEST_F(ControllerLinkCurveTest, NoKeysOrTheWrongControllerKeyDoNot) {
+    serve(config_);
+    TestDaemon bare(*loop_, daemon_config("bare"));
+    TestDaemon wrong(*loop_, keyed("wrong", "intruder", "node"));
+    TestDaemon right(*loop_, keyed("right", "controller", "node"));
+    ASSERT_TRUE(until([&] { return right.link->attached(); }));
+    EXPECT_FALSE(
+        until([&] { return bare.link->attached() || wrong.link->attached(); }, milliseconds(400)));
+    EXPECT_FALSE(wrong.link->controller_reachable());
+}
+
+TEST_F(ControllerLinkCurveTest, OnlyAllowedKeysAttach) {
+    const std::string allowed = folder_ + "/allowed";
+    std::filesystem::create_directory(allowed);
+    std::filesystem::copy_file(folder_ + "/node.public", allowed + "/node.public");
+    config_.curve_allowed_dir = allowed;
+    serve(config_);
+    TestDaemon intruder(*loop_, keyed("intruder", "controller", "intruder"));
+    TestDaemon node(*loop_, keyed("node", "controller", "node"));
+    ASSERT_TRUE(until([&] { return node.link->attached(); }));
+    EXPECT_FALSE(until([&] { return intruder.link->attached(); }, milliseconds(400)));
+}
+
+TEST_F(ControllerLinkCurveTest, AnEmptyFolderOfAllowedKeysIsRefused) {
+    const std::string allowed = folder_ + "/allowed";
+    std::filesystem::create_directory(allowed);
+    config_.curve_allowed_dir = allowed;
+    config_.listen = {"tcp://127.0.0.1:0"};
+    const auto server = controller::ControllerServer::create(*loop_, nullptr, config_);
+    ASSERT_FALSE(server);
+    EXPECT_NE(server.error().message.find(allowed), std::string::npos);
+}
+
+}  // namespace
+}  // namespace pace::daemon

@@ -1,0 +1,116 @@
+#include "daemon/control/incoming.h"
+
+#include <utility>
+
+namespace pace::daemon::control {
+
+namespace wire = protocol::control;
+
+namespace {
+
+std::string reason_of(const flatbuffers::String* text) {
+    return std::string(protocol::text_of(text, protocol::kReasonBytesMax));
+}
+
+}  // namespace
+
+base::Error read_error(int32_t kind, const flatbuffers::String* message) {
+    const bool known = kind >= static_cast<int32_t>(base::ErrorKind::invalid) &&
+                       kind <= static_cast<int32_t>(base::ErrorKind::internal);
+    return {known ? static_cast<base::ErrorKind>(kind) : base::ErrorKind::internal,
+            reason_of(message)};
+}
+
+base::Result<JoinAccepted> read(const wire::JoinAccepted& table) {
+    PACE_TRY_ASSIGN(options, protocol::read_job_options<JobOptions>(*table.options()));
+    return JoinAccepted{.request = table.request(),
+                        .job = table.job(),
+                        .rank = table.rank(),
+                        .options = std::move(options),
+                        .token = table.token(),
+                        .under_way = table.under_way()};
+}
+
+JoinRefused read(const wire::JoinRefused& table) {
+    return {.request = table.request(), .error = read_error(table.kind(), table.message())};
+}
+
+PrepareView read(const wire::PrepareView& table) {
+    return {.job = table.job(), .epoch = table.epoch()};
+}
+
+CommitView read(const wire::CommitView& table) {
+    CommitView view{.job = table.job(),
+                    .epoch = table.epoch(),
+                    .base_round = table.base_round(),
+                    .donor = table.donor(),
+                    .behind = {},
+                    .members = {},
+                    .adoptions = {}};
+    if (table.behind() != nullptr)
+        view.behind.assign(table.behind()->begin(), table.behind()->end());
+    if (table.members() != nullptr) {
+        view.members.reserve(table.members()->size());
+        for (const auto* member : *table.members())
+            view.members.push_back({.rank = member->rank(), .node = member->node()});
+    }
+    if (table.adoptions() != nullptr) {
+        view.adoptions.reserve(table.adoptions()->size());
+        for (const auto* adoption : *table.adoptions())
+            view.adoptions.push_back(
+                {.newcomer = adoption->newcomer(), .donor = adoption->donor()});
+    }
+    return view;
+}
+
+void read(const wire::GroupOrder& table, GroupOrder& ret_order) {
+    ret_order.job = table.job();
+    ret_order.group = table.group();
+    ret_order.epoch = table.epoch();
+    ret_order.initial_weight = table.initial_weight();
+    ret_order.iteration = table.iteration();
+    ret_order.digest = table.digest();
+    ret_order.members.clear();
+    if (table.members() == nullptr) return;
+    ret_order.members.reserve(table.members()->size());
+    for (const auto* part : *table.members())
+        ret_order.members.push_back({.rank = part->rank(),
+                                     .node = part->node(),
+                                     .iteration = part->iteration(),
+                                     .weight = part->weight()});
+}
+
+GroupAbort read(const wire::GroupAbort& table) {
+    return {.job = table.job(), .group = table.group(), .reason = reason_of(table.reason())};
+}
+
+WorkerSuspended read(const wire::WorkerSuspended& table) {
+    return {.job = table.job(), .rank = table.rank(), .reason = reason_of(table.reason())};
+}
+
+Withdrawn read(const wire::Withdrawn& table) {
+    return {.job = table.job(), .rank = table.rank()};
+}
+
+NodeGone read(const wire::NodeGone& table) {
+    return {.node = table.node(), .reason = reason_of(table.reason())};
+}
+
+NodeKnown read(const wire::NodeKnown& table) {
+    NodeKnown known{.node = table.node(),
+                    .name = std::string(protocol::text_of(table.name(), protocol::kNameBytesMax)),
+                    .address = {}};
+    if (table.address() != nullptr) {
+        const auto* address = reinterpret_cast<const std::byte*>(table.address()->data());
+        known.address.assign(address, address + table.address()->size());
+    }
+    return known;
+}
+
+StatusReply read(const wire::StatusReply& table) {
+    const std::string_view json =
+        protocol::text_of(table.json(), protocol::kToDaemonBytesMax);
+    return {.request = table.request(), .json = std::string(json)};
+}
+
+}  // namespace pace::daemon::control

@@ -1,0 +1,27 @@
+// From the control plane's envelopes to the daemon's structs. Pure.
+//
+// The controller is believed, but only after its bytes have been verified; what it says is checked
+// again where it is used (epochs, ranks, sizes).
+#pragma once
+
+#include "daemon/control/messages.h"
+#include "protocol/control_codec.h"
+
+namespace pace::daemon::control {
+
+// Each reads a verified table. The error kinds of later versions become `internal`.
+base::Error read_error(int32_t kind, const flatbuffers::String* message);
+base::Result<JoinAccepted> read(const protocol::control::JoinAccepted& table);
+JoinRefused read(const protocol::control::JoinRefused& table);
+PrepareView read(const protocol::control::PrepareView& table);
+CommitView read(const protocol::control::CommitView& table);
+// Into an order whose memory is used again: this is on the path of every exchange.
+void read(const protocol::control::GroupOrder& table, GroupOrder& ret_order);
+GroupAbort read(const protocol::control::GroupAbort& table);
+WorkerSuspended read(const protocol::control::WorkerSuspended& table);
+Withdrawn read(const protocol::control::Withdrawn& table);
+NodeGone read(const protocol::control::NodeGone& table);
+NodeKnown read(const protocol::control::NodeKnown& table);
+StatusReply read(const protocol::control::StatusReply& table);
+
+}  // namespace pace::daemon::control

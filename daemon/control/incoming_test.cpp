@@ -1,0 +1,151 @@
+// What the daemon reads of the controller's messages, and what it does with a liar's.
+
+#include "daemon/control/incoming.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "daemon/control/link_fixture.h"
+#include "service/controller/shell/zmq/socket.h"
+
+namespace pace::daemon {
+namespace {
+
+namespace wire = protocol::control;
+
+TEST(Incoming, AnOrderIsReadIntoTheMemoryOfTheLast) {
+    protocol::EnvelopeWriter writer;
+    auto& builder = writer.begin();
+    const std::vector<wire::Part> parts{wire::Part(0, 1, 5, 0.25), wire::Part(3, 2, 7, 0.75)};
+    const auto members = builder.CreateVectorOfStructs(parts);
+    const auto bytes =
+        writer.finish(1, 2, wire::CreateGroupOrder(builder, 4, 99, 6, members, 0.5, 7, 11));
+    const auto envelope = protocol::verify_envelope(bytes);
+    ASSERT_TRUE(envelope);
+    control::GroupOrder order;
+    order.members.resize(10);
+    control::read(*(*envelope)->body_as_GroupOrder(), order);
+    EXPECT_EQ(order.group, 99U);
+    EXPECT_EQ(order.members, (std::vector<control::Part>{{0, 1, 5, 0.25}, {3, 2, 7, 0.75}}));
+    EXPECT_EQ(order.iteration, 7U);
+    EXPECT_DOUBLE_EQ(order.initial_weight, 0.5);
+}
+
+TEST(Incoming, ErrorKindsOfLaterVersionsBecomeInternal) {
+    EXPECT_EQ(control::read_error(3, nullptr).kind, base::ErrorKind::verb);
+    EXPECT_EQ(control::read_error(0, nullptr).kind, base::ErrorKind::internal);
+    EXPECT_EQ(control::read_error(12345, nullptr).kind, base::ErrorKind::internal);
+}
+
+// A controller that says what no controller would.
+class LyingController : public LinkFixture {
+  protected:
+    void SetUp() override {
+        LinkFixture::SetUp();
+        auto context = std::move(*control_zmq::Context::create());
+        auto socket = control_zmq::Socket::create(context, control_zmq::SocketType::router,
+                                                  protocol::kToControllerBytesMax, 1000);
+        ASSERT_TRUE(socket);
+        socket_.emplace(std::move(*socket));
+        ASSERT_TRUE(socket_->bind("tcp://127.0.0.1:0"));
+        endpoint_ = socket_->last_endpoint();
+        daemon_ = start_daemon("a");
+    }
+
+    // Waits for a message of the daemon; remembers whence.
+    bool heard(wire::Body type) {
+        return until([&] {
+            loop_->turn(false);
+            while (socket_->receive(message_)) {
+                const auto& frames = message_.frames;
+                route_.assign(reinterpret_cast<const char*>(frames[0].data()), frames[0].size());
+                const auto* envelope = wire::GetEnvelope(frames[1].data());
+                attachment_ = envelope->attachment();
+                if (envelope->body_type() == type) return true;
+            }
+            // The test's socket has no watch: keep turning without sleeping.
+            loop_->defer([] {});
+            return false;
+        });
+    }
+
+    template <typename Build>
+    void say(Build build) {
+        protocol::EnvelopeWriter writer;
+        const auto body = build(writer.begin());
+        ASSERT_EQ(socket_->send(route_, writer.finish(7, attachment_, body)),
+                  control_zmq::Sent::done);
+    }
+
+    void say_bytes(std::span<const std::byte> bytes) {
+        ASSERT_EQ(socket_->send(route_, bytes), control_zmq::Sent::done);
+    }
+
+    void attach() {
+        ASSERT_TRUE(heard(wire::Body::Hello));
+        say([](auto& builder) { return wire::CreateAttached(builder, 7, 50); });
+        ASSERT_TRUE(until([&] { return daemon_->link->attached(); }));
+    }
+
+    std::optional<control_zmq::Socket> socket_;
+    control_zmq::Socket::Message message_;
+    std::string route_;
+    uint64_t attachment_ = 0;
+    std::unique_ptr<TestDaemon> daemon_;
+};
+
+TEST_F(LyingController, NoiseIsCountedAndDropped) {
+    attach();
+    base::Random random(5);
+    constexpr int kMessages = 500;
+    for (int i = 0; i < kMessages; ++i) {
+        std::vector<std::byte> noise(random.below(100));
+        for (auto& byte : noise) byte = static_cast<std::byte>(random.below(256));
+        say_bytes(noise);
+    }
+    ASSERT_TRUE(until([&] { return daemon_->link->counters().malformed == kMessages; }));
+    EXPECT_TRUE(daemon_->link->attached());
+}
+
+TEST_F(LyingController, AMessageOfAnotherAttachmentIsIgnored) {
+    attach();
+    ++attachment_;
+    say([](auto& builder) { return wire::CreateNotAttached(builder, true); });
+    ASSERT_TRUE(until([&] { return daemon_->link->counters().stale == 1; }));
+    EXPECT_TRUE(daemon_->link->attached());
+}
+
+TEST_F(LyingController, NotAttachedMeansHelloUnderANewNumber) {
+    attach();
+    const uint64_t old = attachment_;
+    say([](auto& builder) {
+        return wire::CreateNotAttached(builder, true, builder.CreateString("frozen"));
+    });
+    ASSERT_TRUE(heard(wire::Body::Hello));
+    EXPECT_NE(attachment_, old);
+    EXPECT_EQ(daemon_->exclusions, 1);
+    EXPECT_EQ(daemon_->detached_because, "frozen");
+}
+
+TEST_F(LyingController, AProbeIsAnsweredAtOnce) {
+    attach();
+    say([](auto& builder) { return wire::CreateProbe(builder); });
+    ASSERT_TRUE(heard(wire::Body::Heartbeat));
+}
+
+TEST_F(LyingController, WhatOnlyADaemonSaysIsCountedAndDropped) {
+    attach();
+    say([](auto& builder) { return wire::CreateReady(builder, 1, 2, 3, 4); });
+    ASSERT_TRUE(until([&] { return daemon_->link->counters().malformed == 1; }));
+}
+
+TEST_F(LyingController, OrdersBeforeTheAttachmentAreIgnored) {
+    ASSERT_TRUE(heard(wire::Body::Hello));
+    say([](auto& builder) { return wire::CreateGroupOrder(builder, 1, 2, 3); });
+    ASSERT_TRUE(until([&] { return daemon_->link->counters().stale == 1; }));
+    EXPECT_TRUE(daemon_->orders.empty());
+}
+
+}  // namespace
+}  // namespace pace::daemon

@@ -1,0 +1,159 @@
+// What the link's tests share: a loop that is turned until something holds, a controller, daemons.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/event_loop.h"
+#include "base/random.h"
+#include "daemon/control/controller_link.h"
+#include "service/controller/shell/controller_server.h"
+
+namespace pace::daemon {
+
+// A daemon reduced to its link: it remembers what it was told, and answers views at once.
+class TestDaemon final : public ControlHandler {
+  public:
+    TestDaemon(base::EventLoop& loop, ControllerLinkConfig config) {
+        auto made = ControllerLink::create(loop, std::move(config), *this);
+        if (made)
+            link = std::move(*made);
+        else
+            error = made.error();
+    }
+
+    void on_attached(control::NodeId /*self*/) override {
+        ++attachments;
+        if (announce) announce();
+    }
+    void on_detached(bool excluded, const std::string& reason) override {
+        ++detachments;
+        exclusions += excluded ? 1 : 0;
+        detached_because = reason;
+    }
+    void on_refused(const base::Error& refusal) override { refusals.push_back(refusal); }
+    void report_workers(std::vector<control::WorkerReport>& ret_reports) override {
+        ret_reports = workers;
+    }
+    void on_join_accepted(const control::JoinAccepted& message) override {
+        accepted.push_back(message);
+    }
+    void on_join_refused(const control::JoinRefused& message) override {
+        refused.push_back(message);
+    }
+    void on_prepare_view(const control::PrepareView& view) override {
+        link->send(control::ViewPrepared{.job = view.job, .epoch = view.epoch, .completed = 0});
+    }
+    void on_commit_view(const control::CommitView& view) override { views.push_back(view); }
+    void on_group_order(const control::GroupOrder& order) override {
+        orders.push_back(order);
+        if (on_order) on_order(order);
+    }
+    void on_group_abort(const control::GroupAbort& /*abort*/) override { ++aborts; }
+    void on_worker_suspended(const control::WorkerSuspended& /*suspended*/) override {}
+    void on_withdrawn(const control::Withdrawn& /*withdrawn*/) override { ++withdrawn; }
+    void on_node_gone(const control::NodeGone& node) override { gone.push_back(node); }
+    void on_node_known(const control::NodeKnown& node) override { known.push_back(node); }
+    void on_status_reply(const control::StatusReply& reply) override { status.push_back(reply); }
+
+    std::function<void()> announce;
+    std::function<void(const control::GroupOrder&)> on_order;
+    std::vector<control::WorkerReport> workers;
+
+    int attachments = 0;
+    int detachments = 0;
+    int exclusions = 0;
+    int aborts = 0;
+    int withdrawn = 0;
+    std::string detached_because;
+    std::vector<base::Error> refusals;
+    std::vector<control::JoinAccepted> accepted;
+    std::vector<control::JoinRefused> refused;
+    std::vector<control::CommitView> views;
+    std::vector<control::GroupOrder> orders;
+    std::vector<control::NodeGone> gone;
+    std::vector<control::NodeKnown> known;
+    std::vector<control::StatusReply> status;
+    base::Error error;
+    std::unique_ptr<ControllerLink> link;  // last: it goes first
+};
+
+class LinkFixture : public testing::Test {
+  protected:
+    void SetUp() override {
+        std::string pattern = (std::filesystem::temp_directory_path() / "pace-link-XXXXXX");
+        ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+        folder_ = pattern;
+    }
+    void TearDown() override {
+        server_.reset();
+        std::filesystem::remove_all(folder_);
+    }
+
+    // Turns the loop until it holds; false after a generous deadline.
+    bool until(const std::function<bool()>& holds, base::Duration limit = std::chrono::seconds(20)) {
+        const auto deadline = base::now() + limit;
+        // So that a turn never sleeps past the deadline.
+        const auto alarm = loop_->run_at(deadline, [] {});
+        while (!holds() && base::now() < deadline) loop_->turn(true);
+        loop_->cancel_timer(alarm);
+        return holds();
+    }
+
+    void serve(controller::ControllerConfig config,
+               std::shared_ptr<control_zmq::Context> context = nullptr) {
+        if (config.listen.empty()) config.listen = {"tcp://127.0.0.1:0"};
+        auto server = controller::ControllerServer::create(*loop_, std::move(context), config);
+        ASSERT_TRUE(server) << server.error().message;
+        server_ = std::move(*server);
+        endpoint_ = server_->endpoints().front();
+    }
+
+    ControllerLinkConfig daemon_config(const std::string& name) const {
+        ControllerLinkConfig config;
+        config.endpoint = endpoint_;
+        config.name = name;
+        config.generation = base::random_token();
+        config.address = {std::byte{1}, std::byte{2}};
+        config.host = "machine";
+        config.processors = 2;
+        return config;
+    }
+
+    std::unique_ptr<TestDaemon> start_daemon(const std::string& name) {
+        auto daemon = std::make_unique<TestDaemon>(*loop_, daemon_config(name));
+        EXPECT_NE(daemon->link, nullptr) << daemon->error.message;
+        return daemon;
+    }
+
+    std::unique_ptr<TestDaemon> attached_daemon(const std::string& name) {
+        auto daemon = start_daemon(name);
+        EXPECT_TRUE(until([&] { return daemon->link->attached(); }));
+        return daemon;
+    }
+
+    static control::WorkerJoin join(uint32_t rank, uint32_t world = 2) {
+        control::WorkerJoin message;
+        message.request = 100 + rank;
+        message.rank = rank;
+        message.options.name = "fashion";
+        message.options.world = world;
+        message.options.policy = control::Policy::partial_reduce;
+        message.options.group_size = 2;
+        message.uid = 1000;
+        return message;
+    }
+
+    std::unique_ptr<base::EventLoop> loop_ = std::move(*base::EventLoop::create());
+    std::string folder_;
+    std::string endpoint_;
+    std::unique_ptr<controller::ControllerServer> server_;
+};
+
+}  // namespace pace::daemon

@@ -1,0 +1,225 @@
+// What the daemon and the controller say to each other, as the daemon sees it.
+//
+// One struct per table of protocol/control.fbs that is not the link's own business (hello, probe,
+// attachment). The daemon may not include the controller's types; the meaning is theirs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace pace::daemon::control {
+
+using NodeId = uint32_t;   // given by the controller; 0 is no node
+using JobId = uint32_t;    // given by the controller; 0 is no job
+using Rank = uint32_t;     // a worker's number in its job
+using GroupId = uint64_t;  // unique in the cluster's life, never 0
+using RequestId = uint64_t;
+
+inline constexpr Rank kNoRank = ~Rank{0};
+
+// Zero means the controller's default in every field but name and world.
+enum class Policy : uint8_t { none = 0, all_reduce = 1, partial_reduce = 2 };
+enum class Weights : uint8_t { none = 0, constant = 1, dynamic = 2 };
+enum class Missing : uint8_t { none = 0, closest = 1, initial = 2 };
+
+struct JobOptions {
+    std::string name;
+    uint32_t world = 0;
+    Policy policy = Policy::none;
+    uint32_t group_size = 0;
+    uint32_t group_min = 0;
+    Weights weights = Weights::none;
+    Missing missing = Missing::none;
+    double alpha = 0;
+    uint32_t group_wait_ms = 0;
+    uint32_t history_window = 0;
+    uint32_t worker_timeout_ms = 0;
+    bool operator==(const JobOptions&) const = default;
+};
+
+// ---- daemon to controller
+
+struct Goodbye {
+    std::string reason;
+};
+
+struct WorkerReport {
+    JobId job = 0;
+    Rank rank = 0;
+    uint64_t iteration = 0;
+    uint64_t rounds_submitted = 0;
+    uint64_t busy_ms = 0;
+    bool stopped = false;
+};
+
+struct PeerLost {
+    NodeId suspect = 0;
+    std::string reason;
+};
+
+// A worker wants in. `resume`: it was a member already and is announced again.
+struct WorkerJoin {
+    RequestId request = 0;
+    Rank rank = 0;
+    JobOptions options;
+    uint32_t uid = 0;
+    bool resume = false;
+    uint64_t iteration = 0;
+    uint64_t rounds_completed = 0;
+    uint64_t epoch = 0;
+};
+
+// Answered by JoinAccepted with rank kNoRank, or JoinRefused.
+struct JobCreate {
+    RequestId request = 0;
+    JobOptions options;
+    uint32_t uid = 0;
+};
+
+struct WorkerLeave {
+    JobId job = 0;
+    Rank rank = 0;
+    bool orderly = false;
+};
+
+struct WorkerAdmit {
+    JobId job = 0;
+    Rank rank = 0;
+    bool wants_model = false;
+};
+
+struct Ready {
+    JobId job = 0;
+    Rank rank = 0;
+    uint64_t iteration = 0;
+    uint32_t digest = 0;
+};
+
+struct Withdraw {
+    JobId job = 0;
+    Rank rank = 0;
+};
+
+struct GroupDone {
+    JobId job = 0;
+    GroupId group = 0;
+    bool failed = false;
+    uint64_t moving_ns = 0;
+    uint64_t bytes = 0;
+};
+
+struct ViewPrepared {
+    JobId job = 0;
+    uint64_t epoch = 0;
+    uint64_t completed = 0;
+};
+
+struct Stalled {
+    JobId job = 0;
+    std::vector<NodeId> waiting_for;
+};
+
+struct StatusRequest {
+    RequestId request = 0;
+};
+
+// ---- controller to daemon
+
+struct JoinAccepted {
+    RequestId request = 0;
+    JobId job = 0;
+    Rank rank = 0;       // kNoRank in answer to JobCreate
+    JobOptions options;  // as the job has them, defaults filled in
+    uint64_t token = 0;
+    bool under_way = false;
+};
+
+struct JoinRefused {
+    RequestId request = 0;
+    base::Error error;
+};
+
+struct PrepareView {
+    JobId job = 0;
+    uint64_t epoch = 0;
+};
+
+struct Member {
+    Rank rank = 0;
+    NodeId node = 0;
+    bool operator==(const Member&) const = default;
+};
+
+struct Adoption {
+    Rank newcomer = 0;
+    Rank donor = 0;
+    bool operator==(const Adoption&) const = default;
+};
+
+struct CommitView {
+    JobId job = 0;
+    uint64_t epoch = 0;
+    uint64_t base_round = 0;
+    NodeId donor = 0;
+    std::vector<NodeId> behind;  // nodes that fetch the result of round base_round - 1
+    std::vector<Member> members;
+    std::vector<Adoption> adoptions;
+};
+
+struct Part {
+    Rank rank = 0;
+    NodeId node = 0;
+    uint64_t iteration = 0;
+    double weight = 0;
+    bool operator==(const Part&) const = default;
+};
+
+struct GroupOrder {
+    JobId job = 0;
+    GroupId group = 0;
+    uint64_t epoch = 0;
+    std::vector<Part> members;
+    double initial_weight = 0;
+    uint64_t iteration = 0;
+    uint32_t digest = 0;
+};
+
+struct GroupAbort {
+    JobId job = 0;
+    GroupId group = 0;
+    std::string reason;
+};
+
+struct WorkerSuspended {
+    JobId job = 0;
+    Rank rank = 0;
+    std::string reason;
+};
+
+// In answer to Withdraw: the signal was still waiting and is gone.
+struct Withdrawn {
+    JobId job = 0;
+    Rank rank = 0;
+};
+
+struct NodeGone {
+    NodeId node = 0;
+    std::string reason;
+};
+
+struct NodeKnown {
+    NodeId node = 0;
+    std::string name;
+    std::vector<std::byte> address;
+};
+
+struct StatusReply {
+    RequestId request = 0;
+    std::string json;
+};
+
+}  // namespace pace::daemon::control

@@ -1,0 +1,102 @@
+#include "daemon/control/outgoing.h"
+
+#include "protocol/version.h"
+
+namespace pace::daemon::control {
+
+namespace wire = protocol::control;
+
+namespace {
+
+auto text(flatbuffers::FlatBufferBuilder& builder, std::string_view words) {
+    const std::string_view cut = words.substr(0, protocol::kReasonBytesMax);
+    return builder.CreateString(cut.data(), cut.size());
+}
+
+}  // namespace
+
+Outgoing::Bytes Outgoing::write(const Hello& message) {
+    auto& builder = envelope_.begin();
+    const auto name = builder.CreateString(message.name);
+    const auto address = builder.CreateVector(
+        reinterpret_cast<const uint8_t*>(message.address.data()), message.address.size());
+    const auto host = builder.CreateString(message.host);
+    return finish(wire::CreateHello(builder, protocol::kVersion, name, message.generation, address,
+                                    host, message.processors));
+}
+
+Outgoing::Bytes Outgoing::write(const std::vector<WorkerReport>& heartbeat) {
+    auto& builder = envelope_.begin();
+    std::vector<flatbuffers::Offset<wire::WorkerReport>> reports;
+    reports.reserve(heartbeat.size());
+    for (const WorkerReport& report : heartbeat)
+        reports.push_back(wire::CreateWorkerReport(builder, report.job, report.rank,
+                                                   report.iteration, report.rounds_submitted,
+                                                   report.busy_ms, report.stopped));
+    return finish(wire::CreateHeartbeat(builder, builder.CreateVector(reports)));
+}
+
+Outgoing::Bytes Outgoing::write(const Goodbye& message) {
+    auto& builder = envelope_.begin();
+    return finish(wire::CreateGoodbye(builder, text(builder, message.reason)));
+}
+
+Outgoing::Bytes Outgoing::write(const PeerLost& message) {
+    auto& builder = envelope_.begin();
+    return finish(wire::CreatePeerLost(builder, message.suspect, text(builder, message.reason)));
+}
+
+Outgoing::Bytes Outgoing::write(const WorkerJoin& message) {
+    auto& builder = envelope_.begin();
+    const auto options = protocol::write_job_options(builder, message.options);
+    return finish(wire::CreateWorkerJoin(builder, message.request, message.rank, options,
+                                         message.uid, message.resume, message.iteration,
+                                         message.rounds_completed, message.epoch));
+}
+
+Outgoing::Bytes Outgoing::write(const JobCreate& message) {
+    auto& builder = envelope_.begin();
+    const auto options = protocol::write_job_options(builder, message.options);
+    return finish(wire::CreateJobCreate(builder, message.request, options, message.uid));
+}
+
+Outgoing::Bytes Outgoing::write(const WorkerLeave& message) {
+    return finish(wire::CreateWorkerLeave(envelope_.begin(), message.job, message.rank,
+                                          message.orderly));
+}
+
+Outgoing::Bytes Outgoing::write(const WorkerAdmit& message) {
+    return finish(wire::CreateWorkerAdmit(envelope_.begin(), message.job, message.rank,
+                                          message.wants_model));
+}
+
+Outgoing::Bytes Outgoing::write(const Ready& message) {
+    return finish(wire::CreateReady(envelope_.begin(), message.job, message.rank,
+                                    message.iteration, message.digest));
+}
+
+Outgoing::Bytes Outgoing::write(const Withdraw& message) {
+    return finish(wire::CreateWithdraw(envelope_.begin(), message.job, message.rank));
+}
+
+Outgoing::Bytes Outgoing::write(const GroupDone& message) {
+    return finish(wire::CreateGroupDone(envelope_.begin(), message.job, message.group,
+                                        message.failed, message.moving_ns, message.bytes));
+}
+
+Outgoing::Bytes Outgoing::write(const ViewPrepared& message) {
+    return finish(wire::CreateViewPrepared(envelope_.begin(), message.job, message.epoch,
+                                           message.completed));
+}
+
+Outgoing::Bytes Outgoing::write(const Stalled& message) {
+    auto& builder = envelope_.begin();
+    return finish(
+        wire::CreateStalled(builder, message.job, builder.CreateVector(message.waiting_for)));
+}
+
+Outgoing::Bytes Outgoing::write(const StatusRequest& message) {
+    return finish(wire::CreateStatusRequest(envelope_.begin(), message.request));
+}
+
+}  // namespace pace::daemon::control

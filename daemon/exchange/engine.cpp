@@ -1,0 +1,377 @@
+#include "daemon/exchange/engine.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "daemon/control/controller_link.h"
+#include "daemon/exchange/digest.h"
+
+namespace pace::daemon {
+
+using base::ErrorKind;
+using base::Result;
+
+namespace {
+
+// How long a join waits for a controller that does not answer.
+constexpr base::Duration kControllerWait = std::chrono::seconds(5);
+// How often exchanges among nodes are looked at for progress, while there are any.
+constexpr base::Duration kWatchInterval = std::chrono::milliseconds(50);
+// A job without workers on this node is forgotten after this; longer than any exchange of it can last.
+constexpr base::Duration kUnusedKeep = std::chrono::seconds(30);
+
+}  // namespace
+
+Engine::Engine(Services& services) : services_(services) {
+    services_.exchange_began = [this] {
+        if (watching_) return;
+        watching_ = true;
+        services_.loop.run_after(kWatchInterval, [this] { watch(); });
+    };
+}
+
+Engine::~Engine() = default;
+
+// ------------------------------------------------------------------------------- what sessions ask
+
+uint64_t Engine::ask(uint64_t ticket, Pending pending) {
+    pending.timer = services_.loop.run_after(kControllerWait, [this, ticket] {
+        Pending late;
+        if (!take(ticket, late)) return;
+        if (last_refusal_.message.empty()) {
+            late.refused(base::make_error(ErrorKind::no_controller,
+                                          "the controller does not answer; check that it runs and that this daemon's `controller` "
+                                          "setting names it"));
+        } else {
+            late.refused(last_refusal_);
+        }
+    });
+    const auto [entry, inserted] = pending_.emplace(ticket, std::move(pending));
+    entry->second.send();
+    return ticket;
+}
+
+bool Engine::take(uint64_t ticket, Pending& ret_pending) {
+    const auto entry = pending_.find(ticket);
+    if (entry == pending_.end()) return false;
+    services_.loop.cancel_timer(entry->second.timer);
+    ret_pending = std::move(entry->second);
+    pending_.erase(entry);
+    return true;
+}
+
+void Engine::forget(uint64_t ticket) {
+    Pending pending;
+    if (!take(ticket, pending)) return;
+    // An acceptance that is under way gives the place back (on_join_accepted finds no asker).
+}
+
+uint64_t Engine::join(const JoinRequest& request, WorkerPort* port, Joined joined) {
+    const uint64_t ticket = next_ticket_++;
+    Pending pending;
+    pending.send = [this, ticket, request] {
+        control::WorkerJoin message;
+        message.request = ticket;
+        message.rank = request.rank;
+        message.options = request.options;
+        message.uid = request.uid;
+        message.iteration = orphanage_.iteration({request.options.name, request.rank});
+        return services_.control->send(message);
+    };
+    pending.accepted = [this, request, port, joined](const control::JoinAccepted& accepted) {
+        seat(request, port, accepted, joined);
+    };
+    pending.refused = [joined](const base::Error& error) { joined(error); };
+    return ask(ticket, std::move(pending));
+}
+
+void Engine::seat(const JoinRequest& request, WorkerPort* port, const control::JoinAccepted& accepted,
+                  const Joined& joined) {
+    const std::shared_ptr<Job> job = job_of(accepted);
+    auto worker = std::make_shared<Worker>();
+    worker->rank = accepted.rank;
+    worker->uid = request.uid;
+    worker->port = port;
+    worker->newcomer = accepted.under_way;
+    worker->iteration = orphanage_.iteration({request.options.name, request.rank});
+    job->add(worker);
+    joined(Seat{job, worker, accepted.under_way});
+}
+
+uint64_t Engine::create_job(const control::JobOptions& options, uint32_t uid, Answered answered) {
+    const uint64_t ticket = next_ticket_++;
+    Pending pending;
+    pending.send = [this, ticket, options, uid] {
+        control::JobCreate message;
+        message.request = ticket;
+        message.options = options;
+        message.uid = uid;
+        return services_.control->send(message);
+    };
+    pending.accepted = [answered](const control::JoinAccepted&) { answered(std::string()); };
+    pending.refused = [answered](const base::Error& error) { answered(error); };
+    return ask(ticket, std::move(pending));
+}
+
+uint64_t Engine::status(Answered answered) {
+    const uint64_t ticket = next_ticket_++;
+    Pending pending;
+    pending.send = [this, ticket] { return services_.control->send(control::StatusRequest{ticket}); };
+    pending.document = answered;
+    pending.refused = [answered](const base::Error& error) { answered(error); };
+    return ask(ticket, std::move(pending));
+}
+
+void Engine::submit(const Seat& seat, Request request) {
+    if (auto fits = seat.job->check_verb(request.verb); !fits) {
+        seat.worker->port->request_ended(request.id, failed(fits.error()));
+        return;
+    }
+    request.digest = digest_of(request.buffers);
+    request.submitted_ns = base::now_ns();
+    seat.job->submit(seat.worker, std::move(request));
+}
+
+void Engine::cancel(const Seat& seat, uint64_t id) { seat.job->cancel(seat.worker, id); }
+
+void Engine::leave(const Seat& seat, bool orderly, std::vector<BufferPtr> buffers) {
+    const Orphanage::Key key{seat.job->state().options.name, seat.worker->rank};
+    if (orderly) {
+        orphanage_.drop(key);
+    } else {
+        orphanage_.keep(key, std::move(buffers), seat.worker->iteration);
+    }
+    seat.job->remove(seat.worker);
+    tell_leave(*seat.job, seat.worker->rank, orderly);
+    if (seat.job->unused()) drop_unused_later();
+}
+
+BufferPtr Engine::inherit(const Seat& seat, protocol::DType dtype, uint64_t count) {
+    return orphanage_.take({seat.job->state().options.name, seat.worker->rank}, dtype, count);
+}
+
+void Engine::tell_leave(const Job& job, control::Rank rank, bool orderly) {
+    control::WorkerLeave message;
+    message.job = job.state().id;
+    message.rank = rank;
+    message.orderly = orderly;
+    services_.control->send(message);
+}
+
+void Engine::drop_unused_later() {
+    services_.loop.run_after(kUnusedKeep, [this] {
+        std::erase_if(by_id_, [](const auto& entry) { return entry.second->unused(); });
+        std::erase_if(jobs_, [](const auto& entry) { return entry.second->unused(); });
+        orphanage_.drop_expired();
+    });
+}
+
+// ------------------------------------------------------------------------- what the controller says
+
+std::shared_ptr<Job> Engine::job(control::JobId id) const {
+    const auto entry = by_id_.find(id);
+    return entry == by_id_.end() ? nullptr : entry->second;
+}
+
+std::shared_ptr<Job> Engine::job_of(const control::JoinAccepted& accepted) {
+    std::shared_ptr<Job>& job = jobs_[accepted.options.name];
+    if (job && job->unused() && job->state().id != accepted.job) job.reset();  // another job of that name
+    if (!job) job = std::make_shared<Job>(services_, accepted.options);
+    std::erase_if(by_id_, [&](const auto& entry) { return entry.second == job; });
+    job->state().id = accepted.job;
+    job->state().token = accepted.token;
+    by_id_[accepted.job] = job;
+    return job;
+}
+
+void Engine::on_attached(control::NodeId self) {
+    base::log_info("attached to the controller", {{"node", self}});
+    last_refusal_ = {};
+    if (services_.self != 0 && services_.self != self) {
+        const auto error = base::make_error(ErrorKind::aborted, "the controller has renumbered this node");
+        for (const auto& [name, job] : jobs_) job->invalidate(error);
+        services_.peers.forget_all();
+    }
+    services_.self = self;
+    for (const auto& [name, job] : jobs_) {
+        for (const auto& [rank, worker] : job->state().workers) announce(job, worker);
+    }
+    std::vector<std::function<bool()>> sends;
+    for (const auto& [ticket, pending] : pending_) sends.push_back(pending.send);
+    for (const auto& send : sends) send();
+}
+
+void Engine::announce(const std::shared_ptr<Job>& job, const WorkerPtr& worker) {
+    const uint64_t ticket = next_ticket_++;
+    worker->resuming = true;
+    Pending pending;
+    // Not sent again from pending_: every attachment announces everything anew.
+    pending.send = [] { return true; };
+    pending.accepted = [this, worker](const control::JoinAccepted& accepted) {
+        const std::shared_ptr<Job> resumed = job_of(accepted);
+        if (worker->port != nullptr) resumed->resumed(worker, accepted.under_way);
+    };
+    pending.refused = [this, job, worker](const base::Error& error) {
+        if (error.kind == ErrorKind::no_controller) return;  // the next attachment announces it again
+        base::log_warning("worker lost its place", {{"job", job->state().options.name},
+                                                    {"rank", worker->rank},
+                                                    {"reason", error.message}});
+        worker->resuming = false;
+        job->state().end_all(worker, failed(error));
+    };
+    ask(ticket, std::move(pending));
+    control::WorkerJoin message = job->announcement(*worker);
+    message.request = ticket;
+    services_.control->send(message);
+}
+
+void Engine::on_detached(bool excluded, const std::string& reason) {
+    base::log_warning(excluded ? "excluded by the controller" : "lost the controller", {{"reason", reason}});
+    if (!excluded) return;
+    const auto error = base::make_error(ErrorKind::aborted, "the cluster excluded this node: {}", reason);
+    for (const auto& [name, job] : jobs_) job->invalidate(error);
+    services_.peers.forget_all();
+}
+
+void Engine::on_refused(const base::Error& error) {
+    last_refusal_ = error;
+    base::log_error("the controller refuses this daemon", {{"reason", error.message}});
+}
+
+void Engine::report_workers(std::vector<control::WorkerReport>& ret_reports) {
+    for (const auto& [name, job] : jobs_) job->report(ret_reports);
+}
+
+void Engine::on_join_accepted(const control::JoinAccepted& accepted) {
+    Pending pending;
+    if (take(accepted.request, pending)) {
+        pending.accepted(accepted);
+        return;
+    }
+    if (accepted.rank == control::kNoRank) return;
+    // Whoever asked is gone; unless the rank is held by another session meanwhile, the place is given back.
+    const std::shared_ptr<Job> known = job(accepted.job);
+    if (known && known->state().find(accepted.rank)) return;
+    control::WorkerLeave message;
+    message.job = accepted.job;
+    message.rank = accepted.rank;
+    message.orderly = true;
+    services_.control->send(message);
+}
+
+void Engine::on_join_refused(const control::JoinRefused& refused) {
+    Pending pending;
+    if (take(refused.request, pending)) pending.refused(refused.error);
+}
+
+void Engine::on_prepare_view(const control::PrepareView& view) {
+    if (const auto found = job(view.job)) {
+        found->prepare(view.epoch);
+        return;
+    }
+    // A job that has no worker here any more has nothing to stop.
+    control::ViewPrepared prepared;
+    prepared.job = view.job;
+    prepared.epoch = view.epoch;
+    services_.control->send(prepared);
+}
+
+void Engine::on_commit_view(const control::CommitView& view) {
+    if (const auto found = job(view.job)) found->commit(view);
+}
+
+void Engine::on_group_order(const control::GroupOrder& order) {
+    if (const auto found = job(order.job)) {
+        found->order(order);
+        return;
+    }
+    control::GroupDone done;
+    done.job = order.job;
+    done.group = order.group;
+    done.failed = true;
+    services_.control->send(done);
+}
+
+void Engine::on_group_abort(const control::GroupAbort& abort) {
+    if (const auto found = job(abort.job))
+        found->abort_group(abort.group, base::make_error(ErrorKind::aborted, "{}", abort.reason));
+}
+
+void Engine::on_worker_suspended(const control::WorkerSuspended& suspended) {
+    const auto found = job(suspended.job);
+    if (!found) return;
+    base::log_warning("worker suspended", {{"job", found->state().options.name},
+                                           {"rank", suspended.rank},
+                                           {"reason", suspended.reason}});
+    found->suspend(suspended.rank, suspended.reason);
+}
+
+void Engine::on_withdrawn(const control::Withdrawn& withdrawn) {
+    if (const auto found = job(withdrawn.job)) found->withdrawn(withdrawn.rank);
+}
+
+void Engine::on_node_known(const control::NodeKnown& known) {
+    if (known.node != services_.self) services_.peers.know(known.node, known.name, known.address);
+}
+
+void Engine::on_node_gone(const control::NodeGone& gone) {
+    base::log_warning("peer is gone", {{"peer", services_.peers.name(gone.node)}, {"reason", gone.reason}});
+    const auto peer = services_.peers.peer(gone.node);
+    const auto error = base::make_error(ErrorKind::unavailable, "{} is gone: {}", services_.peers.name(gone.node), gone.reason);
+    services_.peers.forget(gone.node);
+    if (!peer) return;
+    for (const auto& weak : std::vector(services_.active)) {
+        if (const auto exchange = weak.lock()) exchange->peer_lost(*peer, error);
+    }
+}
+
+void Engine::on_status_reply(const control::StatusReply& reply) {
+    Pending pending;
+    if (take(reply.request, pending)) pending.document(reply.json);
+}
+
+// ------------------------------------------------------------------------------------ what goes wrong
+
+void Engine::peer_lost(transports::PeerId peer, const base::Error& error) {
+    const NodeId node = services_.peers.lost(peer);
+    for (const auto& weak : std::vector(services_.active)) {
+        if (const auto exchange = weak.lock()) exchange->peer_lost(peer, error);
+    }
+    if (node == 0) return;
+    base::log_warning("lost the connection to a peer",
+                      {{"peer", services_.peers.name(node)}, {"reason", error.message}});
+    control::PeerLost lost;
+    lost.suspect = node;
+    lost.reason = error.message;
+    services_.control->send(lost);
+}
+
+void Engine::watch() {
+    watching_ = false;
+    const base::TimePoint now = base::now();
+    for (const auto& weak : std::vector(services_.active)) {
+        const auto exchange = weak.lock();
+        if (!exchange || exchange->stalled_for(now) < services_.options.progress_deadline) continue;
+        const std::vector<NodeId> culprits = exchange->waiting_for();
+        control::Stalled stalled;
+        stalled.job = exchange->plan().job;
+        stalled.waiting_for = culprits;
+        services_.control->send(stalled);
+        if (exchange->plan().patient) continue;
+        exchange->abort(base::make_error(ErrorKind::timeout, "no progress for {} ms",
+                                         services_.options.progress_deadline / std::chrono::milliseconds(1)));
+        // Sends to a frozen peer end only with its connection.
+        for (const NodeId culprit : culprits) services_.peers.disconnect(culprit);
+    }
+    if (!services_.active.empty()) services_.exchange_began();
+}
+
+void Engine::shut_down() {
+    const auto error = base::make_error(ErrorKind::aborted, "the daemon is stopping");
+    for (const auto& [name, job] : jobs_) job->invalidate(error);
+    services_.peers.forget_all();
+    const base::TimePoint deadline = base::now() + std::chrono::seconds(1);
+    while (!services_.active.empty() && base::now() < deadline) services_.loop.turn(false);
+}
+
+}  // namespace pace::daemon

@@ -1,0 +1,112 @@
+// Engine: the door of the exchange folder. Sessions join, submit and leave here; the controller's messages arrive here.
+//
+// One engine per daemon, on the event loop's thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "daemon/control/control_handler.h"
+#include "daemon/exchange/job.h"
+#include "daemon/exchange/orphanage.h"
+
+namespace pace::daemon {
+
+struct JoinRequest {
+    control::Rank rank = 0;
+    control::JobOptions options;
+    uint32_t uid = 0;
+};
+
+// A worker's place in a job, as the session holds it.
+struct Seat {
+    std::shared_ptr<Job> job;
+    WorkerPtr worker;
+    bool under_way = false;
+};
+
+class Engine final : public ControlHandler {
+  public:
+    explicit Engine(Services& services);
+    ~Engine() override;
+
+    using Joined = std::function<void(base::Result<Seat>)>;
+    using Answered = std::function<void(base::Result<std::string>)>;
+
+    // Asks the controller for the place; `joined` is called once, not from inside the call. Returns a ticket for forget().
+    uint64_t join(const JoinRequest& request, WorkerPort* port, Joined joined);
+    // As a worker-less job. `answered` gets an empty string.
+    uint64_t create_job(const control::JobOptions& options, uint32_t uid, Answered answered);
+    // The controller's status document.
+    uint64_t status(Answered answered);
+    // The asker is gone; a place that the controller still gives is given back.
+    void forget(uint64_t ticket);
+
+    void submit(const Seat& seat, Request request);
+    void cancel(const Seat& seat, uint64_t id);
+    // `buffers`: of a trainer that died, kept for its successor; empty after an orderly leave.
+    void leave(const Seat& seat, bool orderly, std::vector<BufferPtr> buffers);
+    // A dead predecessor's buffer of this type and length, if there is one.
+    BufferPtr inherit(const Seat& seat, protocol::DType dtype, uint64_t count);
+
+    // From the transport.
+    void peer_lost(transports::PeerId peer, const base::Error& error);
+
+    // Ends everything; afterwards no exchange is under way. Blocks for at most a second, while the transport lets go.
+    void shut_down();
+
+    size_t jobs() const { return jobs_.size(); }
+
+    void on_attached(control::NodeId self) override;
+    void on_detached(bool excluded, const std::string& reason) override;
+    void on_refused(const base::Error& error) override;
+    void report_workers(std::vector<control::WorkerReport>& ret_reports) override;
+    void on_join_accepted(const control::JoinAccepted& accepted) override;
+    void on_join_refused(const control::JoinRefused& refused) override;
+    void on_prepare_view(const control::PrepareView& view) override;
+    void on_commit_view(const control::CommitView& view) override;
+    void on_group_order(const control::GroupOrder& order) override;
+    void on_group_abort(const control::GroupAbort& abort) override;
+    void on_worker_suspended(const control::WorkerSuspended& suspended) override;
+    void on_withdrawn(const control::Withdrawn& withdrawn) override;
+    void on_node_gone(const control::NodeGone& gone) override;
+    void on_node_known(const control::NodeKnown& known) override;
+    void on_status_reply(const control::StatusReply& reply) override;
+
+  private:
+    // What was asked of the controller and is not answered yet.
+    struct Pending {
+        std::function<bool()> send;  // false: there is no controller now; it is sent again after attaching
+        std::function<void(const control::JoinAccepted&)> accepted;
+        std::function<void(const base::Error&)> refused;
+        Answered document;
+        base::EventLoop::TimerId timer = 0;
+    };
+
+    uint64_t ask(uint64_t ticket, Pending pending);
+    bool take(uint64_t ticket, Pending& ret_pending);
+    std::shared_ptr<Job> job(control::JobId id) const;
+    std::shared_ptr<Job> job_of(const control::JoinAccepted& accepted);
+    void seat(const JoinRequest& request, WorkerPort* port, const control::JoinAccepted& accepted, const Joined& joined);
+    void announce(const std::shared_ptr<Job>& job, const WorkerPtr& worker);
+    void tell_leave(const Job& job, control::Rank rank, bool orderly);
+    void drop_unused_later();
+    void watch();
+
+    Services& services_;
+    std::map<std::string, std::shared_ptr<Job>> jobs_;  // by name
+    std::unordered_map<control::JobId, std::shared_ptr<Job>> by_id_;
+    std::unordered_map<uint64_t, Pending> pending_;
+    Orphanage orphanage_;
+    uint64_t next_ticket_ = 1;
+    bool watching_ = false;
+    base::Error last_refusal_;
+};
+
+}  // namespace pace::daemon

@@ -1,0 +1,211 @@
+#include "daemon/exchange/exchange.h"
+
+#include <algorithm>
+
+#include "daemon/collectives/barrier.h"
+
+namespace pace::daemon {
+
+using base::ErrorKind;
+using base::Result;
+using base::Task;
+
+namespace {
+
+// An exchange that has not moved for this long listens for poison.
+constexpr base::Duration kStallNoticeable = std::chrono::milliseconds(100);
+
+size_t bytes_touched(const Exchange::Plan& plan) {
+    return plan.layout.bytes() * (plan.contributions.size() + plan.recipients.size());
+}
+
+}  // namespace
+
+std::vector<const std::byte*> segments_of(const std::vector<BufferPtr>& buffers) {
+    std::vector<const std::byte*> segments;
+    segments.reserve(buffers.size());
+    for (const BufferPtr& buffer : buffers) segments.push_back(buffer->memory.data());
+    return segments;
+}
+
+collectives::Layout layout_of(const std::vector<BufferPtr>& buffers) {
+    std::vector<collectives::Segment> segments;
+    segments.reserve(buffers.size());
+    for (const BufferPtr& buffer : buffers) segments.push_back({buffer->dtype, buffer->count});
+    return collectives::Layout(std::move(segments));
+}
+
+std::shared_ptr<Exchange> Exchange::start(Services& services, Plan plan, Scratch scratch, Done done) {
+    std::shared_ptr<Exchange> exchange(
+        new Exchange(services, std::move(plan), std::move(scratch), std::move(done)));
+    exchange->self_ = exchange;
+    if (exchange->plan_.nodes.size() <= 1) {
+        exchange->run_local();
+        return exchange;
+    }
+    if (auto joined = exchange->join_nodes(); !joined) {
+        // Not from inside start(): the caller has not stored the exchange yet.
+        services.loop.defer([exchange, joined] { exchange->finish(joined); });
+        return exchange;
+    }
+    services.active.push_back(exchange);
+    services.exchange_began();
+    base::spawn<Result<>>(exchange->run_among_nodes(),
+                          [raw = exchange.get()](const Result<>& result) { raw->network_ended(result); });
+    return exchange;
+}
+
+Exchange::Exchange(Services& services, Plan plan, Scratch scratch, Done done)
+    : services_(services), plan_(std::move(plan)), scratch_(std::move(scratch)), done_(std::move(done)) {
+    std::vector<collectives::Member> members;
+    members.reserve(plan_.contributions.size());
+    for (const Contribution& contribution : plan_.contributions)
+        members.push_back({contribution.segments, contribution.weight});
+    part_.emplace(plan_.layout, std::move(members));
+    for (const auto& buffers : plan_.recipients) {
+        collectives::Recipient recipient;
+        recipient.segments.reserve(buffers.size());
+        for (const BufferPtr& buffer : buffers) recipient.segments.push_back(buffer->memory.data());
+        recipients_.push_back(std::move(recipient));
+    }
+}
+
+void Exchange::run_local() {
+    const bool nothing_to_do = plan_.layout.bytes() == 0 || recipients_.empty();
+    if (nothing_to_do) {
+        finish({});
+        return;
+    }
+    if (bytes_touched(plan_) <= services_.options.inline_bytes_max) {
+        collectives::sum_into_members(*part_, plan_.scale, recipients_, services_.pool);
+        finish({});
+        return;
+    }
+    base::EventLoop& loop = services_.loop;
+    collectives::sum_into_members(*part_, plan_.scale, recipients_, services_.pool,
+                                  {[&loop](auto callback) { loop.post(std::move(callback)); },
+                                   [this] { finish({}); }});
+}
+
+Result<> Exchange::join_nodes() {
+    collectives::Group group;
+    group.exchange = plan_.number;
+    group.check = plan_.check;
+    group.self = plan_.self;
+    for (size_t i = 0; i < plan_.nodes.size(); ++i) {
+        if (i == plan_.self) {
+            group.nodes.push_back(0);
+            continue;
+        }
+        PACE_TRY_ASSIGN(peer, services_.peers.peer(plan_.nodes[i]));
+        group.nodes.push_back(peer);
+    }
+    PACE_TRY_ASSIGN(result, scratch_.reserve(plan_.layout.bytes()));
+    result_ = result;
+    communicator_ = std::make_unique<collectives::Communicator>(services_.transport, std::move(group));
+    return {};
+}
+
+Task<Result<>> Exchange::run_among_nodes() {
+    const ExchangeOptions& options = services_.options;
+    switch (plan_.kind) {
+        case Kind::barrier: co_return co_await collectives::barrier(*communicator_);
+        case Kind::broadcast:
+            if (plan_.root == plan_.self) part_->partial({0, plan_.layout.bytes()}, result_.data());
+            co_return co_await collectives::broadcast(*communicator_, plan_.root, result_, options.broadcast);
+        case Kind::fetch:
+            co_return co_await collectives::transfer_from(*communicator_, plan_.root, result_, options.transfer);
+        case Kind::reduce: break;
+    }
+    co_return co_await collectives::all_reduce(*communicator_, *part_, plan_.scale, result_, options.all_reduce);
+}
+
+void Exchange::network_ended(const Result<>& result) {
+    std::erase_if(services_.active, [this](const std::weak_ptr<Exchange>& other) {
+        return other.expired() || other.lock().get() == this;
+    });
+    services_.counters.bytes_sent += communicator_->counters().bytes_sent;
+    services_.counters.bytes_received += communicator_->counters().bytes_received;
+    if (!result) {
+        ++services_.counters.exchanges_aborted;
+        finish(result);
+        return;
+    }
+    deliver();
+}
+
+void Exchange::deliver() {
+    if (plan_.layout.bytes() == 0 || recipients_.empty()) {
+        finish({});
+        return;
+    }
+    if (plan_.layout.bytes() * (recipients_.size() + 1) <= services_.options.inline_bytes_max) {
+        collectives::copy_to_members(plan_.layout, result_.data(), recipients_, services_.pool);
+        finish({});
+        return;
+    }
+    base::EventLoop& loop = services_.loop;
+    collectives::copy_to_members(plan_.layout, result_.data(), recipients_, services_.pool,
+                                 {[&loop](auto callback) { loop.post(std::move(callback)); },
+                                  [this] { finish({}); }});
+}
+
+void Exchange::finish(const Result<>& result) {
+    const std::shared_ptr<Exchange> keep = std::move(self_);
+    const Done done = std::move(done_);
+    ended_ = true;
+    done(*this, result);
+}
+
+void Exchange::abort(const base::Error& error) {
+    if (communicator_) communicator_->abort(error);
+}
+
+void Exchange::peer_lost(transports::PeerId peer, const base::Error& error) {
+    if (communicator_) communicator_->peer_lost(peer, error);
+}
+
+base::Duration Exchange::stalled_for(base::TimePoint now) {
+    if (!communicator_) return base::Duration::zero();
+    const base::Duration stalled = now - communicator_->last_progress();
+    if (stalled >= kStallNoticeable) listen_for_poison();
+    return stalled;
+}
+
+std::vector<NodeId> Exchange::waiting_for() const {
+    std::vector<NodeId> nodes;
+    if (!communicator_) return nodes;
+    for (const size_t index : communicator_->waiting_for()) nodes.push_back(plan_.nodes[index]);
+    return nodes;
+}
+
+collectives::Communicator::Counters Exchange::traffic() const {
+    return communicator_ ? communicator_->counters() : collectives::Communicator::Counters{};
+}
+
+void Exchange::listen_for_poison() {
+    if (listening_) return;
+    listening_ = true;
+    for (size_t i = 0; i < plan_.nodes.size(); ++i) {
+        if (i == plan_.self) continue;
+        const transports::PeerId peer = communicator_->group().nodes[i];
+        services_.transport.receive(
+            peer, {plan_.number, kPoisonSlot, 0}, {}, [weak = weak_from_this()](const Result<>& received) {
+                const auto exchange = weak.lock();
+                if (exchange && received)
+                    exchange->abort(base::make_error(ErrorKind::mismatch,
+                                                     "another node cannot take part in this exchange as called here: the workers "
+                                                     "disagree about verb, buffers or order"));
+            });
+    }
+}
+
+void send_poison(Services& services, uint64_t number, const std::vector<NodeId>& nodes) {
+    for (const NodeId node : nodes) {
+        if (node == services.self) continue;
+        const auto peer = services.peers.peer(node);
+        if (peer) services.transport.send(*peer, {number, kPoisonSlot, 0}, {}, [](const Result<>&) {});
+    }
+}
+
+}  // namespace pace::daemon

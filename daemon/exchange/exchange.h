@@ -1,0 +1,109 @@
+// Exchange: one execution of a verb by this node's members and the other nodes of its group.
+//
+// Input buffers are not written before the whole result has arrived: an exchange that fails leaves them as they were. Once the
+// result is there the exchange commits, and nothing stops it any more.
+//
+// With this node alone, members' buffers are reduced where they lie, in one pass. With others, the result forms in a scratch
+// and is then copied to the members.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "base/task.h"
+#include "daemon/collectives/communicator.h"
+#include "daemon/collectives/deliver.h"
+#include "daemon/collectives/local_part.h"
+#include "daemon/exchange/request.h"
+#include "daemon/exchange/scratch.h"
+#include "daemon/exchange/services.h"
+
+namespace pace::daemon {
+
+// The slot on which a node tells the others of an exchange that it cannot take part as they expect (collectives/slots.h
+// leaves the phase free). Zero bytes; looked at only when an exchange has stalled.
+inline constexpr uint32_t kPoisonSlot = 0xF0000000U;
+
+class Exchange : public std::enable_shared_from_this<Exchange> {
+  public:
+    enum class Kind : uint8_t { reduce, broadcast, barrier, fetch };
+
+    struct Contribution {
+        std::vector<const std::byte*> segments;
+        double weight = 1.0;
+    };
+
+    struct Plan {
+        Kind kind = Kind::reduce;
+        uint32_t job = 0;
+        // A round waits for whoever has not called yet, and the controller judges who is late; a group's members are all ready,
+        // so that one that does not move is given up.
+        bool patient = true;
+        uint64_t number = 0;
+        uint32_t check = 0;
+        std::vector<NodeId> nodes;  // in node order, this one included
+        size_t self = 0;
+        size_t root = 0;  // broadcast, fetch: index of the node that gives
+        double scale = 1.0;
+        collectives::Layout layout;
+        std::vector<Contribution> contributions;  // of this node's members, by rank
+        std::vector<std::vector<BufferPtr>> recipients;
+        std::vector<BufferPtr> keep;  // what the contributions point into
+    };
+
+    using Done = std::function<void(Exchange&, const base::Result<>&)>;
+
+    // Runs `plan`; `done` is called once, possibly before this returns. `scratch` is used, and kept, for the result.
+    static std::shared_ptr<Exchange> start(Services& services, Plan plan, Scratch scratch, Done done);
+
+    // Ends the exchange with `error` unless it commits already. `done` comes later, when every operation has ended.
+    void abort(const base::Error& error);
+    void peer_lost(transports::PeerId peer, const base::Error& error);
+
+    // Called a few times a second: how long nothing has moved, with whom; listens for poison once that is noticeable.
+    base::Duration stalled_for(base::TimePoint now);
+    std::vector<NodeId> waiting_for() const;
+
+    bool ended() const { return ended_; }
+    const Plan& plan() const { return plan_; }
+    collectives::Communicator::Counters traffic() const;
+    // After a success with other nodes: the result, for members that missed it.
+    Scratch take_scratch() { return std::move(scratch_); }
+    size_t result_bytes() const { return plan_.layout.bytes(); }
+
+  private:
+    Exchange(Services& services, Plan plan, Scratch scratch, Done done);
+
+    void run_local();
+    base::Result<> join_nodes();
+    base::Task<base::Result<>> run_among_nodes();
+    void network_ended(const base::Result<>& result);
+    void deliver();
+    void finish(const base::Result<>& result);
+    void listen_for_poison();
+
+    Services& services_;
+    Plan plan_;
+    Scratch scratch_;
+    std::span<std::byte> result_;
+    Done done_;
+    std::optional<collectives::LocalPart> part_;
+    std::vector<collectives::Recipient> recipients_;
+    std::unique_ptr<collectives::Communicator> communicator_;
+    std::shared_ptr<Exchange> self_;  // held while under way
+    bool listening_ = false;
+    bool ended_ = false;
+};
+
+// Tells the other nodes of an exchange, which may not have begun here at all, that it will not come about.
+void send_poison(Services& services, uint64_t number, const std::vector<NodeId>& nodes);
+
+// Pointers to the buffers' memory, one per segment.
+std::vector<const std::byte*> segments_of(const std::vector<BufferPtr>& buffers);
+collectives::Layout layout_of(const std::vector<BufferPtr>& buffers);
+
+}  // namespace pace::daemon

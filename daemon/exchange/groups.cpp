@@ -1,0 +1,236 @@
+#include "daemon/exchange/groups.h"
+
+#include <algorithm>
+
+#include "daemon/control/controller_link.h"
+#include "daemon/exchange/digest.h"
+
+namespace pace::daemon {
+
+using base::ErrorKind;
+using base::Result;
+
+namespace {
+
+// How long the buffers of a dead trainer wait for an order that was already under way.
+constexpr base::Duration kDepartedKeep = std::chrono::seconds(2);
+
+std::vector<NodeId> nodes_of(const control::GroupOrder& order) {
+    std::vector<NodeId> nodes;
+    for (const control::Part& part : order.members) {
+        if (std::find(nodes.begin(), nodes.end(), part.node) == nodes.end()) nodes.push_back(part.node);
+    }
+    return nodes;
+}
+
+// Equal weights are applied as one division at the end: fewer roundings, and a sum without multiplications.
+bool weights_are_equal(const control::GroupOrder& order) {
+    if (order.initial_weight != 0) return false;
+    const double first = order.members.front().weight;
+    return std::all_of(order.members.begin(), order.members.end(),
+                       [first](const control::Part& part) { return part.weight == first; });
+}
+
+std::shared_ptr<MemberList> members_of(const control::GroupOrder& order) {
+    auto members = std::make_shared<MemberList>();
+    uint64_t newest = 0;
+    for (const control::Part& part : order.members) newest = std::max(newest, part.iteration);
+    for (const control::Part& part : order.members)
+        members->push_back({part.rank, 0, newest - part.iteration, part.weight});
+    return members;
+}
+
+uint64_t group_number(const JobState& job, control::GroupId group) {
+    return exchange_number(job.token, ExchangeKind::group, group, 0);
+}
+
+}  // namespace
+
+void Groups::announce(const WorkerPtr& worker) {
+    worker->state = Worker::State::ready;
+    again(worker);
+}
+
+void Groups::again(const WorkerPtr& worker) {
+    control::Ready ready;
+    ready.job = job_.id;
+    ready.rank = worker->rank;
+    ready.iteration = worker->head().iteration;
+    ready.digest = worker->head().digest;
+    // Dropped while there is no controller; announced again when there is one.
+    job_.services.control->send(ready);
+}
+
+void Groups::withdraw(const Worker& worker) {
+    control::Withdraw withdraw;
+    withdraw.job = job_.id;
+    withdraw.rank = worker.rank;
+    job_.services.control->send(withdraw);
+}
+
+void Groups::withdrawn(control::Rank rank) {
+    const WorkerPtr worker = job_.find(rank);
+    if (worker && worker->state == Worker::State::ready)
+        job_.end_head(worker, ended_as(protocol::Outcome::canceled, "canceled before a group had formed"));
+}
+
+void Groups::departed(const WorkerPtr& worker) {
+    departed_.push_back(worker);
+    job_.services.loop.run_after(kDepartedKeep, [this, weak = std::weak_ptr(worker)] {
+        std::erase_if(departed_, [&](const WorkerPtr& other) { return other == weak.lock(); });
+    });
+}
+
+WorkerPtr Groups::claim(const control::Part& part, uint32_t digest) {
+    const auto fits = [&](const WorkerPtr& worker) {
+        return worker && worker->rank == part.rank && worker->state == Worker::State::ready &&
+               worker->head().iteration == part.iteration && worker->head().digest == digest;
+    };
+    WorkerPtr worker = job_.find(part.rank);
+    if (fits(worker)) return worker;
+    const auto gone = std::find_if(departed_.begin(), departed_.end(), fits);
+    if (gone == departed_.end()) return nullptr;
+    worker = *gone;
+    departed_.erase(gone);
+    return worker;
+}
+
+void Groups::order(const control::GroupOrder& order) {
+    std::vector<WorkerPtr> members;
+    bool complete = true;
+    for (const control::Part& part : order.members) {
+        if (part.node != job_.services.self) continue;
+        WorkerPtr worker = claim(part, order.digest);
+        complete = complete && worker != nullptr;
+        if (worker) members.push_back(std::move(worker));
+    }
+    Exchange::Plan plan;
+    if (!complete || members.empty() || running_.contains(order.group) || !plan_group(order, members, plan)) {
+        refuse(order, members);
+        return;
+    }
+    run(order, members, std::move(plan));
+}
+
+bool Groups::plan_group(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,
+                        Exchange::Plan& ret_plan) const {
+    ret_plan.job = job_.id;
+    ret_plan.patient = false;
+    ret_plan.number = group_number(job_, order.group);
+    ret_plan.nodes = nodes_of(order);
+    ret_plan.self = static_cast<size_t>(
+        std::find(ret_plan.nodes.begin(), ret_plan.nodes.end(), job_.services.self) - ret_plan.nodes.begin());
+    ret_plan.check = order.digest;
+    ret_plan.layout = layout_of(members.front()->head().buffers);
+    const bool equal = weights_are_equal(order);
+    if (equal) ret_plan.scale = order.members.front().weight;
+    size_t next = 0;
+    for (const control::Part& part : order.members) {
+        if (part.node != job_.services.self) continue;
+        const Request& request = members[next++]->head();
+        ret_plan.contributions.push_back({segments_of(request.buffers), equal ? 1.0 : part.weight});
+        ret_plan.keep.insert(ret_plan.keep.end(), request.buffers.begin(), request.buffers.end());
+        ret_plan.recipients.push_back(request.buffers);
+    }
+    if (order.initial_weight == 0 || ret_plan.self != 0) return true;
+    // The first node brings the initial model.
+    if (!job_.initial.valid || job_.initial.digest != order.digest) return false;
+    std::vector<const std::byte*> segments;
+    for (size_t i = 0; i < ret_plan.layout.segments().size(); ++i)
+        segments.push_back(job_.initial.memory.data() + ret_plan.layout.offset(i));
+    ret_plan.contributions.push_back({std::move(segments), order.initial_weight});
+    return true;
+}
+
+void Groups::run(const control::GroupOrder& order, const std::vector<WorkerPtr>& members, Exchange::Plan plan) {
+    const uint64_t now = base::now_ns();
+    for (const WorkerPtr& worker : members) {
+        worker->state = Worker::State::moving;
+        worker->moving_since_ns = now;
+    }
+    // A worker alone keeps its own model: there is nothing to compute.
+    const bool alone = order.members.size() == 1 && order.initial_weight == 0;
+    if (alone) plan.recipients.clear();
+    Scratch scratch;
+    if (!spare_.empty()) {
+        scratch = std::move(spare_.back());
+        spare_.pop_back();
+    }
+    auto exchange = Exchange::start(
+        job_.services, std::move(plan), std::move(scratch),
+        [this, order, members](Exchange& done, const Result<>& result) { ended(order, members, done, result); });
+    if (!exchange->ended()) running_.emplace(order.group, std::move(exchange));
+}
+
+void Groups::ended(const control::GroupOrder& order, const std::vector<WorkerPtr>& members, Exchange& exchange,
+                   const Result<>& result) {
+    running_.erase(order.group);
+    if (exchange.plan().nodes.size() > 1) spare_.push_back(exchange.take_scratch());
+    const uint64_t now = base::now_ns();
+    control::GroupDone done;
+    done.job = job_.id;
+    done.group = order.group;
+    done.failed = !result;
+    done.moving_ns = now - members.front()->moving_since_ns;
+    done.bytes = exchange.traffic().bytes_sent;
+    job_.services.control->send(done);
+    if (!result) {
+        for (const WorkerPtr& worker : members) {
+            worker->state = Worker::State::ready;
+            if (worker->port != nullptr) again(worker);
+        }
+        return;
+    }
+    ++job_.services.counters.groups;
+    const auto list = members_of(order);
+    for (const WorkerPtr& worker : members) {
+        worker->iteration = order.iteration;
+        Ending ending;
+        ending.iteration = order.iteration;
+        ending.group = order.group;
+        ending.bytes_sent = exchange.traffic().bytes_sent;
+        ending.bytes_received = exchange.traffic().bytes_received;
+        ending.queued_ns = worker->moving_since_ns - std::min(worker->head().submitted_ns, worker->moving_since_ns);
+        ending.moving_ns = now - worker->moving_since_ns;
+        ending.initial_weight = order.initial_weight;
+        ending.nodes = static_cast<uint32_t>(exchange.plan().nodes.size());
+        ending.members = list;
+        job_.end_head(worker, std::move(ending));
+    }
+}
+
+void Groups::refuse(const control::GroupOrder& order, const std::vector<WorkerPtr>& members) {
+    send_poison(job_.services, group_number(job_, order.group), nodes_of(order));
+    control::GroupDone done;
+    done.job = job_.id;
+    done.group = order.group;
+    done.failed = true;
+    job_.services.control->send(done);
+    const bool lacks_initial = order.initial_weight != 0 && !job_.initial.valid;
+    for (const WorkerPtr& worker : members) {
+        if (worker->port == nullptr) continue;
+        if (lacks_initial) {
+            job_.end_head(worker, failed(base::make_error(
+                                      ErrorKind::invalid,
+                                      "the job weighs the initial model (missing = initial) but none was broadcast here: call "
+                                      "pace_broadcast on the same buffers first")));
+            continue;
+        }
+        again(worker);
+    }
+}
+
+void Groups::abort(control::GroupId group, const base::Error& error) {
+    const auto running = running_.find(group);
+    if (running == running_.end()) return;
+    const std::shared_ptr<Exchange> exchange = running->second;
+    exchange->abort(error);
+}
+
+void Groups::abort_all(const base::Error& error) {
+    std::vector<std::shared_ptr<Exchange>> exchanges;
+    for (const auto& [group, exchange] : running_) exchanges.push_back(exchange);
+    for (const auto& exchange : exchanges) exchange->abort(error);
+}
+
+}  // namespace pace::daemon

@@ -1,0 +1,219 @@
+#include "daemon/exchange/job.h"
+
+#include <algorithm>
+
+#include "daemon/control/controller_link.h"
+
+namespace pace::daemon {
+
+using base::ErrorKind;
+using protocol::Outcome;
+using protocol::Verb;
+
+Job::Job(Services& services, control::JobOptions options)
+    : state_(services, std::move(options)), rounds_(state_), groups_(state_), adoptions_(state_) {
+    state_.advance = [this](const WorkerPtr& worker) { advance(worker); };
+}
+
+base::Result<> Job::check_verb(Verb verb) const {
+    const bool collective = state_.options.policy == control::Policy::all_reduce;
+    if (verb == Verb::average && collective)
+        return base::make_error(ErrorKind::verb,
+                                "job \"{}\" has policy all-reduce, whose buffers hold gradients: call pace_reduce, or open the job with "
+                                "policy partial-reduce",
+                                state_.options.name);
+    if (verb == Verb::reduce && !collective)
+        return base::make_error(ErrorKind::verb,
+                                "job \"{}\" has policy partial-reduce, whose buffers hold parameters: call pace_average, or open the job "
+                                "with policy all-reduce",
+                                state_.options.name);
+    return {};
+}
+
+void Job::add(const WorkerPtr& worker) { state_.workers[worker->rank] = worker; }
+
+void Job::submit(const WorkerPtr& worker, Request request) {
+    worker->queue.push_back(std::move(request));
+    if (worker->state == Worker::State::idle) advance(worker);
+}
+
+void Job::advance(const WorkerPtr& worker) {
+    if (worker->resuming) return;
+    if (!worker->newcomer) adoptions_.at_boundary(worker);
+    const Verb verb = worker->head().verb;
+    if (worker->suspended && verb != Verb::broadcast && verb != Verb::average) {
+        state_.end_head(worker, ended_as(Outcome::stale,
+                                         "this worker was taken out of the job for being late; call pace_broadcast for the current "
+                                         "model and go on from info.iteration"));
+        return;
+    }
+    if (worker->newcomer) {
+        begin_newcomer(worker);
+        return;
+    }
+    if (verb == Verb::average) {
+        groups_.announce(worker);
+        return;
+    }
+    worker->state = Worker::State::waiting;
+    rounds_.try_start();
+}
+
+void Job::begin_newcomer(const WorkerPtr& worker) {
+    const Verb verb = worker->head().verb;
+    admit(worker, verb == Verb::broadcast);
+    if (verb == Verb::average) {
+        groups_.announce(worker);
+    } else {
+        worker->state = verb == Verb::broadcast ? Worker::State::adopting : Worker::State::waiting;
+    }
+}
+
+void Job::admit(const WorkerPtr& worker, bool wants_model) {
+    if (worker->admit_sent) return;
+    control::WorkerAdmit message;
+    message.job = state_.id;
+    message.rank = worker->rank;
+    message.wants_model = wants_model;
+    worker->admit_sent = state_.services.control->send(message);
+}
+
+void Job::cancel(const WorkerPtr& worker, uint64_t id) {
+    const auto request = std::find_if(worker->queue.begin(), worker->queue.end(),
+                                      [id](const Request& other) { return other.id == id; });
+    if (request == worker->queue.end()) return;
+    const std::string message = "canceled before it had begun";
+    if (request != worker->queue.begin()) {
+        // Not under way at all.
+        Ending ending = ended_as(Outcome::canceled, message);
+        ending.iteration = worker->iteration;
+        worker->queue.erase(request);
+        if (worker->port != nullptr) worker->port->request_ended(id, ending);
+        return;
+    }
+    if (worker->state == Worker::State::ready) groups_.withdraw(*worker);
+    if (worker->state == Worker::State::waiting || worker->state == Worker::State::adopting)
+        state_.end_head(worker, ended_as(Outcome::canceled, message));
+}
+
+void Job::remove(const WorkerPtr& worker) {
+    const auto entry = state_.workers.find(worker->rank);
+    if (entry != state_.workers.end() && entry->second == worker) state_.workers.erase(entry);
+    worker->port = nullptr;
+    if (worker->state == Worker::State::ready) groups_.departed(worker);
+    // An adoption that is under way finds the worker gone.
+    if (worker->state == Worker::State::adopting) worker->state = Worker::State::refused;
+}
+
+void Job::prepare(uint64_t epoch) {
+    if (epoch <= state_.view.epoch) return;
+    adoptions_.stop(base::make_error(ErrorKind::aborted, "the job's membership is changing"));
+    rounds_.prepare(epoch);
+}
+
+void Job::commit(const control::CommitView& view) {
+    if (view.epoch <= state_.view.epoch) return;
+    state_.view.epoch = view.epoch;
+    state_.view.members = view.members;
+    std::vector<WorkerPtr> keep_own;
+    for (const auto& [rank, worker] : state_.workers) {
+        if (state_.view.node_of(rank) != state_.services.self) continue;
+        worker->newcomer = false;
+        worker->suspended = false;
+        worker->admit_sent = false;
+        const bool adopts = std::any_of(view.adoptions.begin(), view.adoptions.end(),
+                                        [r = rank](const control::Adoption& a) { return a.newcomer == r; });
+        if (worker->state == Worker::State::adopting && !adopts) keep_own.push_back(worker);
+    }
+    adoptions_.commit(view);
+    // Nobody else has a model: the newcomer goes on with what its buffers hold.
+    for (const WorkerPtr& worker : keep_own) {
+        worker->model = worker->head().buffers;
+        Ending ending;
+        ending.iteration = worker->iteration;
+        state_.end_head(worker, std::move(ending));
+    }
+    rounds_.commit(view);
+}
+
+void Job::suspend(control::Rank rank, const std::string& reason) {
+    const WorkerPtr worker = state_.find(rank);
+    if (!worker) return;
+    worker->newcomer = true;
+    worker->suspended = true;
+    worker->admit_sent = false;
+    if (worker->state == Worker::State::waiting)
+        state_.end_all(worker, ended_as(Outcome::stale, reason + "; call pace_broadcast for the current model"));
+}
+
+control::WorkerJoin Job::announcement(const Worker& worker) const {
+    control::WorkerJoin join;
+    join.rank = worker.rank;
+    join.options = state_.options;
+    join.uid = worker.uid;
+    join.resume = true;
+    join.iteration = worker.iteration;
+    join.rounds_completed = rounds_.completed();
+    join.epoch = worker.newcomer ? 0 : state_.view.epoch;
+    return join;
+}
+
+void Job::resumed(const WorkerPtr& worker, bool under_way) {
+    worker->resuming = false;
+    worker->admit_sent = false;
+    const bool was_member = !worker->newcomer;
+    worker->newcomer = worker->newcomer || under_way;
+    const bool collective = state_.options.policy == control::Policy::all_reduce;
+    if (under_way && was_member && collective) {
+        // The others went on without it: a gradient of an old model must not enter their rounds.
+        worker->suspended = true;
+        if (worker->state == Worker::State::waiting)
+            state_.end_all(worker, ended_as(Outcome::stale,
+                                            "the cluster went on without this node; call pace_broadcast for the current model"));
+    }
+    switch (worker->state) {
+        case Worker::State::idle:
+            if (!worker->queue.empty()) advance(worker);
+            break;
+        case Worker::State::ready:
+            if (worker->newcomer) admit(worker, false);
+            groups_.announce(worker);
+            break;
+        case Worker::State::waiting:
+            if (worker->newcomer) admit(worker, false);
+            rounds_.try_start();
+            break;
+        case Worker::State::adopting:
+            worker->newcomer = true;
+            admit(worker, true);
+            break;
+        case Worker::State::moving:
+        case Worker::State::refused: break;
+    }
+}
+
+void Job::invalidate(const base::Error& error) {
+    state_.view = {};
+    adoptions_.stop(error);
+    rounds_.invalidate(error);
+    groups_.abort_all(error);
+}
+
+void Job::report(std::vector<control::WorkerReport>& reports) const {
+    const base::TimePoint now = base::now();
+    for (const auto& [rank, worker] : state_.workers) {
+        control::WorkerReport report;
+        report.job = state_.id;
+        report.rank = rank;
+        report.iteration = worker->iteration;
+        const bool in_round = !worker->queue.empty() && worker->head().verb != Verb::average;
+        report.rounds_submitted = rounds_.completed() + (in_round ? 1 : 0);
+        if (worker->state == Worker::State::idle)
+            report.busy_ms = static_cast<uint64_t>(
+                std::chrono::duration_cast<std::chrono::milliseconds>(now - worker->busy_since).count());
+        report.stopped = worker->port != nullptr && worker->port->process_stopped();
+        reports.push_back(report);
+    }
+}
+
+}  // namespace pace::daemon

@@ -1,0 +1,60 @@
+// Job: this node's workers of one job, and where each of their requests goes.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/exchange/adoption.h"
+#include "daemon/exchange/groups.h"
+#include "daemon/exchange/job_state.h"
+#include "daemon/exchange/rounds.h"
+
+namespace pace::daemon {
+
+class Job {
+  public:
+    Job(Services& services, control::JobOptions options);
+
+    JobState& state() { return state_; }
+    const JobState& state() const { return state_; }
+    const Rounds& rounds() const { return rounds_; }
+
+    // A verb that does not fit the job's family is refused before anything changes.
+    base::Result<> check_verb(protocol::Verb verb) const;
+
+    void add(const WorkerPtr& worker);
+    void submit(const WorkerPtr& worker, Request request);
+    void cancel(const WorkerPtr& worker, uint64_t id);
+    // The trainer has left, or is gone. What it has in an exchange still ends there.
+    void remove(const WorkerPtr& worker);
+    bool unused() const { return state_.workers.empty(); }
+
+    // From the controller.
+    void prepare(uint64_t epoch);
+    void commit(const control::CommitView& view);
+    void order(const control::GroupOrder& order) { groups_.order(order); }
+    void abort_group(control::GroupId group, const base::Error& error) { groups_.abort(group, error); }
+    void suspend(control::Rank rank, const std::string& reason);
+    void withdrawn(control::Rank rank) { groups_.withdrawn(rank); }
+
+    // The daemon is attached again: what the controller must hear about the worker, once it has accepted it.
+    control::WorkerJoin announcement(const Worker& worker) const;
+    void resumed(const WorkerPtr& worker, bool under_way);
+    // The daemon was excluded, or is stopping: every view, order and exchange is void.
+    void invalidate(const base::Error& error);
+
+    void report(std::vector<control::WorkerReport>& reports) const;
+
+  private:
+    void advance(const WorkerPtr& worker);
+    void admit(const WorkerPtr& worker, bool wants_model);
+    void begin_newcomer(const WorkerPtr& worker);
+
+    JobState state_;
+    Rounds rounds_;
+    Groups groups_;
+    Adoptions adoptions_;
+};
+
+}  // namespace pace::daemon

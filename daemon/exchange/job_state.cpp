@@ -1,0 +1,88 @@
+#include "daemon/exchange/job_state.h"
+
+#include <algorithm>
+
+#include "daemon/exchange/digest.h"
+#include "daemon/exchange/exchange.h"
+
+namespace pace::daemon {
+
+bool View::contains(control::Rank rank) const { return node_of(rank) != 0; }
+
+NodeId View::node_of(control::Rank rank) const {
+    const auto member = std::lower_bound(members.begin(), members.end(), rank,
+                                         [](const control::Member& m, control::Rank r) { return m.rank < r; });
+    return member != members.end() && member->rank == rank ? member->node : 0;
+}
+
+std::vector<NodeId> View::nodes() const {
+    std::vector<NodeId> nodes;
+    for (const control::Member& member : members) {
+        if (std::find(nodes.begin(), nodes.end(), member.node) == nodes.end()) nodes.push_back(member.node);
+    }
+    return nodes;
+}
+
+WorkerPtr JobState::find(control::Rank rank) const {
+    const auto worker = workers.find(rank);
+    return worker == workers.end() ? nullptr : worker->second;
+}
+
+std::vector<WorkerPtr> JobState::local_members() const {
+    std::vector<WorkerPtr> members;
+    for (const control::Member& member : view.members) {
+        if (member.node != services.self) continue;
+        WorkerPtr worker = find(member.rank);
+        if (!worker) return {};
+        members.push_back(std::move(worker));
+    }
+    return members;
+}
+
+void JobState::end_head(const WorkerPtr& worker, Ending ending) {
+    const Request request = std::move(worker->queue.front());
+    worker->queue.pop_front();
+    worker->state = Worker::State::idle;
+    worker->busy_since = base::now();
+    ++services.counters.requests;
+    if (ending.outcome == protocol::Outcome::failed) ++services.counters.requests_failed;
+    if (ending.outcome != protocol::Outcome::done) ending.iteration = worker->iteration;
+    if (worker->port != nullptr) worker->port->request_ended(request.id, ending);
+    // Later, so that whoever ends several workers' requests is not entered again half-way.
+    if (!worker->queue.empty())
+        services.loop.defer([advance_copy = advance, worker] {
+            if (worker->state == Worker::State::idle && !worker->queue.empty()) advance_copy(worker);
+        });
+}
+
+void JobState::end_all(const WorkerPtr& worker, const Ending& ending) {
+    const bool keep_head = worker->state == Worker::State::moving;
+    std::deque<Request> ending_requests;
+    ending_requests.swap(worker->queue);
+    if (keep_head && !ending_requests.empty()) {
+        worker->queue.push_back(std::move(ending_requests.front()));
+        ending_requests.pop_front();
+    } else {
+        worker->state = Worker::State::idle;
+        worker->busy_since = base::now();
+    }
+    Ending filled = ending;
+    filled.iteration = worker->iteration;
+    for (const Request& request : ending_requests) {
+        ++services.counters.requests;
+        if (worker->port != nullptr) worker->port->request_ended(request.id, filled);
+    }
+}
+
+void JobState::remember_initial(const std::vector<BufferPtr>& buffers) {
+    if (!keeps_initial() || initial.valid) return;
+    const collectives::Layout layout = layout_of(buffers);
+    auto memory = initial.memory.reserve(layout.bytes());
+    if (!memory) return;
+    const collectives::LocalPart copy(layout, {{segments_of(buffers), 1.0}});
+    copy.partial({0, layout.bytes()}, memory->data());
+    initial.digest = digest_of(buffers);
+    initial.valid = true;
+}
+
+}  // namespace pace::daemon

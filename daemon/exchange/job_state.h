@@ -1,0 +1,65 @@
+// JobState: what this node knows of a job, shared by the job's rounds, groups and adoptions.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/control/messages.h"
+#include "daemon/exchange/request.h"
+#include "daemon/exchange/scratch.h"
+#include "daemon/exchange/services.h"
+#include "daemon/exchange/worker.h"
+
+namespace pace::daemon {
+
+// The membership at one epoch. Epoch 0: none yet, or void.
+struct View {
+    uint64_t epoch = 0;
+    std::vector<control::Member> members;  // by rank
+
+    bool contains(control::Rank rank) const;
+    NodeId node_of(control::Rank rank) const;  // 0: not a member
+    // Each node once, in the order of its lowest rank: the node order of every sum.
+    std::vector<NodeId> nodes() const;
+};
+
+// The model at the start of training, kept where dynamic weights may need it (missing = initial).
+struct InitialModel {
+    Scratch memory;
+    uint32_t digest = 0;
+    bool valid = false;
+};
+
+struct JobState {
+    JobState(Services& all_services, control::JobOptions job_options)
+        : services(all_services), options(std::move(job_options)) {}
+
+    Services& services;
+    control::JobOptions options;
+    control::JobId id = 0;
+    uint64_t token = 0;
+    std::map<control::Rank, WorkerPtr> workers;
+    View view;
+    InitialModel initial;
+    // Looks at a worker's next request. Set by the job.
+    std::function<void(const WorkerPtr&)> advance;
+
+    bool keeps_initial() const {
+        return options.weights == control::Weights::dynamic && options.missing == control::Missing::initial;
+    }
+    WorkerPtr find(control::Rank rank) const;
+    // This node's members of the view that are here, by rank; empty if one of them is missing.
+    std::vector<WorkerPtr> local_members() const;
+
+    // Ends the worker's first request, and lets the next one begin a moment later.
+    void end_head(const WorkerPtr& worker, Ending ending);
+    // Ends all of the worker's requests that are not in an exchange.
+    void end_all(const WorkerPtr& worker, const Ending& ending);
+    // Keeps a copy of the model, if the job needs it and has none yet.
+    void remember_initial(const std::vector<BufferPtr>& buffers);
+};
+
+}  // namespace pace::daemon

@@ -1,0 +1,59 @@
+// Request: one verb that a worker has called, checked. Ending: how it ended. Each request ends exactly once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "daemon/exchange/buffer.h"
+#include "protocol/ring.h"
+#include "protocol/types.h"
+
+namespace pace::daemon {
+
+struct Request {
+    uint64_t id = 0;
+    protocol::Verb verb = protocol::Verb::barrier;
+    protocol::ReduceOp op = protocol::ReduceOp::mean;
+    uint32_t root = 0;
+    uint64_t iteration = 0;
+    std::vector<BufferPtr> buffers;
+    uint32_t digest = 0;  // of the buffers' types and counts
+    uint64_t submitted_ns = 0;
+};
+
+using MemberList = std::vector<protocol::MemberEntry>;
+
+struct Ending {
+    protocol::Outcome outcome = protocol::Outcome::done;
+    base::ErrorKind kind = base::ErrorKind::internal;  // when failed
+    std::string message;                               // when not done
+    uint64_t iteration = 0;
+    uint64_t group = 0;
+    uint64_t bytes_sent = 0;
+    uint64_t bytes_received = 0;
+    uint64_t queued_ns = 0;
+    uint64_t moving_ns = 0;
+    double initial_weight = 0;
+    uint32_t nodes = 1;
+    std::shared_ptr<const MemberList> members;  // by rank; may be null
+};
+
+inline Ending failed(const base::Error& error) {
+    Ending ending;
+    ending.outcome = protocol::Outcome::failed;
+    ending.kind = error.kind;
+    ending.message = error.message;
+    return ending;
+}
+
+inline Ending ended_as(protocol::Outcome outcome, std::string message) {
+    Ending ending;
+    ending.outcome = outcome;
+    ending.message = std::move(message);
+    return ending;
+}
+
+}  // namespace pace::daemon

@@ -1,0 +1,267 @@
+#include "daemon/exchange/rounds.h"
+
+#include <algorithm>
+
+#include "daemon/control/controller_link.h"
+#include "daemon/exchange/digest.h"
+
+namespace pace::daemon {
+
+using base::ErrorKind;
+using base::Result;
+using protocol::Verb;
+
+namespace {
+
+Exchange::Kind kind_of(Verb verb) {
+    switch (verb) {
+        case Verb::barrier: return Exchange::Kind::barrier;
+        case Verb::broadcast: return Exchange::Kind::broadcast;
+        default: return Exchange::Kind::reduce;
+    }
+}
+
+bool is_mean(const Request& request) {
+    return request.verb == Verb::sync ||
+           (request.verb == Verb::reduce && request.op == protocol::ReduceOp::mean);
+}
+
+std::shared_ptr<MemberList> members_of(const View& view, const Request& request) {
+    auto members = std::make_shared<MemberList>();
+    members->reserve(view.members.size());
+    const double share = is_mean(request) ? 1.0 / static_cast<double>(view.members.size()) : 1.0;
+    for (const control::Member& member : view.members) {
+        const bool gives = request.verb != Verb::broadcast || member.rank == request.root;
+        members->push_back({member.rank, 0, 0, gives && request.verb != Verb::barrier ? share : 0.0});
+    }
+    return members;
+}
+
+}  // namespace
+
+uint64_t Rounds::round_number() const {
+    return exchange_number(job_.token, ExchangeKind::round, job_.view.epoch, completed_);
+}
+
+void Rounds::try_start() {
+    if (active_ || preparing_ != 0 || job_.view.epoch == 0) return;
+    const std::vector<WorkerPtr> members = job_.local_members();
+    if (members.empty()) return;
+    for (const WorkerPtr& worker : members) {
+        if (worker->state != Worker::State::waiting) return;
+    }
+    const Request& first = members.front()->head();
+    for (const WorkerPtr& worker : members) {
+        if (check_of(worker->head()) == check_of(first)) continue;
+        fail_round(members, base::make_error(ErrorKind::mismatch,
+                                             "worker {} called {} on {} buffers where worker {} called {} on {}: all workers call "
+                                             "the same verbs in the same order, on buffers of equal types and lengths",
+                                             worker->rank, protocol::name_of(worker->head().verb),
+                                             worker->head().buffers.size(), members.front()->rank,
+                                             protocol::name_of(first.verb), first.buffers.size()));
+        return;
+    }
+    if (first.verb == Verb::broadcast && !job_.view.contains(first.root)) {
+        fail_round(members, base::make_error(ErrorKind::invalid, "root {} is not a member of the job now; name one that is",
+                                             first.root));
+        return;
+    }
+    begin(plan_round(members), members);
+}
+
+Exchange::Plan Rounds::plan_round(const std::vector<WorkerPtr>& members) const {
+    const Request& first = members.front()->head();
+    Exchange::Plan plan;
+    plan.kind = kind_of(first.verb);
+    plan.job = job_.id;
+    plan.number = round_number();
+    plan.check = check_of(first);
+    plan.nodes = job_.view.nodes();
+    const auto index_of = [&plan](NodeId node) {
+        return static_cast<size_t>(std::find(plan.nodes.begin(), plan.nodes.end(), node) - plan.nodes.begin());
+    };
+    plan.self = index_of(job_.services.self);
+    if (first.verb == Verb::broadcast) plan.root = index_of(job_.view.node_of(first.root));
+    if (is_mean(first)) plan.scale = 1.0 / static_cast<double>(job_.view.members.size());
+    plan.layout = layout_of(first.buffers);
+    for (const WorkerPtr& worker : members) {
+        const Request& request = worker->head();
+        const bool is_root = worker->rank == request.root;
+        if (first.verb != Verb::broadcast || is_root) {
+            plan.contributions.push_back({segments_of(request.buffers), 1.0});
+            plan.keep.insert(plan.keep.end(), request.buffers.begin(), request.buffers.end());
+        }
+        if (first.verb != Verb::broadcast || !is_root) plan.recipients.push_back(request.buffers);
+    }
+    return plan;
+}
+
+void Rounds::begin(Exchange::Plan plan, const std::vector<WorkerPtr>& members) {
+    const uint64_t now = base::now_ns();
+    for (const WorkerPtr& worker : members) {
+        worker->state = Worker::State::moving;
+        worker->moving_since_ns = now;
+    }
+    // A small exchange on one node ends before start() returns.
+    auto exchange = Exchange::start(
+        job_.services, std::move(plan), std::move(spare_),
+        [this, members](Exchange& done, const Result<>& result) { ended(done, members, result); });
+    if (!exchange->ended()) active_ = std::move(exchange);
+}
+
+void Rounds::ended(Exchange& exchange, const std::vector<WorkerPtr>& members, const Result<>& result) {
+    active_.reset();
+    const bool among_nodes = exchange.plan().nodes.size() > 1;
+    if (result && among_nodes) {
+        spare_ = std::move(retained_.memory);
+        retained_ = {true, exchange.result_bytes(), exchange.plan().check, exchange.take_scratch()};
+    } else {
+        spare_ = exchange.take_scratch();
+    }
+    if (result) {
+        commit_round(exchange, members);
+    } else if (result.error().kind == ErrorKind::mismatch) {
+        fail_round(members, result.error());
+    } else {
+        // The requests wait for the next view; their buffers are as they were.
+        for (const WorkerPtr& worker : members) wait_again(worker);
+    }
+    if (preparing_ != 0) answer_prepare();
+}
+
+void Rounds::wait_again(const WorkerPtr& worker) {
+    worker->state = Worker::State::waiting;
+    if (!worker->newcomer || worker->port == nullptr) return;
+    // Suspended, or excluded with this node, meanwhile: its place is asked for anew.
+    worker->state = Worker::State::idle;
+    job_.advance(worker);
+}
+
+void Rounds::commit_round(const Exchange& exchange, const std::vector<WorkerPtr>& members) {
+    const uint64_t now = base::now_ns();
+    const Request first = members.front()->head();
+    const auto list = members_of(job_.view, first);
+    const auto traffic = exchange.traffic();
+    if (first.verb == Verb::broadcast) job_.remember_initial(first.buffers);
+    ++completed_;
+    ++job_.services.counters.rounds;
+    for (const WorkerPtr& worker : members) {
+        const Request& request = worker->head();
+        if (request.verb == Verb::broadcast) worker->model = request.buffers;
+        if (request.verb == Verb::reduce) worker->iteration = request.iteration;
+        Ending ending;
+        ending.iteration = worker->iteration;
+        ending.group = completed_ - 1;
+        ending.queued_ns = worker->moving_since_ns - std::min(request.submitted_ns, worker->moving_since_ns);
+        ending.moving_ns = now - worker->moving_since_ns;
+        ending.nodes = static_cast<uint32_t>(exchange.plan().nodes.size());
+        ending.bytes_sent = traffic.bytes_sent;
+        ending.bytes_received = traffic.bytes_received;
+        ending.members = list;
+        job_.end_head(worker, std::move(ending));
+    }
+}
+
+void Rounds::fail_round(const std::vector<WorkerPtr>& members, const base::Error& error) {
+    send_poison(job_.services, round_number(), job_.view.nodes());
+    ++completed_;
+    retained_.valid = false;
+    for (const WorkerPtr& worker : members) job_.end_head(worker, failed(error));
+}
+
+void Rounds::prepare(uint64_t epoch) {
+    if (epoch <= job_.view.epoch || epoch < preparing_) return;
+    preparing_ = epoch;
+    const auto error = base::make_error(ErrorKind::aborted, "the job's membership is changing");
+    stop_gifts(error);
+    if (!active_) {
+        answer_prepare();
+        return;
+    }
+    // On one node alone a round cannot be held up by anybody: it commits, then the answer goes out.
+    active_->abort(error);
+}
+
+void Rounds::answer_prepare() {
+    control::ViewPrepared prepared;
+    prepared.job = job_.id;
+    prepared.epoch = preparing_;
+    prepared.completed = completed_;
+    job_.services.control->send(prepared);
+}
+
+void Rounds::commit(const control::CommitView& view) {
+    preparing_ = 0;
+    const bool behind =
+        std::find(view.behind.begin(), view.behind.end(), job_.services.self) != view.behind.end();
+    if (view.donor == job_.services.self) {
+        for (const NodeId node : view.behind) {
+            if (node != job_.services.self) serve(node);
+        }
+    }
+    if (behind && completed_ + 1 == view.base_round && view.donor != job_.services.self) {
+        fetch_from(view.donor);
+        return;
+    }
+    completed_ = view.base_round;
+    try_start();
+}
+
+void Rounds::fetch_from(NodeId donor) {
+    std::vector<WorkerPtr> members;
+    for (const auto& [rank, worker] : job_.workers) {
+        if (worker->state == Worker::State::waiting && !worker->newcomer) members.push_back(worker);
+    }
+    if (members.empty()) {
+        ++completed_;
+        try_start();
+        return;
+    }
+    const Request& first = members.front()->head();
+    Exchange::Plan plan;
+    plan.kind = Exchange::Kind::fetch;
+    plan.number = exchange_number(job_.token, ExchangeKind::fetch, job_.view.epoch, job_.services.self);
+    plan.check = check_of(first);
+    plan.nodes = {donor, job_.services.self};
+    plan.self = 1;
+    plan.layout = layout_of(first.buffers);
+    for (const WorkerPtr& worker : members) {
+        const Request& request = worker->head();
+        const bool keeps_own = request.verb == Verb::broadcast && worker->rank == request.root;
+        if (!keeps_own) plan.recipients.push_back(request.buffers);
+    }
+    begin(std::move(plan), members);
+}
+
+void Rounds::serve(NodeId node) {
+    const uint64_t number = exchange_number(job_.token, ExchangeKind::fetch, job_.view.epoch, node);
+    if (!retained_.valid) {
+        send_poison(job_.services, number, {node});
+        return;
+    }
+    // A copy: the retained result goes when the next round commits, the other node may take longer.
+    Scratch copy;
+    const auto bytes = copy.reserve(retained_.bytes);
+    if (!bytes) {
+        send_poison(job_.services, number, {node});
+        return;
+    }
+    std::copy_n(retained_.memory.data(), retained_.bytes, bytes->data());
+    gifts_.push_back(Gift::give(job_.services, number, retained_.check, node, std::move(copy), retained_.bytes));
+}
+
+void Rounds::stop_gifts(const base::Error& error) {
+    for (const auto& weak : gifts_) {
+        if (const auto gift = weak.lock()) gift->abort(error);
+    }
+    gifts_.clear();
+}
+
+void Rounds::invalidate(const base::Error& error) {
+    preparing_ = 0;
+    retained_.valid = false;
+    stop_gifts(error);
+    if (active_) active_->abort(error);
+}
+
+}  // namespace pace::daemon

@@ -1,0 +1,54 @@
+// Scratch: page-aligned memory for one result, reused from exchange to exchange so that its pages are touched once.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <span>
+#include <utility>
+
+#include "base/result.h"
+
+namespace pace::daemon {
+
+class Scratch {
+  public:
+    Scratch() = default;
+    Scratch(Scratch&& other) noexcept
+        : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    Scratch& operator=(Scratch&& other) noexcept {
+        std::swap(data_, other.data_);
+        std::swap(size_, other.size_);
+        return *this;
+    }
+    Scratch(const Scratch&) = delete;
+    Scratch& operator=(const Scratch&) = delete;
+    ~Scratch() {
+        if (data_ != nullptr) munmap(data_, size_);
+    }
+
+    // At least `bytes` of memory with undefined contents. Memory that is too large by more than half is given back first.
+    base::Result<std::span<std::byte>> reserve(size_t bytes) {
+        if (bytes > size_ || bytes < size_ / 2) {
+            if (data_ != nullptr) munmap(data_, size_);
+            data_ = nullptr;
+            size_ = 0;
+            if (bytes == 0) return std::span<std::byte>{};
+            void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            if (address == MAP_FAILED)
+                return base::make_error(base::ErrorKind::memory, "no {} bytes of memory for an exchange's result", bytes);
+            data_ = static_cast<std::byte*>(address);
+            size_ = bytes;
+        }
+        return std::span<std::byte>{data_, bytes};
+    }
+
+    size_t size() const { return size_; }
+    std::byte* data() const { return data_; }
+
+  private:
+    std::byte* data_ = nullptr;
+    size_t size_ = 0;
+};
+
+}  // namespace pace::daemon

@@ -1,0 +1,45 @@
+// Services: what every part of the exchange engine is handed. The node owns all of it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/event_loop.h"
+#include "daemon/collectives/all_reduce.h"
+#include "daemon/collectives/broadcast.h"
+#include "daemon/collectives/transfer.h"
+#include "daemon/exchange/peers.h"
+#include "daemon/kernels/pool.h"
+#include "daemon/telemetry/counters.h"
+#include "transports/transport.h"
+
+namespace pace::daemon {
+
+class ControllerLink;
+class Exchange;
+
+struct ExchangeOptions {
+    collectives::AllReduceOptions all_reduce;
+    collectives::BroadcastOptions broadcast;
+    collectives::TransferOptions transfer;
+    base::Duration progress_deadline = std::chrono::seconds(2);
+    // Reductions and copies that touch fewer bytes than this run on the event loop itself; more goes to the pool.
+    size_t inline_bytes_max = size_t{1} << 20U;
+};
+
+struct Services {
+    base::EventLoop& loop;
+    transports::Transport& transport;
+    Peers& peers;
+    kernels::WorkerPool& pool;
+    Counters& counters;
+    ExchangeOptions options;
+    ControllerLink* control = nullptr;  // set before any request arrives
+    NodeId self = 0;  // this node's number; 0 while not attached
+    std::function<void()> exchange_began;  // set by the engine
+    // Exchanges under way with other nodes, for the watch over their progress.
+    std::vector<std::weak_ptr<Exchange>> active;
+};
+
+}  // namespace pace::daemon

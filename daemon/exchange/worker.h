@@ -1,0 +1,48 @@
+// Worker: one rank of a job on this node, and its requests in order. Only the first of them is ever under way.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "base/clock.h"
+#include "daemon/control/messages.h"
+#include "daemon/exchange/request.h"
+#include "daemon/exchange/worker_port.h"
+
+namespace pace::daemon {
+
+struct Worker {
+    // What the first request of the queue is doing.
+    enum class State : uint8_t {
+        idle,      // there is none
+        waiting,   // for the round that all members run
+        ready,     // a ready signal is at the controller
+        moving,    // in an exchange
+        adopting,  // a newcomer's broadcast: waits for a healthy worker's model
+        refused,   // about to end as stale; nothing more happens to it
+    };
+
+    control::Rank rank = 0;
+    uint32_t uid = 0;
+    WorkerPort* port = nullptr;  // null once the trainer is gone
+    State state = State::idle;
+    std::deque<Request> queue;
+    uint64_t iteration = 0;
+
+    bool newcomer = false;    // not in the view: joined, or came back, while the job was under way
+    bool suspended = false;   // was late or frozen; its model is old
+    bool admit_sent = false;  // the controller was asked to take the newcomer in
+    bool resuming = false;    // announced again, not accepted yet
+
+    std::vector<BufferPtr> model;  // of its latest broadcast: what a newcomer is given
+    base::TimePoint busy_since = base::now();
+    uint64_t moving_since_ns = 0;
+
+    const Request& head() const { return queue.front(); }
+};
+
+using WorkerPtr = std::shared_ptr<Worker>;
+
+}  // namespace pace::daemon

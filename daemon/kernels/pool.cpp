@@ -1,0 +1,143 @@
+#include "daemon/kernels/pool.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cfenv>
+#include <utility>
+
+namespace pace::kernels {
+
+// A job is shared by the threads that look at it; the last to drop it frees it. `next` hands out
+// pieces, `left` counts bytes not yet worked: who brings it to zero ends the job.
+struct WorkerPool::Job {
+    size_t size;
+    size_t grain;
+    const Work* work;  // the caller's (parallel_for) or own_work (submit)
+    std::atomic<size_t> next{0};
+    std::atomic<size_t> left{0};
+
+    Work own_work;
+    Post post;
+    Callback on_done;
+
+    std::mutex mutex;
+    std::condition_variable ended;
+    bool has_ended = false;
+
+    Job(size_t job_size, size_t job_grain)
+        : size(job_size), grain(job_grain), work(nullptr), left(job_size) {}
+
+    bool claimed() const { return next.load(std::memory_order_relaxed) >= size; }
+
+    // Works until no piece is left to claim. True if this call finished the job's last piece.
+    bool run() {
+        bool last = false;
+        for (;;) {
+            const size_t begin = next.fetch_add(grain, std::memory_order_relaxed);
+            if (begin >= size) return last;
+            const size_t end = std::min(size, begin + grain);
+            (*work)(begin, end);
+            const size_t worked = end - begin;
+            last = left.fetch_sub(worked, std::memory_order_acq_rel) == worked;
+        }
+    }
+
+    void finish() {
+        if (on_done) {
+            // The callback may free what `own_work` refers to, and must be the last to use it.
+            own_work = nullptr;
+            post(std::exchange(on_done, nullptr));
+            return;
+        }
+        const std::lock_guard lock(mutex);
+        has_ended = true;
+        ended.notify_all();
+    }
+
+    void await() {
+        std::unique_lock lock(mutex);
+        ended.wait(lock, [this] { return has_ended; });
+    }
+};
+
+size_t WorkerPool::default_threads() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
+    return static_cast<size_t>(std::max(1, CPU_COUNT(&set)));
+}
+
+WorkerPool::WorkerPool(size_t threads) {
+    threads_.reserve(threads);
+    for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { thread_main(); });
+}
+
+WorkerPool::~WorkerPool() {
+    {
+        const std::lock_guard lock(mutex_);
+        stopping_ = true;
+    }
+    wake_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+}
+
+void WorkerPool::parallel_for(size_t size, size_t grain, const Work& work) {
+    if (size == 0) return;
+    if (threads_.empty() || size <= grain) {
+        for (size_t begin = 0; begin < size; begin += grain)
+            work(begin, std::min(size, begin + grain));
+        return;
+    }
+    const auto job = std::make_shared<Job>(size, grain);
+    job->work = &work;
+    enqueue(job, (size - 1) / grain);
+    if (job->run()) return;
+    job->await();
+}
+
+void WorkerPool::submit(size_t size, size_t grain, Work work, Post post, Callback on_done) {
+    const auto job = std::make_shared<Job>(size, grain);
+    job->own_work = std::move(work);
+    job->work = &job->own_work;
+    job->post = std::move(post);
+    job->on_done = std::move(on_done);
+    if (size == 0) return job->finish();
+    if (threads_.empty()) {
+        if (job->run()) job->finish();
+        return;
+    }
+    enqueue(job, (size - 1) / grain + 1);
+}
+
+void WorkerPool::enqueue(const JobPointer& job, size_t helpers) {
+    {
+        const std::lock_guard lock(mutex_);
+        jobs_.push_back(job);
+    }
+    if (helpers >= threads_.size()) {
+        wake_.notify_all();
+        return;
+    }
+    for (size_t i = 0; i < helpers; ++i) wake_.notify_one();
+}
+
+// The oldest job with unclaimed pieces; null when the pool ends. Called with mutex_ not held.
+WorkerPool::JobPointer WorkerPool::next_job() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        while (!jobs_.empty() && jobs_.front()->claimed()) jobs_.pop_front();
+        if (!jobs_.empty()) return jobs_.front();
+        if (stopping_) return nullptr;
+        wake_.wait(lock);
+    }
+}
+
+void WorkerPool::thread_main() {
+    std::fesetenv(FE_DFL_ENV);
+    while (const JobPointer job = next_job()) {
+        if (job->run()) job->finish();
+    }
+}
+
+}  // namespace pace::kernels

@@ -1,0 +1,95 @@
+#include "daemon/kernels/pool.h"
+
+#include <array>
+#include <atomic>
+#include <future>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace pace::kernels {
+namespace {
+
+class PoolWithThreads : public testing::TestWithParam<size_t> {};
+
+TEST_P(PoolWithThreads, ParallelForCoversTheRangeExactlyOnce) {
+    WorkerPool pool(GetParam());
+    EXPECT_EQ(pool.threads(), GetParam());
+    for (const size_t size : {0U, 1U, 63U, 64U, 65U, 1000U, 100000U}) {
+        std::vector<uint8_t> visits(size);
+        pool.parallel_for(size, 64, [&](size_t begin, size_t end) {
+            EXPECT_LE(end - begin, 64U);
+            EXPECT_EQ(begin % 64, 0U);
+            for (size_t i = begin; i < end; ++i) ++visits[i];
+        });
+        EXPECT_EQ(visits, std::vector<uint8_t>(size, 1));
+    }
+}
+
+TEST_P(PoolWithThreads, SubmitTellsTheEndOnceThroughPost) {
+    WorkerPool pool(GetParam());
+    for (const size_t size : {0U, 1U, 1000U}) {
+        std::atomic<size_t> worked = 0;
+        std::atomic<int> posts = 0;
+        std::promise<WorkerPool::Callback> posted;
+        pool.submit(
+            size, 16, [&](size_t begin, size_t end) { worked += end - begin; },
+            [&](WorkerPool::Callback callback) {
+                ++posts;
+                posted.set_value(std::move(callback));
+            },
+            [&] { EXPECT_EQ(worked, size); });
+        posted.get_future().get()();
+        EXPECT_EQ(posts, 1);
+    }
+}
+
+TEST_P(PoolWithThreads, JobsFromSeveralThreadsShareThePool) {
+    WorkerPool pool(GetParam());
+    std::vector<std::thread> callers;
+    std::array<size_t, 4> sums{};
+    for (size_t& sum : sums)
+        callers.emplace_back([&pool, &sum] {
+            for (int round = 0; round < 100; ++round) {
+                std::atomic<size_t> total = 0;
+                pool.parallel_for(1000, 10,
+                                  [&](size_t begin, size_t end) { total += end - begin; });
+                sum += total;
+            }
+        });
+    for (std::thread& caller : callers) caller.join();
+    for (const size_t sum : sums) EXPECT_EQ(sum, 100000U);
+}
+
+TEST_P(PoolWithThreads, WorkMayUseThePoolItself) {
+    WorkerPool pool(GetParam());
+    std::atomic<size_t> total = 0;
+    pool.parallel_for(8, 1, [&](size_t, size_t) {
+        pool.parallel_for(100, 7, [&](size_t begin, size_t end) { total += end - begin; });
+    });
+    EXPECT_EQ(total, 800U);
+}
+
+TEST_P(PoolWithThreads, EndsWhatWasSubmittedBeforeItsOwnEnd) {
+    std::atomic<size_t> worked = 0;
+    std::atomic<int> ended = 0;
+    {
+        WorkerPool pool(GetParam());
+        for (int i = 0; i < 50; ++i)
+            pool.submit(
+                100, 3, [&](size_t begin, size_t end) { worked += end - begin; },
+                [](const WorkerPool::Callback& callback) { callback(); }, [&] { ++ended; });
+    }
+    EXPECT_EQ(worked, 5000U);
+    EXPECT_EQ(ended, 50);
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, PoolWithThreads, testing::Values(0, 1, 2, 5));
+
+TEST(Pool, HasAThreadPerProcessorByDefault) {
+    EXPECT_GE(WorkerPool::default_threads(), 1U);
+}
+
+}  // namespace
+}  // namespace pace::kernels

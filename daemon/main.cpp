@@ -1,0 +1,54 @@
+// paced: the daemon of one node. Only wires; docs/architecture.md tells the story.
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "base/log.h"
+#include "daemon/config.h"
+#include "daemon/node.h"
+#include "daemon/program.h"
+#include "settings/settings.h"
+
+namespace {
+
+using pace::base::Error;
+
+int fail(const Error& error) {
+    fmt::print(stderr, "paced: {}\n", error.message);
+    return 1;
+}
+
+int serve(const pace::settings::Settings& settings) {
+    auto config = pace::daemon::node_config(settings);
+    if (!config) return fail(config.error());
+    auto loop = pace::base::EventLoop::create(std::chrono::microseconds(settings.integer("spin_us")));
+    if (!loop) return fail(loop.error());
+    const auto signals = pace::daemon::stop_on_signals(**loop);
+    if (!signals) return fail(signals.error());
+    auto node = pace::daemon::Node::create(**loop, *config);
+    if (!node) return fail(node.error());
+
+    pace::base::log_info("serving", {{"node", config->name}, {"socket", config->socket}});
+    pace::daemon::notify_ready(**loop, [&node] { return (*node)->status_line(); });
+    // Whoever started this without a service manager learns of readiness from standard output.
+    fmt::print("ready\n");
+    std::fflush(stdout);
+    (*loop)->run();
+    pace::daemon::notify_stopping();
+    pace::base::log_info("stopping");
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    auto loaded = pace::settings::load(pace::settings::daemon_table(), argc, argv, environ);
+    if (!loaded) return fail(loaded.error());
+    if (loaded->print) {
+        fmt::print("{}", *loaded->print);
+        return 0;
+    }
+    pace::base::set_log_level(pace::daemon::log_level_of(loaded->settings));
+    for (const std::string& warning : loaded->warnings) pace::base::log_warning(warning);
+    return serve(loaded->settings);
+}

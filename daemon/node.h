@@ -1,0 +1,38 @@
+// Node: one whole daemon on an event loop: transport, engine, clients, and the link to its controller, which may live here too.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/event_loop.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "daemon/config.h"
+
+namespace pace::daemon {
+
+class Node {
+  public:
+    // Opens everything that the configuration names; afterwards the loop must run. Fails with what could not be opened, and why.
+    static base::Result<std::unique_ptr<Node>> create(base::EventLoop& loop, const NodeConfig& config);
+    // Tells trainers and controller goodbye. Blocks for at most a second.
+    ~Node();
+    Node(const Node&) = delete;
+    Node& operator=(const Node&) = delete;
+
+    // A client that has not come through the socket (embedded daemons).
+    void add_client(base::UniqueFd socket);
+
+    // The "daemon" document, as JSON.
+    std::string document() const;
+    // One sentence for the service manager.
+    std::string status_line() const;
+
+  private:
+    struct State;
+    explicit Node(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace pace::daemon

@@ -1,0 +1,21 @@
+// Counters of one daemon since its start. Written on the event loop's thread only.
+#pragma once
+
+#include <cstdint>
+
+namespace pace::daemon {
+
+struct Counters {
+    uint64_t requests = 0;
+    uint64_t requests_failed = 0;
+    uint64_t rounds = 0;
+    uint64_t groups = 0;
+    uint64_t exchanges_aborted = 0;
+    uint64_t adoptions = 0;
+    uint64_t clients_accepted = 0;
+    uint64_t clients_refused = 0;  // protocol errors, corrupt rings, quotas
+    uint64_t bytes_sent = 0;
+    uint64_t bytes_received = 0;
+};
+
+}  // namespace pace::daemon

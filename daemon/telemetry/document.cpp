@@ -1,0 +1,74 @@
+#include "daemon/telemetry/document.h"
+
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+namespace pace::daemon {
+
+using nlohmann::json;
+
+namespace {
+
+json clients_of(const DocumentSource& source) {
+    json clients = json::array();
+    for (const Client::Summary& client : source.clients) {
+        json entry = {{"pid", client.process.pid},
+                      {"uid", client.process.uid},
+                      {"bytes", client.bytes},
+                      {"buffers", client.buffers},
+                      {"requests", client.requests}};
+        if (client.seated) {
+            entry["job"] = client.job;
+            entry["rank"] = client.rank;
+        }
+        clients.push_back(std::move(entry));
+    }
+    return clients;
+}
+
+json counters_of(const Counters& counters) {
+    return {{"requests", counters.requests},
+            {"requests_failed", counters.requests_failed},
+            {"rounds", counters.rounds},
+            {"groups", counters.groups},
+            {"exchanges_aborted", counters.exchanges_aborted},
+            {"adoptions", counters.adoptions},
+            {"clients_accepted", counters.clients_accepted},
+            {"clients_refused", counters.clients_refused},
+            {"bytes_sent", counters.bytes_sent},
+            {"bytes_received", counters.bytes_received}};
+}
+
+}  // namespace
+
+std::string daemon_document(const DocumentSource& source) {
+    const bool embedded = source.controller.empty();
+    const json document = {
+        {"name", source.name},
+        {"version", PACE_VERSION},
+        {"pid", getpid()},
+        {"uptime_s", base::to_seconds(base::now() - source.started)},
+        {"socket", source.socket},
+        {"controller",
+         {{"endpoint", embedded ? "embedded" : source.controller},
+          {"reachable", source.controller_reachable},
+          {"embedded", embedded}}},
+        {"data",
+         {{"transport", embedded ? "none" : source.transport},
+          {"interface", source.devices},
+          {"address_bytes", source.address_bytes}}},
+        {"threads", source.threads},
+        {"clients", clients_of(source)},
+        {"limits",
+         {{"client_bytes_max", source.limits.bytes_max},
+          {"client_buffers_max", source.limits.buffers_max},
+          {"clients_max", source.clients_max},
+          {"memory_max", source.memory_max}}},
+        {"memory", {{"buffers", source.memory_used}}},
+        {"counters", counters_of(source.counters)},
+    };
+    return document.dump();
+}
+
+}  // namespace pace::daemon

@@ -1,0 +1,34 @@
+// The "daemon" document: what one daemon says of itself, as JSON. pacectl shows it; doctor checks it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "daemon/clients/client.h"
+#include "daemon/clients/quota.h"
+#include "daemon/telemetry/counters.h"
+
+namespace pace::daemon {
+
+struct DocumentSource {
+    std::string name;
+    std::string socket;
+    base::TimePoint started;
+    std::string controller;  // empty: embedded
+    bool controller_reachable = false;
+    std::string transport;
+    std::string devices;
+    size_t address_bytes = 0;
+    size_t threads = 0;
+    QuotaLimits limits;
+    uint64_t memory_max = 0;
+    uint64_t memory_used = 0;
+    uint32_t clients_max = 0;
+    std::vector<Client::Summary> clients;
+    Counters counters;
+};
+
+std::string daemon_document(const DocumentSource& source);
+
+}  // namespace pace::daemon

@@ -1,0 +1,28 @@
+// EventLog: one JSON line per exchange, from which the demo's picture of who met whom is drawn.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "exchange.h"
+
+namespace demo {
+
+class EventLog {
+  public:
+    // An empty path makes a log that keeps nothing. Throws std::runtime_error.
+    explicit EventLog(const std::string& path);
+
+    void write(double seconds, uint64_t step, const Outcome& outcome);
+
+  private:
+    struct Closer {
+        void operator()(std::FILE* file) const { std::fclose(file); }
+    };
+
+    std::unique_ptr<std::FILE, Closer> file_;
+};
+
+}  // namespace demo

@@ -1,0 +1,130 @@
+#include "exchange.h"
+
+#include <stdexcept>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace demo {
+namespace {
+
+// How often a worker that waits for a group looks whether the run is over.
+constexpr int64_t kLookMs = 50;
+
+void check(const std::string& what, pace_status status, const pace_error& error) {
+    if (status != PACE_OK)
+        throw std::runtime_error(
+            fmt::format("{}: {}: {}", what, pace_status_name(status), error.message));
+}
+
+bool never() {
+    return false;
+}
+
+}  // namespace
+
+Exchange::Exchange(const Options& options) : world_(options.world) {
+    pace_job_options job = PACE_JOB_OPTIONS_INIT;
+    job.name = options.job.c_str();
+    job.rank = options.rank;
+    job.world = options.world;
+    if (options.is_all_reduce()) {
+        job.policy = PACE_POLICY_ALL_REDUCE;
+    } else {
+        job.policy = PACE_POLICY_PARTIAL_REDUCE;
+        job.group_size = options.group_size;
+        const bool dynamic = options.weights == "dynamic";
+        job.weights = dynamic ? PACE_WEIGHTS_DYNAMIC : PACE_WEIGHTS_CONSTANT;
+        if (dynamic) {
+            job.alpha = options.alpha;
+            job.has_alpha = 1;
+            job.missing =
+                options.missing == "initial" ? PACE_MISSING_INITIAL : PACE_MISSING_CLOSEST;
+        }
+    }
+    const char* endpoint = options.endpoint.empty() ? nullptr : options.endpoint.c_str();
+    pace_session* session = nullptr;
+    pace_error error{};
+    check("join the job", pace_session_open(endpoint, &job, &session, &error), error);
+    session_.reset(session);
+}
+
+Buffer Exchange::make_buffer(size_t count) {
+    Buffer buffer;
+    void* data = nullptr;
+    pace_error error{};
+    check(
+        "make a buffer",
+        pace_buffer_create(session_.get(), PACE_F32, count, nullptr, &buffer.handle, &data, &error),
+        error);
+    buffer.values = {static_cast<float*>(data), count};
+    return buffer;
+}
+
+Outcome Exchange::run(const char* verb, const Begin& begin,
+                      const std::function<bool()>& should_leave) {
+    for (;;) {
+        Outcome outcome;
+        outcome.members.resize(world_);
+        outcome.info = PACE_REQUEST_INFO_INIT;
+        outcome.info.members = outcome.members.data();
+        outcome.info.member_capacity = world_;
+
+        pace_request request{};
+        pace_error error{};
+        check(verb, begin(&request, &error), error);
+        pace_status status = PACE_TIMEOUT;
+        while (status == PACE_TIMEOUT) {
+            status = pace_request_wait(session_.get(), request, kLookMs, &outcome.info, &error);
+            if (status == PACE_TIMEOUT && should_leave())
+                check(verb, pace_request_cancel(session_.get(), request, &error), error);
+        }
+        // The failure was elsewhere and the buffers are as they were: the same call again is right.
+        if (status == PACE_ABORTED) continue;
+        if (status != PACE_CANCELED) check(verb, status, error);
+        outcome.done = status == PACE_OK;
+        outcome.members.resize(outcome.done ? outcome.info.member_listed : 0);
+        return outcome;
+    }
+}
+
+Outcome Exchange::broadcast(const Buffer& buffer, uint32_t root) {
+    const Begin begin = [&](pace_request* request, pace_error* error) {
+        return pace_broadcast(session_.get(), &buffer.handle, 1, root, request, error);
+    };
+    return run("broadcast", begin, never);
+}
+
+Outcome Exchange::barrier() {
+    const Begin begin = [&](pace_request* request, pace_error* error) {
+        return pace_barrier(session_.get(), request, error);
+    };
+    return run("barrier", begin, never);
+}
+
+Outcome Exchange::sync(const Buffer& buffer) {
+    const Begin begin = [&](pace_request* request, pace_error* error) {
+        return pace_sync(session_.get(), &buffer.handle, 1, request, error);
+    };
+    return run("sync", begin, never);
+}
+
+Outcome Exchange::reduce(const Buffer& buffer, uint64_t iteration) {
+    pace_reduce_options options = PACE_REDUCE_OPTIONS_INIT;
+    options.op = PACE_OP_MEAN;
+    options.iteration = iteration;
+    const Begin begin = [&](pace_request* request, pace_error* error) {
+        return pace_reduce(session_.get(), &buffer.handle, 1, &options, request, error);
+    };
+    return run("reduce", begin, never);
+}
+
+Outcome Exchange::average(const Buffer& buffer, uint64_t iteration,
+                          const std::function<bool()>& should_leave) {
+    const Begin begin = [&](pace_request* request, pace_error* error) {
+        return pace_average(session_.get(), &buffer.handle, 1, iteration, nullptr, request, error);
+    };
+    return run("average", begin, should_leave);
+}
+
+}  // namespace demo

@@ -1,0 +1,47 @@
+#include "options.h"
+
+#include <CLI/CLI.hpp>
+
+namespace demo {
+
+std::optional<Options> parse_options(int argc, char** argv, int* ret_exit_code) {
+    Options options;
+    CLI::App app("One worker of the demo: trains a small network on Fashion-MNIST through Pace.");
+    app.option_defaults()->always_capture_default();
+
+    app.add_option("--endpoint", options.endpoint, "the daemon, as unix:PATH; none: this node's");
+    app.add_option("--job", options.job, "name of the job");
+    app.add_option("--policy", options.policy, "who exchanges with whom")
+        ->check(CLI::IsMember({"all-reduce", "partial-reduce"}));
+    app.add_option("--weights", options.weights, "weights of partial reduce")
+        ->check(CLI::IsMember({"constant", "dynamic"}));
+    app.add_option("--missing", options.missing, "who gets the weight of an absent iteration")
+        ->check(CLI::IsMember({"closest", "initial"}));
+    app.add_option("--alpha", options.alpha, "decay of the dynamic weights");
+    app.add_option("--rank", options.rank, "this worker");
+    app.add_option("--world", options.world, "number of workers")->check(CLI::PositiveNumber);
+    app.add_option("--group-size", options.group_size, "workers in a group of partial reduce");
+
+    app.add_option("--data", options.data, "folder of the Fashion-MNIST files");
+    app.add_option("--seed", options.seed, "of the initial model and the order of the data");
+    app.add_option("--steps-max", options.steps_max, "local steps after which the worker leaves");
+    app.add_option("--hidden", options.hidden, "hidden units")->check(CLI::PositiveNumber);
+    app.add_option("--batch", options.batch, "examples in a step")->check(CLI::PositiveNumber);
+    app.add_option("--learning-rate", options.learning_rate, "of plain gradient descent");
+
+    app.add_option("--step-ms", options.step_ms, "a step's time; what it does not use is slept");
+    app.add_option("--slowdown", options.slowdown, "a step lasts so many times as long");
+
+    app.add_option("--board", options.board, "the evaluator's file");
+    app.add_option("--events", options.events, "file for one JSON line per exchange");
+
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        *ret_exit_code = app.exit(error);
+        return std::nullopt;
+    }
+    return options;
+}
+
+}  // namespace demo

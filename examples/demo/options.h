@@ -1,0 +1,44 @@
+// Options: what one worker is told on its command line.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace demo {
+
+struct Options {
+    // The job.
+    std::string endpoint;  // empty: this node's daemon
+    std::string job = "demo";
+    std::string policy = "partial-reduce";  // or "all-reduce"
+    std::string weights = "constant";       // or "dynamic"
+    std::string missing = "closest";        // or "initial"
+    double alpha = 0.5;
+    uint32_t rank = 0;
+    uint32_t world = 1;
+    uint32_t group_size = 3;
+
+    // The training.
+    std::string data = "/usr/share/datasets/fashion-mnist";
+    uint64_t seed = 1;
+    uint64_t steps_max = 100'000;
+    int hidden = 128;
+    int batch = 64;
+    float learning_rate = 0.1F;
+
+    // The pace: a step lasts step_ms × slowdown, by sleeping what the computation leaves of it.
+    double step_ms = 20;
+    double slowdown = 1;
+
+    // The measuring.
+    std::string board;   // the evaluator's file; empty: none
+    std::string events;  // a file for one JSON line per exchange; empty: none
+
+    bool is_all_reduce() const { return policy == "all-reduce"; }
+};
+
+// Nothing when the process should exit with *ret_exit_code: a wrong command line, or --help.
+std::optional<Options> parse_options(int argc, char** argv, int* ret_exit_code);
+
+}  // namespace demo

@@ -1,0 +1,31 @@
+// demo-trainer: one worker. Prints its result as one JSON line.
+#include <sys/prctl.h>
+
+#include <csignal>
+#include <exception>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "trainer.h"
+
+int main(int argc, char** argv) {
+    // Ends with the process that started it, whatever became of that one.
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    int exit_code = 0;
+    const auto options = demo::parse_options(argc, argv, &exit_code);
+    if (!options) return exit_code;
+    try {
+        const demo::Result result = demo::Trainer(*options).run();
+        const nlohmann::json line = {{"rank", options->rank},
+                                     {"steps", result.steps},
+                                     {"distance", result.distance},
+                                     {"checksum", result.checksum},
+                                     {"accuracy", result.accuracy}};
+        fmt::print("{}\n", line.dump());
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "worker {}: {}\n", options->rank, error.what());
+        return 1;
+    }
+    return 0;
+}

@@ -1,0 +1,76 @@
+#include "libclient/buffer.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace pace::client {
+
+using base::ErrorKind;
+using base::make_error;
+using base::Result;
+
+void BufferTable::reserve() {
+    const bool vacant = std::any_of(buffers_.begin(), buffers_.end(),
+                                    [](const Buffer& buffer) { return !buffer.in_use; });
+    if (vacant) return;
+    buffers_.emplace_back();
+    // Generation 0 is kept for handles that are all zero.
+    buffers_.back().generation = 1;
+}
+
+BufferHandle BufferTable::add(protocol::DType type, uint64_t count, NewBuffer buffer) {
+    const auto slot = std::find_if(buffers_.begin(), buffers_.end(),
+                                   [](const Buffer& candidate) { return !candidate.in_use; });
+    slot->in_use = true;
+    slot->freeing = false;
+    slot->request = 0;
+    slot->type = type;
+    slot->count = count;
+    slot->memory = std::move(buffer.memory);
+    slot->daemon = buffer.daemon;
+    return {stamp_, static_cast<uint32_t>(slot - buffers_.begin()), slot->generation};
+}
+
+Result<Buffer*> BufferTable::find(BufferHandle handle) {
+    if (handle.session == 0 && handle.index == 0 && handle.generation == 0)
+        return make_error(ErrorKind::handle,
+                          "the buffer handle is null; make it with pace_buffer_create");
+    if (handle.session != stamp_)
+        return make_error(ErrorKind::handle,
+                          "buffer {}.{} is of another session; use it with the one that made it",
+                          handle.index, handle.generation);
+    if (handle.index >= buffers_.size() || buffers_[handle.index].generation < handle.generation)
+        return make_error(ErrorKind::handle, "buffer {}.{} was never made by this session",
+                          handle.index, handle.generation);
+    Buffer& buffer = buffers_[handle.index];
+    if (!buffer.in_use || buffer.freeing || buffer.generation != handle.generation)
+        return make_error(ErrorKind::handle, "buffer {}.{} has been freed", handle.index,
+                          handle.generation);
+    return &buffer;
+}
+
+Result<Buffer*> BufferTable::find_idle(BufferHandle handle) {
+    PACE_TRY_ASSIGN(buffer, find(handle));
+    if (buffer->request != 0)
+        return make_error(ErrorKind::invalid,
+                          "buffer {}.{} is named by request {} in flight; wait for that first",
+                          handle.index, handle.generation, buffer->request);
+    return buffer;
+}
+
+void BufferTable::remove(uint32_t index) {
+    Buffer& buffer = buffers_[index];
+    buffer.memory = base::MappedMemfd();
+    buffer.in_use = false;
+    buffer.freeing = false;
+    ++buffer.generation;
+}
+
+std::vector<uint32_t> BufferTable::in_use() const {
+    std::vector<uint32_t> indices;
+    for (uint32_t i = 0; i < buffers_.size(); ++i)
+        if (buffers_[i].in_use) indices.push_back(i);
+    return indices;
+}
+
+}  // namespace pace::client

@@ -1,0 +1,59 @@
+// BufferTable: what the session's buffer handles name.
+//
+// A handle is this library's own and outlives any daemon: the table maps it to the daemon's index
+// and generation, which change when the session reconnects. Not thread-safe: the session locks.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/memfd.h"
+#include "base/result.h"
+#include "libclient/connection.h"
+#include "protocol/types.h"
+
+namespace pace::client {
+
+struct BufferHandle {
+    uint64_t session = 0;  // stamp
+    uint32_t index = 0;
+    uint32_t generation = 0;
+};
+
+struct Buffer {
+    uint32_t generation = 0;  // of the handle; grows when the buffer is freed
+    bool in_use = false;
+    bool freeing = false;  // a free is being talked over with the daemon
+    uint64_t request = 0;  // in flight and naming this buffer; 0: none
+    protocol::DType type = protocol::DType::f32;
+    uint64_t count = 0;
+    base::MappedMemfd memory;
+    DaemonBuffer daemon;
+};
+
+class BufferTable {
+  public:
+    explicit BufferTable(uint64_t stamp) : stamp_(stamp) {}
+
+    // Makes room, so that the next add() cannot fail.
+    void reserve();
+    BufferHandle add(protocol::DType type, uint64_t count, NewBuffer buffer);
+
+    // The buffer of a handle. Fails with `handle` and a message for null, freed and foreign ones.
+    base::Result<Buffer*> find(BufferHandle handle);
+
+    // As find, for a use that needs the buffer idle: `invalid` while a request in flight names it.
+    base::Result<Buffer*> find_idle(BufferHandle handle);
+
+    // Frees and unmaps.
+    void remove(uint32_t index);
+
+    Buffer& at(uint32_t index) { return buffers_[index]; }
+    std::vector<uint32_t> in_use() const;
+
+  private:
+    uint64_t stamp_;
+    std::vector<Buffer> buffers_;
+};
+
+}  // namespace pace::client

@@ -1,0 +1,46 @@
+// A call on a link: one message, and the answer that carries its request number.
+#pragma once
+
+#include <cstdint>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "libclient/link.h"
+#include "libclient/packet.h"
+
+namespace pace::client {
+
+// The outcome of a call. `intact`: the link may be used again; the error, if any, is the daemon's
+// own word (Failed).
+struct Answer {
+    base::Result<Packet> packet;
+    bool intact = false;
+};
+
+// Receives the answer to `request`. A message that is neither an `Expected` nor a Failed with that
+// number is `corrupt`: every call is answered before the next is made.
+template <typename Expected>
+Answer receive_answer(Link& link, uint64_t request, base::TimePoint deadline) {
+    auto packet = link.receive(deadline);
+    if (!packet) return {std::move(packet), false};
+    if (const auto* failed = packet->template body<wire::Failed>();
+        failed != nullptr && failed->request() == request)
+        return {error_of(*failed), true};
+    const auto* body = packet->template body<Expected>();
+    if (body == nullptr || body->request() != request)
+        return {base::make_error(base::ErrorKind::corrupt,
+                                 "the daemon answered with message {} out of turn",
+                                 static_cast<int>(packet->type())),
+                false};
+    return {std::move(packet), true};
+}
+
+template <typename Expected>
+Answer call(Link& link, const flatbuffers::FlatBufferBuilder& message, uint64_t request, int fd,
+            base::TimePoint deadline) {
+    if (auto sent = link.send(message, fd, deadline); !sent)
+        return {std::move(sent).error(), false};
+    return receive_answer<Expected>(link, request, deadline);
+}
+
+}  // namespace pace::client

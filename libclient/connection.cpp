@@ -1,0 +1,173 @@
+#include "libclient/connection.h"
+
+#include <poll.h>
+#include <sched.h>
+
+#include <array>
+#include <cerrno>
+
+#include "libclient/call.h"
+
+namespace pace::client {
+
+using base::Error;
+using base::ErrorKind;
+using base::make_error;
+using base::Result;
+using base::TimePoint;
+using base::UniqueFd;
+
+namespace {
+
+constexpr uint64_t kJoinRequest = 1;
+constexpr size_t kJoinedFds = 3;  // ring memfd, submission bell, completion bell
+
+Result<> check_joined(const wire::Joined& joined, const JobOptions& options, uint32_t rank) {
+    if (joined.rank() != rank || joined.world() != options.world ||
+        joined.options()->policy() != options.policy)
+        return make_error(ErrorKind::corrupt,
+                          "the daemon joined rank {} of {} where rank {} of {} was asked",
+                          joined.rank(), joined.world(), rank, options.world);
+    return {};
+}
+
+wire::DType wire_type(protocol::DType type) {
+    return static_cast<wire::DType>(type);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Connection>> Connection::join(Greeting greeting, const JobOptions& options,
+                                                     uint32_t rank, TimePoint deadline) {
+    flatbuffers::FlatBufferBuilder builder;
+    finish_packet(builder, wire::CreateJoin(builder, kJoinRequest, rank, pack(builder, options)));
+    PACE_TRY_ASSIGN(answer,
+                    call<wire::Joined>(greeting.link, builder, kJoinRequest, -1, deadline).packet);
+    const auto& joined = *answer.body<wire::Joined>();
+    PACE_TRY(check_joined(joined, options, rank));
+    std::vector<UniqueFd>& fds = answer.fds();
+    if (fds.size() != kJoinedFds)
+        return make_error(ErrorKind::corrupt, "the daemon sent {} descriptors with the rings",
+                          fds.size());
+    PACE_TRY_ASSIGN(ring, ClientRing::adopt(std::move(fds[0]), std::move(fds[1]), std::move(fds[2]),
+                                            joined.ring_slots(), joined.member_capacity()));
+    const bool under_way = joined.under_way();
+    return std::shared_ptr<Connection>(
+        new Connection(std::move(greeting), std::move(ring), under_way));
+}
+
+Connection::Connection(Greeting greeting, ClientRing ring, bool under_way)
+    : link_(std::move(greeting.link)),
+      ring_(std::move(ring)),
+      facts_{std::move(greeting.node), greeting.generation, under_way} {}
+
+template <typename Expected>
+Result<Packet> Connection::ask(const flatbuffers::FlatBufferBuilder& message, uint64_t request,
+                               int fd, TimePoint deadline) {
+    Answer answer = call<Expected>(link_, message, request, fd, deadline);
+    if (!answer.intact) sever();
+    return std::move(answer.packet);
+}
+
+Error Connection::severed(Error error) {
+    sever();
+    return error;
+}
+
+Result<NewBuffer> Connection::create_buffer(protocol::DType type, uint64_t count,
+                                            TimePoint deadline) {
+    const uint64_t request = next_request_++;
+    flatbuffers::FlatBufferBuilder builder;
+    finish_packet(builder,
+                  wire::CreateBufferCreate(builder, request, wire_type(type), count, false));
+    PACE_TRY_ASSIGN(answer, ask<wire::BufferCreated>(builder, request, -1, deadline));
+    const auto& created = *answer.body<wire::BufferCreated>();
+    const uint64_t bytes = count * size_of(type);
+    if (answer.fds().size() != 1 || created.bytes() < bytes)
+        return severed(make_error(ErrorKind::corrupt,
+                                  "the daemon sent {} descriptors and {} bytes for a buffer of {}",
+                                  answer.fds().size(), created.bytes(), bytes));
+    auto memory = base::MappedMemfd::adopt(std::move(answer.fds()[0]), bytes);
+    if (!memory) {
+        // Memory that cannot be mapped here is no lie of the daemon, but it keeps the buffer.
+        (void)free_buffer(created.buffer(), deadline);
+        return std::move(memory).error();
+    }
+    return NewBuffer{{created.buffer(), created.generation()}, std::move(*memory)};
+}
+
+Result<DaemonBuffer> Connection::hand_buffer(protocol::DType type, uint64_t count, int memory,
+                                             TimePoint deadline) {
+    const uint64_t request = next_request_++;
+    flatbuffers::FlatBufferBuilder builder;
+    finish_packet(builder,
+                  wire::CreateBufferCreate(builder, request, wire_type(type), count, true));
+    PACE_TRY_ASSIGN(answer, ask<wire::BufferCreated>(builder, request, memory, deadline));
+    const auto& created = *answer.body<wire::BufferCreated>();
+    return DaemonBuffer{created.buffer(), created.generation()};
+}
+
+Result<> Connection::free_buffer(uint32_t index, TimePoint deadline) {
+    const uint64_t request = next_request_++;
+    flatbuffers::FlatBufferBuilder builder;
+    finish_packet(builder, wire::CreateBufferFree(builder, request, index));
+    PACE_TRY(ask<wire::Done>(builder, request, -1, deadline));
+    return {};
+}
+
+Result<> Connection::leave(TimePoint deadline) {
+    const uint64_t request = next_request_++;
+    flatbuffers::FlatBufferBuilder builder;
+    finish_packet(builder, wire::CreateLeave(builder, request));
+    PACE_TRY(ask<wire::Done>(builder, request, -1, deadline));
+    return {};
+}
+
+Result<> Connection::cancel(uint64_t id) {
+    flatbuffers::FlatBufferBuilder builder;
+    finish_packet(builder, wire::CreateCancel(builder, id));
+    auto sent = link_.send(builder, -1, base::now());
+    if (!sent && !is_gone())
+        return make_error(ErrorKind::limit, "{}; the request is still in flight: try again",
+                          sent.error().message);
+    return sent;
+}
+
+Wake Connection::await_completion(TimePoint deadline) {
+    const TimePoint start = base::now();
+    const TimePoint spin_until = std::min(deadline, start + spin_.budget());
+    Wake wake = Wake::deadline;
+    while (wake == Wake::deadline && base::now() < spin_until) {
+        if (ring_.has_completions()) wake = Wake::completion;
+        // The daemon may need the very core that we look from.
+        else
+            sched_yield();
+    }
+    if (wake == Wake::deadline) wake = sleep(deadline);
+    if (wake == Wake::completion) spin_.learn(base::now() - start);
+    return wake;
+}
+
+Wake Connection::sleep(TimePoint deadline) {
+    ring_.set_sleeping(true);
+    for (;;) {
+        if (ring_.has_completions()) return Wake::completion;
+        // No POLLIN on the socket: answers to calls are another thread's.
+        std::array<pollfd, 2> watched{pollfd{ring_.completion_bell(), POLLIN, 0},
+                                      pollfd{link_.fd(), POLLRDHUP, 0}};
+        const timespec left = time_left(deadline);
+        const int ready = ppoll(watched.data(), watched.size(), &left, nullptr);
+        if (ready < 0 && errno != EINTR) return Wake::gone;
+        if (ready > 0 && watched[1].revents != 0) return Wake::gone;
+        if (ready > 0) ring_.clear_bell();
+        if (ring_.has_completions()) return Wake::completion;
+        if (base::now() >= deadline) return Wake::deadline;
+    }
+}
+
+void Connection::sever() {
+    severed_ = true;
+    link_.sever();
+}
+
+}  // namespace pace::client

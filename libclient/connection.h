@@ -1,0 +1,96 @@
+// Connection: a link on which this worker has joined its job: the rings, and calls for set-up.
+//
+// A connection lives once. When the daemon dies, or lies, it is severed, and the session makes
+// another. It is held by shared_ptr, because a thread may still sleep on it then.
+//
+// Threads: await_completion by one at a time; the calls (create_buffer … leave) by one at a time;
+// submit and take completions under the session's mutex; the rest from any.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/memfd.h"
+#include "base/result.h"
+#include "libclient/greeting.h"
+#include "libclient/job_options.h"
+#include "libclient/ring.h"
+#include "libclient/spin.h"
+#include "protocol/types.h"
+
+namespace pace::client {
+
+// What Welcome and Joined told.
+struct JoinFacts {
+    std::string node;
+    uint64_t generation = 0;
+    bool under_way = false;
+};
+
+// A buffer as the daemon knows it.
+struct DaemonBuffer {
+    uint32_t index = 0;
+    uint32_t generation = 0;
+};
+
+struct NewBuffer {
+    DaemonBuffer daemon;
+    base::MappedMemfd memory;
+};
+
+enum class Wake { completion, gone, deadline };
+
+class Connection {
+  public:
+    static base::Result<std::shared_ptr<Connection>> join(Greeting greeting,
+                                                          const JobOptions& options, uint32_t rank,
+                                                          base::TimePoint deadline);
+
+    const JoinFacts& facts() const { return facts_; }
+    ClientRing& ring() { return ring_; }
+    int socket() const { return link_.fd(); }
+
+    // The calls. A failure that the daemon told leaves the connection as it was; any other severs
+    // it.
+    base::Result<NewBuffer> create_buffer(protocol::DType type, uint64_t count,
+                                          base::TimePoint deadline);
+    base::Result<DaemonBuffer> hand_buffer(protocol::DType type, uint64_t count, int memory,
+                                           base::TimePoint deadline);
+    base::Result<> free_buffer(uint32_t index, base::TimePoint deadline);
+    base::Result<> leave(base::TimePoint deadline);
+
+    // Never waits. `limit` if the daemon does not read its socket.
+    base::Result<> cancel(uint64_t id);
+
+    // Waits until there are completions, the daemon is gone or the deadline has passed: first
+    // spinning, then asleep with the completion ring's bell on. The bell is left on: turn it off
+    // with ring().set_sleeping(false).
+    Wake await_completion(base::TimePoint deadline);
+
+    bool is_gone() const { return severed_ || link_.is_gone(); }
+    void sever();
+
+  private:
+    Connection(Greeting greeting, ClientRing ring, bool under_way);
+
+    // A call that severs the connection when the link breaks.
+    template <typename Expected>
+    base::Result<Packet> ask(const flatbuffers::FlatBufferBuilder& message, uint64_t request,
+                             int fd, base::TimePoint deadline);
+
+    base::Error severed(base::Error error);
+
+    Wake sleep(base::TimePoint deadline);
+
+    Link link_;
+    ClientRing ring_;
+    JoinFacts facts_;
+    Spin spin_;
+    uint64_t next_request_ = 2;  // 1 was Join
+    std::atomic<bool> severed_{false};
+};
+
+}  // namespace pace::client

@@ -1,0 +1,110 @@
+#include "libclient/greeting.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "libclient/embedded.h"
+#include "protocol/types.h"
+#include "protocol/version.h"
+
+namespace pace::client {
+
+using base::Error;
+using base::ErrorKind;
+using base::make_error;
+using base::Result;
+
+namespace {
+
+constexpr int kPauseMaxMs = 50;
+constexpr size_t kVersionBytesMax = 64;
+
+Result<Link> open_link(const Endpoint& endpoint, base::TimePoint deadline) {
+    if (endpoint.kind == EndpointKind::unix_socket) return Link::connect(endpoint.path, deadline);
+    PACE_TRY_ASSIGN(socket, connect_embedded(endpoint.path));
+    return Link::adopt(std::move(socket));
+}
+
+Error version_error(const Endpoint& endpoint, uint32_t version, std::string_view program) {
+    return make_error(ErrorKind::version,
+                      "the daemon at {} ({}) speaks protocol version {} and this library (libpace "
+                      "{}) speaks {}; install the same release of both",
+                      endpoint.text(), program, version, PACE_VERSION, protocol::kVersion);
+}
+
+Result<Greeting> say_hello(const Endpoint& endpoint, Link link, base::TimePoint deadline) {
+    flatbuffers::FlatBufferBuilder builder;
+    finish_packet(builder,
+                  wire::CreateHelloDirect(builder, protocol::kVersion, "libpace " PACE_VERSION));
+    PACE_TRY(link.send(builder, -1, deadline));
+    PACE_TRY_ASSIGN(answer, link.receive(deadline));
+
+    if (const auto* failed = answer.body<wire::Failed>()) {
+        Error error = error_of(*failed);
+        if (error.kind == ErrorKind::version)
+            error.message = fmt::format("{} (this library, libpace {}, speaks protocol version {})",
+                                        error.message, PACE_VERSION, protocol::kVersion);
+        return error;
+    }
+    const auto* welcome = answer.body<wire::Welcome>();
+    if (welcome == nullptr)
+        return make_error(ErrorKind::corrupt, "the daemon answered hello with message {}",
+                          static_cast<int>(answer.type()));
+    std::string program = printable(welcome->daemon_version(), kVersionBytesMax);
+    if (welcome->version() != protocol::kVersion)
+        return version_error(endpoint, welcome->version(), program);
+    return Greeting{std::move(link), printable(welcome->node(), protocol::kNameBytesMax),
+                    std::move(program), welcome->generation()};
+}
+
+// Says what to do about a daemon that was not reached.
+Error explained(const Endpoint& endpoint, Error error) {
+    if (endpoint.kind == EndpointKind::embedded) return error;
+    switch (error.kind) {
+        case ErrorKind::not_found:
+        case ErrorKind::unavailable:
+            return make_error(error.kind,
+                              "no daemon answers at {} ({}); start paced, or set PACE_ENDPOINT to "
+                              "the endpoint of one that runs",
+                              endpoint.text(), error.message);
+        case ErrorKind::denied:
+            return make_error(error.kind,
+                              "this user may not use the daemon at {} ({}); the socket's group, "
+                              "usually pace, may",
+                              endpoint.text(), error.message);
+        default:
+            return error;
+    }
+}
+
+}  // namespace
+
+bool Retry::pause() {
+    if (base::now() + std::chrono::milliseconds(pause_ms_) >= until_) return false;
+    (void)poll(nullptr, 0, pause_ms_);
+    pause_ms_ = std::min(2 * pause_ms_, kPauseMaxMs);
+    return true;
+}
+
+Result<Greeting> greet(const Endpoint& endpoint, const Patience& patience) {
+    Retry retry(patience.absent_until);
+    for (;;) {
+        Error error;
+        if (auto link = open_link(endpoint, patience.deadline); !link) {
+            error = std::move(link).error();
+        } else {
+            auto greeting = say_hello(endpoint, std::move(*link), patience.deadline);
+            if (greeting) return greeting;
+            error = std::move(greeting).error();
+        }
+        // An embedded daemon that does not start will not start by itself.
+        const bool absent =
+            endpoint.kind == EndpointKind::unix_socket &&
+            (error.kind == ErrorKind::not_found || error.kind == ErrorKind::unavailable);
+        if (!absent || !retry.pause()) return explained(endpoint, std::move(error));
+    }
+}
+
+}  // namespace pace::client

@@ -1,0 +1,34 @@
+// JobOptions: what this worker asks its job to be. Zero means default.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <protocol/client_generated.h>
+
+#include "base/result.h"
+
+namespace pace::client {
+
+struct JobOptions {
+    std::string name;    // letters, digits, '.', '_', '-'; at most 63
+    uint32_t world = 0;  // at least 1
+    protocol::client::Policy policy = protocol::client::Policy::partial_reduce;
+    uint32_t group_size = 0;
+    uint32_t group_min = 0;
+    protocol::client::Weights weights = protocol::client::Weights::constant;
+    protocol::client::Missing missing = protocol::client::Missing::closest;
+    double alpha = 0.5;  // 0 <= alpha < 1
+    uint32_t group_wait_ms = 0;
+    uint32_t history_window = 0;
+    uint32_t worker_timeout_ms = 0;
+};
+
+// Refuses what no daemon would take: each message names the field. Whether the options make sense
+// together is the controller's to say.
+base::Result<> check(const JobOptions& options);
+
+flatbuffers::Offset<protocol::client::JobOptions> pack(flatbuffers::FlatBufferBuilder& builder,
+                                                       const JobOptions& options);
+
+}  // namespace pace::client

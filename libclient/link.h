@@ -1,0 +1,54 @@
+// Link: one SOCK_SEQPACKET connection to a daemon, a packet at a time.
+//
+// Errors: `unavailable` if the daemon has closed or does not answer in time, `corrupt` if what it
+// sent does not parse. After either the link is of no further use: sever() it.
+//
+// Threads: send, is_gone and sever from any; receive from one at a time.
+#pragma once
+
+#include <string>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "libclient/packet.h"
+
+namespace pace::client {
+
+class Link {
+  public:
+    // Connects to the socket at `path`; waits until `deadline` where the daemon's backlog is full.
+    // Fails with not_found or unavailable if nobody listens there, denied if this user may not.
+    static base::Result<Link> connect(const std::string& path, base::TimePoint deadline);
+
+    // Takes a connected socket. Refuses one that keeps no packet boundaries.
+    static base::Result<Link> adopt(base::UniqueFd socket);
+
+    // Sends one packet, with the descriptor `fd` beside it unless that is -1.
+    base::Result<> send(const flatbuffers::FlatBufferBuilder& packet, int fd,
+                        base::TimePoint deadline);
+
+    base::Result<Packet> receive(base::TimePoint deadline);
+
+    // The daemon has closed its end, or sever() was called. Answers that came before may still be
+    // there to receive.
+    bool is_gone() const;
+
+    // Ends the connection for both sides and wakes whoever polls it; the descriptor stays open.
+    void sever();
+
+    int fd() const { return socket_.get(); }
+
+  private:
+    explicit Link(base::UniqueFd socket) : socket_(std::move(socket)) {}
+
+    // Waits for `events` on the socket. False if the deadline has passed.
+    bool wait_for(short events, base::TimePoint deadline) const;
+
+    base::UniqueFd socket_;
+};
+
+// The time left until `deadline`, not negative, for ppoll. Far deadlines are cut to a day.
+timespec time_left(base::TimePoint deadline);
+
+}  // namespace pace::client

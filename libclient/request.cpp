@@ -1,0 +1,94 @@
+#include "libclient/request.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace pace::client {
+
+using base::ErrorKind;
+using base::make_error;
+using base::Result;
+
+namespace {
+
+constexpr unsigned kSlotBits = 16;
+constexpr uint64_t kSlotMask = (uint64_t{1} << kSlotBits) - 1;
+static_assert(kRingSlotsMax <= kSlotMask);
+
+}  // namespace
+
+void RequestTable::set_limit(uint32_t slots) {
+    limit_ = slots;
+    // Never shrinks: ended requests of an earlier connection may wait in the upper slots.
+    if (slots_.size() < slots) slots_.resize(slots);
+}
+
+Result<Request*> RequestTable::begin() {
+    const auto vacant = std::find_if(slots_.begin(), slots_.end(),
+                                     [](const Request& request) { return request.id == 0; });
+    if (in_flight_ >= limit_ || vacant == slots_.end())
+        return make_error(ErrorKind::limit,
+                          "{} requests are in flight and {} have ended but are not collected, of "
+                          "{} at most; collect some with pace_request_wait",
+                          in_flight_, ended_, limit_);
+    const auto slot = static_cast<uint64_t>(vacant - slots_.begin());
+    vacant->id = next_number_++ << kSlotBits | slot;
+    vacant->ended = false;
+    vacant->buffer_count = 0;
+    ++in_flight_;
+    return &*vacant;
+}
+
+void RequestTable::abandon(Request& request) {
+    request.id = 0;
+    --in_flight_;
+}
+
+Result<Request*> RequestTable::find(RequestHandle handle) {
+    if (handle.session == 0 && handle.id == 0)
+        return make_error(ErrorKind::handle, "the request handle is null; a verb gives one");
+    if (handle.session != stamp_)
+        return make_error(ErrorKind::handle,
+                          "request {:#x} is of another session; use it with the one that made it",
+                          handle.id);
+    const uint64_t slot = handle.id & kSlotMask;
+    if (handle.id >> kSlotBits == 0 || handle.id >> kSlotBits >= next_number_ ||
+        slot >= slots_.size())
+        return make_error(ErrorKind::handle, "request {:#x} was never made by this session",
+                          handle.id);
+    if (slots_[slot].id != handle.id)
+        return make_error(ErrorKind::handle, "request {:#x} has been collected already", handle.id);
+    return &slots_[slot];
+}
+
+Request* RequestTable::in_flight(uint64_t id) {
+    const uint64_t slot = id & kSlotMask;
+    if (id == 0 || slot >= slots_.size()) return nullptr;
+    Request& request = slots_[slot];
+    return request.id == id && !request.ended ? &request : nullptr;
+}
+
+void RequestTable::end(Request& request) {
+    request.ended = true;
+    --in_flight_;
+    ++ended_;
+}
+
+void RequestTable::collect(Request& request) {
+    request.id = 0;
+    --ended_;
+}
+
+void fill_gone(Completion& end, std::string_view message) {
+    const uint64_t id = end.entry.id;
+    end.entry = protocol::CompletionEntry{};
+    end.entry.id = id;
+    end.entry.outcome = protocol::Outcome::failed;
+    end.entry.error_kind = static_cast<int32_t>(ErrorKind::unavailable);
+    end.entry.message_bytes =
+        static_cast<uint32_t>(std::min(message.size(), protocol::kCompletionMessageBytes));
+    std::memcpy(end.entry.message, message.data(), end.entry.message_bytes);
+    end.members.clear();
+}
+
+}  // namespace pace::client

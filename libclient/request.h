@@ -1,0 +1,79 @@
+// RequestTable: the requests of a session, from submission until they are collected.
+//
+// A request holds its slot until it is collected, so that nothing here grows, and nothing is
+// allocated once the member lists have found their size. An id is (number << 16 | slot): found at
+// once, never reused, never 0. Not thread-safe: the session locks.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "libclient/ring.h"
+#include "protocol/types.h"
+
+namespace pace::client {
+
+struct RequestHandle {
+    uint64_t session = 0;  // stamp
+    uint64_t id = 0;
+};
+
+struct Request {
+    uint64_t id = 0;     // 0: the slot is free
+    bool ended = false;  // `end` tells how
+    uint32_t buffer_count = 0;
+    std::array<uint32_t, protocol::kBuffersPerExchangeMax> buffers{};  // indices in BufferTable
+    Completion end;
+};
+
+class RequestTable {
+  public:
+    explicit RequestTable(uint64_t stamp) : stamp_(stamp) {}
+
+    // At most `slots` requests in flight from now on.
+    void set_limit(uint32_t slots);
+
+    // A new request in flight. Fails with `limit`.
+    base::Result<Request*> begin();
+    // Undoes begin() for a request that was not submitted.
+    void abandon(Request& request);
+
+    RequestHandle handle(const Request& request) const { return {stamp_, request.id}; }
+
+    // The request of a handle, ended or not. Fails with `handle` and a message for null, foreign
+    // and collected ones.
+    base::Result<Request*> find(RequestHandle handle);
+
+    // The request in flight with this id, nullptr if there is none.
+    Request* in_flight(uint64_t id);
+    uint32_t count_in_flight() const { return in_flight_; }
+    uint32_t count_ended() const { return ended_; }
+
+    // The request has ended as `request.end` tells.
+    void end(Request& request);
+    // Its end has been told to the caller: the handle is void.
+    void collect(Request& request);
+
+    // Calls `visit(Request&)` for each request in flight; it may end them.
+    template <typename Visit>
+    void for_each_in_flight(Visit visit) {
+        for (Request& request : slots_)
+            if (request.id != 0 && !request.ended) visit(request);
+    }
+
+  private:
+    uint64_t stamp_;
+    uint64_t next_number_ = 1;
+    uint32_t limit_ = 0;
+    uint32_t in_flight_ = 0;
+    uint32_t ended_ = 0;
+    std::vector<Request> slots_;
+};
+
+// Makes `end` the completion of a request whose daemon is gone.
+void fill_gone(Completion& end, std::string_view message);
+
+}  // namespace pace::client

@@ -1,0 +1,239 @@
+// Opening, closing, buffers, reconnecting. What happens to requests is in session_requests.cpp.
+#include "libclient/session.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/random.h"
+
+namespace pace::client {
+
+using base::Duration;
+using base::Error;
+using base::ErrorKind;
+using base::make_error;
+using base::Result;
+using base::TimePoint;
+
+namespace {
+
+using std::chrono::milliseconds;
+
+// A session that opens is not kept waiting for a daemon that is not there, except for a moment in
+// which one may be starting.
+constexpr Duration kAbsentAtOpen = milliseconds(250);
+constexpr Duration kLeave = std::chrono::seconds(1);
+
+// A daemon that reserves memory writes every page: allow it a second for each of these, a guess
+// four times slower than the slowest machine seen.
+constexpr uint64_t kBytesPerSecond = uint64_t{256} << 20U;
+
+// The largest buffer, so that sizes cannot overflow: what a process can map.
+constexpr uint64_t kBufferBytesMax = uint64_t{1} << 47U;
+
+// What a caller of a set-up call sees: bytes that do not parse, or an answer that does not come,
+// have cost the connection.
+Error settled(Error error) {
+    if (error.kind != ErrorKind::corrupt && error.kind != ErrorKind::timeout) return error;
+    return make_error(ErrorKind::unavailable, "the daemon is given up: {}", error.message);
+}
+
+// Join's failures, with the job named.
+Error join_error(const Endpoint& endpoint, const JobOptions& options, Error error) {
+    error = settled(std::move(error));
+    if (error.kind == ErrorKind::unavailable)
+        error.message = fmt::format("joining job \"{}\" at {} failed: {}", options.name,
+                                    endpoint.text(), error.message);
+    return error;
+}
+
+Result<std::shared_ptr<Connection>> connect(const Endpoint& endpoint, const JobOptions& options,
+                                            uint32_t rank, const Patience& patience) {
+    auto greeting = greet(endpoint, patience);
+    if (!greeting) return settled(std::move(greeting).error());
+    auto joined = Connection::join(std::move(*greeting), options, rank, patience.deadline);
+    if (!joined) return join_error(endpoint, options, std::move(joined).error());
+    return joined;
+}
+
+// While a daemon restarts, its controller may not have noticed yet that the old one, and this
+// worker with it, is gone.
+bool passes_by_itself(ErrorKind kind) {
+    return kind == ErrorKind::unavailable || kind == ErrorKind::not_found ||
+           kind == ErrorKind::no_controller || kind == ErrorKind::taken;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Session>> Session::open(const Endpoint& endpoint, const JobOptions& options,
+                                               uint32_t rank, Duration connect_within) {
+    PACE_TRY(client::check(options));
+    if (rank >= options.world)
+        return make_error(ErrorKind::invalid, "rank is {}; it must be less than world, which is {}",
+                          rank, options.world);
+    const TimePoint now = base::now();
+    const Patience patience{now + connect_within,
+                            now + std::min(kAbsentAtOpen, connect_within / 2)};
+    PACE_TRY_ASSIGN(connection, connect(endpoint, options, rank, patience));
+    std::unique_ptr<Session> session(
+        new Session(endpoint, options, rank, connect_within, std::move(connection)));
+    PACE_TRY(session->fork_mark_.set());
+    return session;
+}
+
+Session::Session(Endpoint endpoint, JobOptions options, uint32_t rank, Duration connect_within,
+                 std::shared_ptr<Connection> connection)
+    : endpoint_(std::move(endpoint)),
+      options_(std::move(options)),
+      rank_(rank),
+      connect_(connect_within),
+      stamp_(base::random_token()),
+      connection_(std::move(connection)),
+      buffers_(stamp_),
+      requests_(stamp_) {
+    requests_.set_limit(connection_->ring().slots());
+    connection_->ring().set_sleeping(false);
+}
+
+Session::~Session() {
+    // A forked child shares the socket: its goodbye would end the parent's session.
+    if (fork_mark_.in_child() || gone_ || connection_->is_gone()) return;
+    (void)connection_->leave(base::now() + kLeave);
+    connection_->sever();
+}
+
+Result<> Session::check_process() const {
+    if (!fork_mark_.in_child()) return {};
+    return make_error(ErrorKind::invalid,
+                      "the session belongs to the process that opened it, and this is a forked "
+                      "child; open a session here");
+}
+
+Result<SessionInfo> Session::info() {
+    PACE_TRY(check_process());
+    const std::scoped_lock lock(mutex_);
+    const JoinFacts& facts = connection_->facts();
+    return SessionInfo{rank_,         options_.world, facts.under_way, facts.generation,
+                       options_.name, facts.node};
+}
+
+Result<CreatedBuffer> Session::create_buffer(protocol::DType type, uint64_t count) {
+    PACE_TRY(check_process());
+    if (!is_valid(type))
+        return make_error(ErrorKind::invalid, "type is {}; use PACE_F32, _F64, _F16 or _BF16",
+                          static_cast<unsigned>(type));
+    if (count == 0 || count > kBufferBytesMax / size_of(type))
+        return make_error(ErrorKind::invalid, "count is {}; give 1 to {} elements of type {}",
+                          count, kBufferBytesMax / size_of(type), name_of(type));
+
+    const std::scoped_lock setup(setup_mutex_);
+    PACE_TRY(reconnect());
+    std::shared_ptr<Connection> connection;
+    {
+        const std::scoped_lock lock(mutex_);
+        buffers_.reserve();
+        connection = connection_;
+    }
+    const auto seconds = std::chrono::seconds(count * size_of(type) / kBytesPerSecond);
+    auto made = connection->create_buffer(type, count, base::now() + connect_ + seconds);
+
+    const std::scoped_lock lock(mutex_);
+    if (!made) {
+        (void)is_connected();
+        return settled(std::move(made).error());
+    }
+    void* data = made->memory.data();
+    return CreatedBuffer{buffers_.add(type, count, std::move(*made)), data};
+}
+
+Result<> Session::free_buffer(BufferHandle handle) {
+    PACE_TRY(check_process());
+    if (handle.session == 0 && handle.index == 0 && handle.generation == 0) return {};
+
+    const std::scoped_lock setup(setup_mutex_);
+    std::shared_ptr<Connection> connection;
+    DaemonBuffer daemon;
+    {
+        const std::scoped_lock lock(mutex_);
+        PACE_TRY_ASSIGN(buffer, buffers_.find_idle(handle));
+        if (is_connected()) connection = connection_;
+        daemon = buffer->daemon;
+        buffer->freeing = true;
+    }
+    // Without a daemon there is nobody to tell: the buffer is simply not handed to the next one.
+    Result<> told;
+    if (connection) told = connection->free_buffer(daemon.index, base::now() + connect_);
+
+    const std::scoped_lock lock(mutex_);
+    if (!told && is_connected()) {
+        buffers_.at(handle.index).freeing = false;
+        return told;
+    }
+    buffers_.remove(handle.index);
+    return {};
+}
+
+Result<> Session::reconnect() {
+    {
+        const std::scoped_lock lock(mutex_);
+        if (is_connected()) return {};
+    }
+    const TimePoint deadline = base::now() + connect_;
+    Retry retry(deadline);
+    for (;;) {
+        auto made = try_reconnect(deadline);
+        if (made) return made;
+        Error error = std::move(made).error();
+        if (passes_by_itself(error.kind) && retry.pause()) continue;
+        if (error.kind == ErrorKind::not_found) error.kind = ErrorKind::unavailable;
+        error.message =
+            fmt::format("the session lost its daemon and could not reconnect: {}", error.message);
+        return error;
+    }
+}
+
+// The buffer table does not change meanwhile: that needs setup_mutex_, which we hold.
+Result<> Session::try_reconnect(TimePoint deadline) {
+    PACE_TRY_ASSIGN(connection, connect(endpoint_, options_, rank_, {deadline, deadline}));
+
+    struct Handing {
+        protocol::DType type;
+        uint64_t count;
+        int memory;
+    };
+    std::vector<Handing> buffers;
+    {
+        const std::scoped_lock lock(mutex_);
+        for (const uint32_t index : buffers_.in_use()) {
+            const Buffer& buffer = buffers_.at(index);
+            buffers.push_back({buffer.type, buffer.count, buffer.memory.fd()});
+        }
+    }
+    std::vector<DaemonBuffer> handed;
+    handed.reserve(buffers.size());
+    for (const Handing& buffer : buffers) {
+        auto taken = connection->hand_buffer(buffer.type, buffer.count, buffer.memory, deadline);
+        if (!taken) return settled(std::move(taken).error());
+        handed.push_back(*taken);
+    }
+
+    const std::scoped_lock lock(mutex_);
+    return install(std::move(connection), handed);
+}
+
+Result<> Session::install(std::shared_ptr<Connection> connection,
+                          std::span<const DaemonBuffer> handed) {
+    if (signal_) {
+        signal_->detach(connection_->ring().completion_bell(), connection_->socket());
+        PACE_TRY(signal_->attach(connection->ring().completion_bell(), connection->socket()));
+    }
+    size_t next = 0;
+    for (const uint32_t index : buffers_.in_use()) buffers_.at(index).daemon = handed[next++];
+    connection_ = std::move(connection);
+    requests_.set_limit(connection_->ring().slots());
+    connection_->ring().set_sleeping(signal_ != nullptr);
+    gone_ = false;
+    return {};
+}
+
+}  // namespace pace::client

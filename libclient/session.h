@@ -1,0 +1,151 @@
+// Session: one worker of one job, from the trainer's side.
+//
+// Threads. Every method may be called from any thread. Two locks, taken in this order:
+//
+//   setup_mutex_  one set-up call at a time on the socket: buffers, reconnecting. Held while the
+//                 daemon answers.
+//   mutex_        the tables, the rings' indices, which connection is current. Held for moments.
+//
+// Waiting. Completions arrive on a ring with one consumer, but any number of threads wait. The
+// first to come is the *collector*: it spins and sleeps on the connection without mutex_, then
+// takes what came off the ring, ends the requests, and wakes the others, one of whom collects next
+// if its own request has not ended. While there is a collector nobody else takes completions, or
+// the collector could sleep on although its request has ended.
+//
+// The daemon's death. Whoever notices it (a hang-up on the socket, a lie in the ring) *loses* the
+// connection: every request in flight ends as failed with `unavailable`, once. The next verb or
+// buffer call reconnects, and hands the new daemon the memory of every buffer: pointers and handles
+// stay good.
+//
+//                 open()                     lose()
+//     (nothing) ──────────▶ connected ──────────────────▶ gone
+//                               ▲                           │
+//                               └────── reconnect() ────────┘
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "libclient/buffer.h"
+#include "libclient/connection.h"
+#include "libclient/endpoint.h"
+#include "libclient/fork_mark.h"
+#include "libclient/job_options.h"
+#include "libclient/ready_signal.h"
+#include "libclient/request.h"
+
+namespace pace::client {
+
+struct SessionInfo {
+    uint32_t rank = 0;
+    uint32_t world = 0;
+    bool under_way = false;
+    uint64_t generation = 0;  // of the daemon
+    std::string job;
+    std::string node;
+};
+
+struct CreatedBuffer {
+    BufferHandle handle;
+    void* data = nullptr;
+};
+
+struct Operation {
+    protocol::Verb verb = protocol::Verb::barrier;
+    std::span<const BufferHandle> buffers;
+    uint64_t iteration = 0;
+    protocol::ReduceOp op = protocol::ReduceOp::mean;
+    uint32_t root = 0;
+};
+
+// How a request ended.
+struct RequestEnd {
+    std::span<protocol::MemberEntry> room;  // in: where to list members
+    uint32_t listed = 0;                    // of them, by rank
+    protocol::CompletionEntry entry{};
+
+    std::string_view message() const { return {entry.message, entry.message_bytes}; }
+};
+
+class Session {
+  public:
+    // Connects and joins within `connect`; the same time bounds later reconnections and answers.
+    static base::Result<std::unique_ptr<Session>> open(const Endpoint& endpoint,
+                                                       const JobOptions& options, uint32_t rank,
+                                                       base::Duration connect);
+
+    // Leaves in order; waits at most a second for the daemon's answer.
+    ~Session();
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+
+    base::Result<SessionInfo> info();
+
+    // A descriptor as ReadySignal says. From now on the daemon rings at every completion.
+    base::Result<int> ready_fd();
+
+    base::Result<CreatedBuffer> create_buffer(protocol::DType type, uint64_t count);
+    base::Result<> free_buffer(BufferHandle handle);
+
+    // Begins an operation. Waits for nothing unless the session must reconnect.
+    base::Result<RequestHandle> submit(const Operation& operation);
+
+    // True: the request has ended, is told in `ret_end` and collected. False: it is in flight still
+    // at the deadline. A deadline that has passed looks once.
+    base::Result<bool> wait(RequestHandle handle, base::TimePoint deadline, RequestEnd* ret_end);
+
+    base::Result<> cancel(RequestHandle handle);
+
+  private:
+    Session(Endpoint endpoint, JobOptions options, uint32_t rank, base::Duration connect,
+            std::shared_ptr<Connection> connection);
+
+    base::Result<> check_process() const;
+    base::Result<> check(const Operation& operation) const;
+
+    // These need mutex_.
+    bool is_connected();
+    base::Result<RequestHandle> begin(const Operation& operation);
+    base::Result<> claim_buffers(const Operation& operation, Request& request);
+    void release_buffers(Request& request);
+    base::Result<> push(const Operation& operation, const Request& request);
+    base::Result<> take_completions();
+    void collect_now();
+    void collect(std::unique_lock<std::mutex>& lock, base::TimePoint deadline);
+    void end(Request& request);
+    void deliver(Request& request, RequestEnd* ret_end);
+    void lose(std::string_view reason);
+    base::Result<> install(std::shared_ptr<Connection> connection,
+                           std::span<const DaemonBuffer> handed);
+
+    // These need setup_mutex_, and take mutex_.
+    base::Result<> reconnect();
+    base::Result<> try_reconnect(base::TimePoint deadline);
+
+    const Endpoint endpoint_;
+    const JobOptions options_;
+    const uint32_t rank_;
+    const base::Duration connect_;
+    const uint64_t stamp_;
+    ForkMark fork_mark_;
+
+    std::mutex setup_mutex_;
+    std::mutex mutex_;
+    std::condition_variable collected_;
+    bool collecting_ = false;
+    bool gone_ = false;
+    std::shared_ptr<Connection> connection_;
+    std::unique_ptr<ReadySignal> signal_;  // once ready_fd() was called
+    BufferTable buffers_;
+    RequestTable requests_;
+    Completion arriving_;
+};
+
+}  // namespace pace::client

@@ -1,0 +1,306 @@
+// A daemon that is not there, dies at any step, is slow, or is of another version; and the way
+// back.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <array>
+#include <chrono>
+#include <cstring>
+
+#include "libclient/testing/session_fixture.h"
+
+namespace pace::client::testing {
+namespace {
+
+using base::ErrorKind;
+using protocol::SubmissionEntry;
+using std::chrono::milliseconds;
+
+class SessionDeathTest : public SessionFixture {};
+
+bool says(const base::Error& error, const char* words) {
+    return error.message.find(words) != std::string::npos;
+}
+
+TEST_F(SessionDeathTest, AMissingSocketFailsFastAndSaysWhatToDo) {
+    const base::TimePoint begin = base::now();
+    auto session = try_open();
+    ASSERT_FALSE(session);
+    EXPECT_EQ(session.error().kind, ErrorKind::not_found);
+    EXPECT_TRUE(says(session.error(), "start paced")) << session.error().message;
+    EXPECT_TRUE(says(session.error(), "PACE_ENDPOINT"));
+    EXPECT_LT(base::now() - begin, kPatience / 2);
+}
+
+TEST_F(SessionDeathTest, ASocketThatNobodyListensToIsAGoneDaemon) {
+    const base::UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strcpy(address.sun_path, folder_.file("socket").c_str());
+    ASSERT_EQ(bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    auto session = try_open();
+    ASSERT_FALSE(session);
+    EXPECT_EQ(session.error().kind, ErrorKind::unavailable);
+}
+
+TEST_F(SessionDeathTest, AnotherVersionIsRefusedNamingBoth) {
+    Script script;
+    script.version = 9;
+    start(std::move(script));
+    auto session = try_open();
+    ASSERT_FALSE(session);
+    EXPECT_EQ(session.error().kind, ErrorKind::version);
+    EXPECT_TRUE(says(session.error(), "version 9")) << session.error().message;
+    EXPECT_TRUE(says(session.error(), "speaks 1"));
+}
+
+TEST_F(SessionDeathTest, ADaemonThatRefusesOurVersionIsQuoted) {
+    Script script;
+    script.on_packet = [](Peer& peer, Packet&) {
+        peer.send_failed(0, ErrorKind::version, "I speak 3");
+        peer.close();
+        return true;
+    };
+    start(std::move(script));
+    auto session = try_open();
+    ASSERT_FALSE(session);
+    EXPECT_EQ(session.error().kind, ErrorKind::version);
+    EXPECT_TRUE(says(session.error(), "I speak 3"));
+    EXPECT_TRUE(says(session.error(), "version 1"));
+}
+
+TEST_F(SessionDeathTest, ADaemonThatDoesNotAnswerIsGivenUpAtTheDeadline) {
+    for (const wire::Body silent : {wire::Body::Hello, wire::Body::Join}) {
+        Script script;
+        script.on_packet = [silent](Peer&, Packet& packet) { return packet.type() == silent; };
+        start(std::move(script));
+        auto session = try_open(wire::Policy::partial_reduce, milliseconds(30));
+        ASSERT_FALSE(session);
+        EXPECT_EQ(session.error().kind, ErrorKind::unavailable) << session.error().message;
+    }
+}
+
+TEST_F(SessionDeathTest, ARefusedJoinIsPassedOn) {
+    Script script;
+    script.on_packet = [](Peer& peer, Packet& packet) {
+        const auto* join = packet.body<wire::Join>();
+        if (join != nullptr) peer.send_failed(join->request(), ErrorKind::taken, "rank 1 is held");
+        return join != nullptr;
+    };
+    start(std::move(script));
+    auto session = try_open();
+    ASSERT_FALSE(session);
+    EXPECT_EQ(session.error().kind, ErrorKind::taken);
+    EXPECT_EQ(session.error().message, "rank 1 is held");
+}
+
+TEST_F(SessionDeathTest, DeathAtEachStepOfOpeningIsAnError) {
+    for (const wire::Body step : {wire::Body::Hello, wire::Body::Join}) {
+        Script script;
+        script.on_packet = [step](Peer& peer, Packet& packet) {
+            if (packet.type() != step) return false;
+            peer.close();
+            return true;
+        };
+        start(std::move(script));
+        auto session = try_open();
+        ASSERT_FALSE(session);
+        EXPECT_EQ(session.error().kind, ErrorKind::unavailable) << session.error().message;
+    }
+}
+
+// Dies instead of answering the first message of this type.
+Script dying_at(wire::Body step) {
+    Script script;
+    script.on_packet = [step](Peer& peer, Packet& packet) {
+        if (packet.type() != step) return false;
+        peer.close();
+        return true;
+    };
+    return script;
+}
+
+TEST_F(SessionDeathTest, DeathDuringBufferCallsIsToldAndTheNextCallReconnects) {
+    start(dying_at(wire::Body::BufferCreate));
+    auto session = open();
+    auto buffer = session->create_buffer(protocol::DType::f32, 8);
+    ASSERT_FALSE(buffer);
+    EXPECT_EQ(buffer.error().kind, ErrorKind::unavailable);
+    daemon_->restart({});
+    EXPECT_NE(make_buffer(*session).data, nullptr);
+}
+
+TEST_F(SessionDeathTest, FreeingABufferNeedsNoDaemon) {
+    start(dying_at(wire::Body::BufferFree));
+    auto session = open();
+    const BufferHandle first = make_buffer(*session).handle;
+    const BufferHandle second = make_buffer(*session).handle;
+    EXPECT_TRUE(session->free_buffer(first));
+    EXPECT_FALSE(session->free_buffer(first));
+    daemon_->kill();
+    EXPECT_TRUE(session->free_buffer(second));
+}
+
+TEST_F(SessionDeathTest, ClosingASessionWithoutDaemonEndsAtOnce) {
+    start(dying_at(wire::Body::Leave));
+    open().reset();
+    auto session = open();
+    daemon_->kill();
+    session.reset();
+}
+
+TEST_F(SessionDeathTest, RequestsInFlightEndOnceAsGone) {
+    start(holding());
+    auto session = open();
+    const BufferHandle buffer = make_buffer(*session).handle;
+    auto request = average(*session, buffer);
+    ASSERT_TRUE(request);
+    daemon_->kill();
+    const RequestEnd end = wait(*session, *request);
+    EXPECT_TRUE(is_gone(end));
+    EXPECT_NE(end.message().find("reconnects"), std::string::npos) << end.message();
+    EXPECT_EQ(session->wait(*request, base::TimePoint::max(), nullptr).error().kind,
+              ErrorKind::handle);
+    // The buffer is idle again.
+    EXPECT_TRUE(session->free_buffer(buffer));
+}
+
+TEST_F(SessionDeathTest, LookingOnceIsEnoughToNoticeADeath) {
+    start(holding());
+    auto session = open();
+    const RequestHandle request = barrier(*session);
+    daemon_->kill();
+    RequestEnd end;
+    auto ended = session->wait(request, base::TimePoint::min(), &end);
+    ASSERT_TRUE(ended);
+    EXPECT_TRUE(*ended);
+    EXPECT_TRUE(is_gone(end));
+}
+
+TEST_F(SessionDeathTest, WhatEndedBeforeTheDeathCountsAsEnded) {
+    start(holding());
+    auto session = open();
+    const RequestHandle first = barrier(*session);
+    const RequestHandle second = barrier(*session);
+    daemon_->with_peer([&](Peer& peer) { peer.complete_done(first.id); });
+    daemon_->kill();
+    EXPECT_TRUE(is_gone(wait(*session, second)));
+    EXPECT_EQ(wait(*session, first).entry.outcome, protocol::Outcome::done);
+}
+
+TEST_F(SessionDeathTest, TheSessionComesBackWithItsMemoryPointersAndHandles) {
+    start();
+    auto session = open();
+    const CreatedBuffer freed = make_buffer(*session, 8);
+    const CreatedBuffer kept = make_buffer(*session, 16);
+    const CreatedBuffer other = make_buffer(*session, 32);
+    ASSERT_TRUE(session->free_buffer(freed.handle));
+    static_cast<float*>(kept.data)[3] = 1.25F;
+    ino_t inode = 0;
+    daemon_->with_peer([&](Peer& peer) { inode = peer.buffers.at(101).inode; });
+
+    SubmissionEntry seen{};
+    Script next;
+    next.generation = 2;
+    next.ring_slots = 2;
+    next.on_submission = [&](Peer& peer, const SubmissionEntry& entry) {
+        seen = entry;
+        peer.complete_done(entry.id);
+    };
+    daemon_->restart(std::move(next));
+    auto request = average(*session, kept.handle, 5);
+    ASSERT_TRUE(request) << request.error().message;
+    EXPECT_EQ(wait(*session, *request).entry.outcome, protocol::Outcome::done);
+    // The new daemon numbers as it likes: the handle is translated.
+    EXPECT_EQ(seen.buffers[0], 100U);
+    EXPECT_EQ(seen.generations[0], 107U);
+    daemon_->with_peer([&](Peer& peer) {
+        EXPECT_EQ(peer.buffers.size(), 2U);
+        const FakeBuffer& adopted = peer.buffers.at(100);
+        EXPECT_TRUE(adopted.adopted);
+        EXPECT_EQ(adopted.inode, inode);
+        float value = 0;
+        std::memcpy(&value, adopted.memory.data() + 3 * sizeof(float), sizeof(value));
+        EXPECT_EQ(value, 1.25F);
+    });
+    EXPECT_EQ(session->info()->generation, 2U);
+    EXPECT_TRUE(session->free_buffer(other.handle));
+}
+
+TEST_F(SessionDeathTest, ReconnectingOutlastsDaemonsThatDieOnTheWay) {
+    for (const wire::Body step : {wire::Body::Hello, wire::Body::Join, wire::Body::BufferCreate}) {
+        start();
+        auto session = open();
+        const BufferHandle buffer = make_buffer(*session).handle;
+        int deaths = 0;
+        Script stumbling;
+        stumbling.on_packet = [&](Peer& peer, Packet& packet) {
+            if (packet.type() != step || deaths == 2) return false;
+            ++deaths;
+            peer.close();
+            return true;
+        };
+        daemon_->restart(std::move(stumbling));
+        auto request = average(*session, buffer);
+        ASSERT_TRUE(request) << request.error().message;
+        wait(*session, *request);
+        EXPECT_EQ(deaths, 2);
+    }
+}
+
+TEST_F(SessionDeathTest, ReconnectingGivesUpAfterItsTimeAndMayBeTriedAgain) {
+    start();
+    auto opened = try_open(wire::Policy::partial_reduce, milliseconds(300));
+    ASSERT_TRUE(opened) << opened.error().message;
+    auto session = std::move(*opened);
+    const BufferHandle buffer = make_buffer(*session).handle;
+    daemon_->kill();
+    auto refused = average(*session, buffer);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, ErrorKind::unavailable);
+    daemon_->restart({});
+    EXPECT_TRUE(average(*session, buffer));
+}
+
+TEST_F(SessionDeathTest, ARefusalWhileReconnectingIsToldAsItIs) {
+    start();
+    auto session = open();
+    (void)make_buffer(*session);
+    Script script;
+    script.on_packet = [](Peer& peer, Packet& packet) {
+        const auto* create = packet.body<wire::BufferCreate>();
+        if (create != nullptr) peer.send_failed(create->request(), ErrorKind::limit, "no room");
+        return create != nullptr;
+    };
+    daemon_->restart(std::move(script));
+    auto refused = session->submit({});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, ErrorKind::limit);
+    EXPECT_TRUE(says(refused.error(), "no room"));
+}
+
+TEST_F(SessionDeathTest, TheDescriptorTellsADeathAndStaysTheSameAfterIt) {
+    start(holding());
+    auto session = open();
+    const int fd = *session->ready_fd();
+    const auto is_readable = [&](int timeout_ms) {
+        pollfd watched{fd, POLLIN, 0};
+        return poll(&watched, 1, timeout_ms) == 1;
+    };
+    EXPECT_FALSE(is_readable(0));
+    daemon_->kill();
+    EXPECT_TRUE(is_readable(-1));
+    daemon_->restart(holding());
+    const RequestHandle request = barrier(*session);
+    EXPECT_FALSE(is_readable(0));
+    daemon_->with_peer([&](Peer& peer) { peer.complete_done(request.id); });
+    EXPECT_TRUE(is_readable(0));
+    wait(*session, request);
+    EXPECT_FALSE(is_readable(0));
+    EXPECT_EQ(*session->ready_fd(), fd);
+}
+
+}  // namespace
+}  // namespace pace::client::testing

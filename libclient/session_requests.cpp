@@ -1,0 +1,243 @@
+// What happens to requests: submission, waiting, collection, and their end when the daemon is gone.
+#include <algorithm>
+
+#include "libclient/session.h"
+
+namespace pace::client {
+
+using base::ErrorKind;
+using base::make_error;
+using base::Result;
+using base::TimePoint;
+using protocol::Verb;
+
+namespace {
+
+// A daemon that dies again and again while a verb is called: the caller is told, not held.
+constexpr int kReconnectsPerCall = 2;
+
+constexpr std::string_view kGone =
+    "the daemon is gone: {}; the next verb or buffer call reconnects, the buffers keep their "
+    "memory";
+
+}  // namespace
+
+Result<> Session::check(const Operation& operation) const {
+    const bool collective = options_.policy == wire::Policy::all_reduce;
+    if (operation.verb == Verb::average && collective)
+        return make_error(ErrorKind::verb,
+                          "job \"{}\" has policy all-reduce, whose buffers hold gradients; call "
+                          "pace_reduce, or pace_sync to average parameters over all members",
+                          options_.name);
+    if (operation.verb == Verb::reduce && !collective)
+        return make_error(ErrorKind::verb,
+                          "job \"{}\" has policy partial-reduce, whose buffers hold parameters; "
+                          "call pace_average, or use PACE_POLICY_ALL_REDUCE for gradients",
+                          options_.name);
+    if (operation.verb == Verb::broadcast && operation.root >= options_.world)
+        return make_error(ErrorKind::invalid, "root is {}; it must be less than world, which is {}",
+                          operation.root, options_.world);
+    const bool takes_buffers = operation.verb != Verb::barrier;
+    if (takes_buffers &&
+        (operation.buffers.empty() || operation.buffers.size() > protocol::kBuffersPerExchangeMax))
+        return make_error(ErrorKind::invalid, "count is {}; give 1 to {} buffers",
+                          operation.buffers.size(), protocol::kBuffersPerExchangeMax);
+    return {};
+}
+
+Result<RequestHandle> Session::submit(const Operation& operation) {
+    PACE_TRY(check_process());
+    PACE_TRY(check(operation));
+    for (int attempt = 0; attempt <= kReconnectsPerCall; ++attempt) {
+        {
+            const std::scoped_lock lock(mutex_);
+            if (is_connected()) return begin(operation);
+        }
+        const std::scoped_lock setup(setup_mutex_);
+        PACE_TRY(reconnect());
+    }
+    return make_error(ErrorKind::unavailable,
+                      "the daemon at {} dies as soon as the session has reconnected; see its log",
+                      endpoint_.text());
+}
+
+bool Session::is_connected() {
+    if (gone_) return false;
+    if (!connection_->is_gone()) return true;
+    lose("it has closed the connection");
+    return false;
+}
+
+Result<RequestHandle> Session::begin(const Operation& operation) {
+    PACE_TRY_ASSIGN(request, requests_.begin());
+    if (auto claimed = claim_buffers(operation, *request); !claimed) {
+        release_buffers(*request);
+        requests_.abandon(*request);
+        return std::move(claimed).error();
+    }
+    if (auto pushed = push(operation, *request); !pushed) {
+        release_buffers(*request);
+        requests_.abandon(*request);
+        lose(pushed.error().message);
+        return make_error(ErrorKind::unavailable, kGone, pushed.error().message);
+    }
+    return requests_.handle(*request);
+}
+
+Result<> Session::claim_buffers(const Operation& operation, Request& request) {
+    for (const BufferHandle handle : operation.buffers) {
+        PACE_TRY_ASSIGN(known, buffers_.find(handle));
+        if (known->request == request.id)
+            return make_error(ErrorKind::invalid,
+                              "buffer {}.{} is named twice; each buffer counts once", handle.index,
+                              handle.generation);
+        PACE_TRY_ASSIGN(buffer, buffers_.find_idle(handle));
+        buffer->request = request.id;
+        request.buffers[request.buffer_count++] = handle.index;
+    }
+    return {};
+}
+
+void Session::release_buffers(Request& request) {
+    for (uint32_t i = 0; i < request.buffer_count; ++i) buffers_.at(request.buffers[i]).request = 0;
+    request.buffer_count = 0;
+}
+
+Result<> Session::push(const Operation& operation, const Request& request) {
+    ClientRing& ring = connection_->ring();
+    PACE_TRY_ASSIGN(entry, ring.next_submission());
+    entry->id = request.id;
+    entry->iteration = operation.iteration;
+    entry->verb = operation.verb;
+    entry->op = operation.op;
+    entry->root = operation.root;
+    entry->buffer_count = static_cast<uint16_t>(request.buffer_count);
+    for (uint32_t i = 0; i < request.buffer_count; ++i) {
+        const DaemonBuffer& daemon = buffers_.at(request.buffers[i]).daemon;
+        entry->buffers[i] = daemon.index;
+        entry->generations[i] = daemon.generation;
+    }
+    ring.submit();
+    return {};
+}
+
+Result<bool> Session::wait(RequestHandle handle, TimePoint deadline, RequestEnd* ret_end) {
+    PACE_TRY(check_process());
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        PACE_TRY_ASSIGN(request, requests_.find(handle));
+        if (!request->ended && !collecting_) collect_now();
+        const bool late = base::now() >= deadline;
+        // A waiter learns of the daemon's death while it sleeps; one that only looks must ask.
+        if (late && !request->ended && !collecting_) (void)is_connected();
+        if (request->ended) {
+            deliver(*request, ret_end);
+            return true;
+        }
+        if (late) return false;
+        if (collecting_)
+            collected_.wait_until(lock, deadline);
+        else
+            collect(lock, deadline);
+    }
+}
+
+void Session::collect(std::unique_lock<std::mutex>& lock, TimePoint deadline) {
+    collecting_ = true;
+    const std::shared_ptr<Connection> connection = connection_;
+    lock.unlock();
+    const Wake wake = connection->await_completion(deadline);
+    lock.lock();
+    collecting_ = false;
+    // Meanwhile another thread may have lost this connection and made a new one.
+    if (connection == connection_ && !gone_) {
+        if (!signal_) connection->ring().set_sleeping(false);
+        collect_now();
+        if (wake == Wake::gone && !gone_) lose("it has closed the connection");
+    }
+    collected_.notify_all();
+}
+
+void Session::collect_now() {
+    if (gone_) return;
+    if (auto taken = take_completions(); !taken) lose(taken.error().message);
+}
+
+Result<> Session::take_completions() {
+    ClientRing& ring = connection_->ring();
+    if (signal_) ring.clear_bell();
+    for (;;) {
+        PACE_TRY_ASSIGN(taken, ring.take_completion(&arriving_));
+        if (!taken) return {};
+        Request* request = requests_.in_flight(arriving_.entry.id);
+        if (request == nullptr)
+            return make_error(ErrorKind::corrupt,
+                              "it told the end of request {:#x}, which is not in flight",
+                              arriving_.entry.id);
+        std::swap(request->end, arriving_);
+        end(*request);
+    }
+}
+
+void Session::end(Request& request) {
+    release_buffers(request);
+    requests_.end(request);
+    if (signal_) signal_->set_ended(true);
+}
+
+void Session::deliver(Request& request, RequestEnd* ret_end) {
+    if (ret_end != nullptr) {
+        ret_end->entry = request.end.entry;
+        auto& members = request.end.members;
+        std::sort(members.begin(), members.end(),
+                  [](const auto& a, const auto& b) { return a.rank < b.rank; });
+        const size_t count = std::min(members.size(), ret_end->room.size());
+        std::copy_n(members.begin(), count, ret_end->room.begin());
+        ret_end->listed = static_cast<uint32_t>(count);
+    }
+    requests_.collect(request);
+    if (signal_) signal_->set_ended(requests_.count_ended() > 0);
+}
+
+void Session::lose(std::string_view reason) {
+    // What the daemon finished before it died counts as finished.
+    (void)take_completions();
+    gone_ = true;
+    connection_->sever();
+    const std::string message = fmt::format(kGone, reason);
+    requests_.for_each_in_flight([&](Request& request) {
+        request.end.entry.id = request.id;
+        fill_gone(request.end, message);
+        end(request);
+    });
+    collected_.notify_all();
+}
+
+Result<> Session::cancel(RequestHandle handle) {
+    PACE_TRY(check_process());
+    std::shared_ptr<Connection> connection;
+    {
+        const std::scoped_lock lock(mutex_);
+        PACE_TRY_ASSIGN(request, requests_.find(handle));
+        // One that has ended cannot be canceled any more; waiting tells how it ended.
+        if (request->ended || !is_connected()) return {};
+        connection = connection_;
+    }
+    return connection->cancel(handle.id);
+}
+
+Result<int> Session::ready_fd() {
+    PACE_TRY(check_process());
+    const std::scoped_lock lock(mutex_);
+    if (signal_) return signal_->fd();
+    PACE_TRY_ASSIGN(signal, ReadySignal::create());
+    PACE_TRY(signal->attach(connection_->ring().completion_bell(), connection_->socket()));
+    signal_ = std::move(signal);
+    signal_->set_ended(requests_.count_ended() > 0);
+    // What is in the ring already was posted without the bell: take it, unless the collector will.
+    connection_->ring().set_sleeping(true);
+    if (!collecting_) collect_now();
+    return signal_->fd();
+}
+
+}  // namespace pace::client

@@ -1,0 +1,120 @@
+// FakeDaemon: a daemon on a thread of the test, which speaks the client plane by a script.
+//
+// Without hooks it is honest: it greets, joins anyone, gives out buffers, and ends every request as
+// done. A hook may take a message or a submission over and answer anything, or nothing, or die. It
+// always asks to be woken for submissions, so that nothing in a test depends on time.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/memfd.h"
+#include "base/unique_fd.h"
+#include "libclient/packet.h"
+#include "protocol/ring.h"
+#include "protocol/version.h"
+
+namespace pace::client::testing {
+
+struct FakeBuffer {
+    base::MappedMemfd memory;
+    bool adopted = false;
+    ino_t inode = 0;  // of the memfd: tells whether two descriptors are the same memory
+};
+
+// One client, as the daemon sees it.
+struct Peer {
+    base::UniqueFd socket;
+    bool joined = false;
+    wire::Policy policy = wire::Policy::none;
+    protocol::RingLayout layout;
+    base::MappedMemfd ring;
+    base::UniqueFd submission_bell;
+    base::UniqueFd completion_bell;
+    uint32_t submission_head = 0;
+    uint32_t completion_tail = 0;
+    uint32_t next_buffer = 0;
+    std::map<uint32_t, FakeBuffer> buffers;
+
+    protocol::RingHeader& header() const;
+    protocol::CompletionEntry& completion_slot(uint32_t index) const;
+
+    void send_bytes(std::span<const uint8_t> bytes, std::span<const int> fds = {}) const;
+    template <typename Table>
+    void send(flatbuffers::FlatBufferBuilder& builder, flatbuffers::Offset<Table> body,
+              std::span<const int> fds = {}) const {
+        finish_packet(builder, body);
+        send_bytes({builder.GetBufferPointer(), builder.GetSize()}, fds);
+    }
+    void send_failed(uint64_t request, base::ErrorKind kind, const char* message) const;
+
+    // Posts a completion as it is, with its member list, and rings the bell if asked to.
+    void complete(const protocol::CompletionEntry& entry,
+                  std::span<const protocol::MemberEntry> members = {});
+    void complete_done(uint64_t id);
+    // Moves the completion ring's tail as far as the test likes.
+    void publish(uint32_t completion_tail);
+
+    void close() { socket.reset(); }
+};
+
+struct Script {
+    uint32_t version = protocol::kVersion;
+    uint64_t generation = 1;
+    uint32_t ring_slots = 8;
+    uint32_t member_capacity = 4;
+
+    // Called with every message. True: the hook has dealt with it.
+    std::function<bool(Peer&, Packet&)> on_packet;
+    // Called with every submission; without it each request ends as done.
+    std::function<void(Peer&, const protocol::SubmissionEntry&)> on_submission;
+    // Called before Joined is sent, to spoil the ring.
+    std::function<void(Peer&)> on_ring;
+};
+
+class FakeDaemon {
+  public:
+    FakeDaemon(std::string path, Script script);
+    ~FakeDaemon();
+    FakeDaemon(const FakeDaemon&) = delete;
+    FakeDaemon& operator=(const FakeDaemon&) = delete;
+
+    std::string endpoint() const { return "unix:" + path_; }
+
+    // Dies: every connection closes, the socket is gone.
+    void kill();
+    void restart(Script script);
+
+    // Runs `action` with the last client that joined, on the daemon's thread, and waits for it.
+    void with_peer(const std::function<void(Peer&)>& action);
+
+  private:
+    void start();
+    void run();
+    void serve(Peer& peer);
+    void serve_packet(Peer& peer, Packet packet);
+    void serve_submissions(Peer& peer);
+    void join(Peer& peer, const wire::Join& message);
+    void create_buffer(Peer& peer, Packet& packet);
+    void run_posted();
+
+    std::string path_;
+    Script script_;
+    base::UniqueFd listener_;
+    base::UniqueFd wakeup_;
+    std::vector<std::unique_ptr<Peer>> peers_;
+    std::thread thread_;
+    std::mutex mutex_;
+    std::function<void()> posted_;
+    bool stopping_ = false;
+};
+
+}  // namespace pace::client::testing

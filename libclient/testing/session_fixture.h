@@ -1,0 +1,96 @@
+// SessionFixture: a fake daemon and what a test of a session repeats.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "libclient/session.h"
+#include "libclient/testing/fake_daemon.h"
+#include "libclient/testing/temporary_folder.h"
+
+namespace pace::client::testing {
+
+// Long enough for a loaded machine, short enough for a test that fails.
+inline constexpr std::chrono::seconds kPatience(20);
+
+inline JobOptions job_options(wire::Policy policy = wire::Policy::partial_reduce) {
+    JobOptions options;
+    options.name = "job";
+    options.world = 4;
+    options.policy = policy;
+    return options;
+}
+
+class SessionFixture : public ::testing::Test {
+  protected:
+    void start(Script script = {}) {
+        daemon_ = std::make_unique<FakeDaemon>(folder_.file("socket"), std::move(script));
+    }
+
+    Endpoint endpoint() const { return {EndpointKind::unix_socket, folder_.file("socket")}; }
+
+    base::Result<std::unique_ptr<Session>> try_open(
+        wire::Policy policy = wire::Policy::partial_reduce, base::Duration connect = kPatience) {
+        return Session::open(endpoint(), job_options(policy), 1, connect);
+    }
+
+    std::unique_ptr<Session> open(wire::Policy policy = wire::Policy::partial_reduce) {
+        auto session = try_open(policy);
+        if (session) return std::move(*session);
+        ADD_FAILURE() << session.error().message;
+        return nullptr;
+    }
+
+    static CreatedBuffer make_buffer(Session& session, uint64_t count = 16) {
+        auto buffer = session.create_buffer(protocol::DType::f32, count);
+        if (buffer) return *buffer;
+        ADD_FAILURE() << buffer.error().message;
+        return {};
+    }
+
+    static base::Result<RequestHandle> average(Session& session, const BufferHandle& buffer,
+                                               uint64_t iteration = 0) {
+        Operation operation;
+        operation.verb = protocol::Verb::average;
+        operation.buffers = {&buffer, 1};
+        operation.iteration = iteration;
+        return session.submit(operation);
+    }
+
+    static RequestHandle barrier(Session& session) {
+        auto request = session.submit({});
+        if (request) return *request;
+        ADD_FAILURE() << request.error().message;
+        return {};
+    }
+
+    // Waits for the end of a request, which must come.
+    static RequestEnd wait(Session& session, RequestHandle request) {
+        RequestEnd end;
+        auto ended = session.wait(request, base::now() + kPatience, &end);
+        if (!ended) ADD_FAILURE() << ended.error().message;
+        if (ended && !*ended) ADD_FAILURE() << "the request has not ended";
+        return end;
+    }
+
+    static bool is_gone(const RequestEnd& end) {
+        return end.entry.outcome == protocol::Outcome::failed &&
+               kind_of(end.entry.error_kind) == base::ErrorKind::unavailable;
+    }
+
+    TemporaryFolder folder_;
+    std::unique_ptr<FakeDaemon> daemon_;
+};
+
+// A script that keeps every submission for the test to end.
+inline Script holding() {
+    Script script;
+    script.on_submission = [](Peer&, const protocol::SubmissionEntry&) {};
+    return script;
+}
+
+}  // namespace pace::client::testing

@@ -1,0 +1,55 @@
+#include "libclient/tool_link.h"
+
+#include "libclient/call.h"
+
+namespace pace::client {
+
+using base::ErrorKind;
+using base::make_error;
+using base::Result;
+using base::TimePoint;
+
+namespace {
+
+// A status of a cluster with thousands of workers stays far below; a daemon that sends more has
+// gone mad.
+constexpr size_t kDocumentBytesMax = size_t{64} << 20U;
+
+}  // namespace
+
+Result<ToolLink> ToolLink::open(const Endpoint& endpoint, base::Duration timeout) {
+    const TimePoint now = base::now();
+    PACE_TRY_ASSIGN(greeting, greet(endpoint, {now + timeout, now}));
+    return ToolLink(std::move(greeting), timeout);
+}
+
+Result<std::string> ToolLink::query(std::string_view what) {
+    const TimePoint deadline = base::now() + timeout_;
+    const uint64_t request = next_request_++;
+    flatbuffers::FlatBufferBuilder builder;
+    finish_packet(builder, wire::CreateQuery(builder, request,
+                                             builder.CreateString(what.data(), what.size())));
+    PACE_TRY(greeting_.link.send(builder, -1, deadline));
+    std::string document;
+    for (;;) {
+        Answer answer = receive_answer<wire::Document>(greeting_.link, request, deadline);
+        if (!answer.packet) return std::move(answer.packet).error();
+        const auto& piece = *answer.packet->body<wire::Document>();
+        if (piece.json() != nullptr) document += piece.json()->string_view();
+        if (document.size() > kDocumentBytesMax)
+            return make_error(ErrorKind::corrupt, "the daemon's document exceeds {} bytes",
+                              kDocumentBytesMax);
+        if (piece.last()) return document;
+    }
+}
+
+Result<> ToolLink::create_job(const JobOptions& options) {
+    PACE_TRY(check(options));
+    const uint64_t request = next_request_++;
+    flatbuffers::FlatBufferBuilder builder;
+    finish_packet(builder, wire::CreateJobCreate(builder, request, pack(builder, options)));
+    PACE_TRY(call<wire::Done>(greeting_.link, builder, request, -1, base::now() + timeout_).packet);
+    return {};
+}
+
+}  // namespace pace::client

@@ -1,0 +1,229 @@
+#include "service/controller/core/core.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "service/controller/core/cluster.h"
+#include "service/controller/core/jobs.h"
+#include "service/controller/core/status.h"
+#include "service/controller/core/status_builder.h"
+
+namespace pace::controller {
+namespace {
+
+CoreOptions with_defaults(CoreOptions options) {
+    const CoreOptions defaults;
+    const auto fill = [](auto& value, const auto& otherwise) {
+        if (value == std::decay_t<decltype(value)>{}) value = otherwise;
+    };
+    fill(options.seed, defaults.seed);
+    fill(options.liveness_max, defaults.liveness_max);
+    fill(options.liveness_min, defaults.liveness_min);
+    fill(options.probe_wait, defaults.probe_wait);
+    fill(options.stopped_wait, defaults.stopped_wait);
+    fill(options.abandoned_keep, defaults.abandoned_keep);
+    fill(options.recent_groups, defaults.recent_groups);
+    return options;
+}
+
+// Each life of the controller numbers its groups from a random base, so that no order is taken for one of an earlier
+// life, and no number has to be made durable. A life has room for 2^32 groups before two bases could meet by more than chance.
+GroupId first_group(uint64_t token) { return ((token >> 33U) << 32U) + 1; }
+
+}  // namespace
+
+// Reads events, and hands each to whom it concerns.
+struct Core::State {
+    State(CoreOptions options, uint64_t (*make_token)())
+        : cluster(with_defaults(options)), jobs(cluster, make_token) {
+        cluster.next_group = first_group(make_token());
+    }
+
+    void lose_node(NodeId node, const std::string& reason, bool excluded, const Turn& turn);
+    void settle(Job& job, const Turn& turn);
+    void settle_all(const Turn& turn);
+
+    // Calls `apply` with the job if it exists, and draws the consequences.
+    template <typename Apply>
+    void with_job(JobId id, const Turn& turn, Apply apply) {
+        Job* job = jobs.find(id);
+        if (job == nullptr) return;
+        apply(*job);
+        settle(*job, turn);
+    }
+
+    void on(const NodeAttach& event, const Turn& turn);
+    void on(const NodeHeard& event, const Turn& turn);
+    void on(const NodeLost& event, const Turn& turn);
+    void on(const PeerLost& event, const Turn& turn);
+    void on(const WorkerJoin& event, const Turn& turn);
+    void on(const JobCreate& event, const Turn& turn);
+    void on(const WorkerLeave& event, const Turn& turn);
+    void on(const WorkerAdmit& event, const Turn& turn);
+    void on(const Ready& event, const Turn& turn);
+    void on(const Withdraw& event, const Turn& turn);
+    void on(const GroupDone& event, const Turn& turn);
+    void on(const ViewPrepared& event, const Turn& turn);
+    void on(const Stalled& event, const Turn& turn);
+    void on(const Heartbeat& event, const Turn& turn);
+    void on(const Tick& event, const Turn& turn);
+
+    Cluster cluster;
+    Jobs jobs;
+};
+
+// -------------------------------------------------------------------------------------------------- nodes
+
+void Core::State::lose_node(NodeId node, const std::string& reason, bool excluded, const Turn& turn) {
+    if (!cluster.nodes.is_attached(node)) return;
+    cluster.nodes.detach(node, reason, excluded, turn);
+    turn.warn(excluded ? "node-excluded" : "node-lost",
+              fmt::format("node '{}': {}", cluster.nodes.name_of(node), reason));
+    for (const auto& [id, job] : jobs.all()) job->on_node_lost(node, reason, turn);
+    settle_all(turn);
+}
+
+void Core::State::settle(Job& job, const Turn& turn) {
+    job.settle(turn);
+    jobs.sweep(job, turn);
+}
+
+void Core::State::settle_all(const Turn& turn) {
+    for (auto it = jobs.all().begin(); it != jobs.all().end();) {
+        Job& job = *it->second;
+        ++it;  // before the job may be dropped
+        settle(job, turn);
+    }
+}
+
+void Core::State::on(const NodeAttach& event, const Turn& turn) {
+    lose_node(cluster.nodes.id_of(event.name), "it attached again", false, turn);
+    const NodeId node = cluster.nodes.attach(event, turn);
+    turn.note("node-attached", fmt::format("node '{}' (#{})", event.name, node));
+}
+
+void Core::State::on(const NodeHeard& event, const Turn& turn) { cluster.nodes.on_heard(event.node, turn.now); }
+
+void Core::State::on(const NodeLost& event, const Turn& turn) { lose_node(event.node, event.reason, false, turn); }
+
+void Core::State::on(const PeerLost& event, const Turn& turn) {
+    const auto culprit = cluster.nodes.on_peer_lost(event, turn);
+    if (!culprit) return;
+    lose_node(*culprit, fmt::format("lost by its peers: {}", event.reason), true, turn);
+}
+
+// ------------------------------------------------------------------------------------------------ workers
+
+void Core::State::on(const WorkerJoin& event, const Turn& turn) {
+    if (!cluster.nodes.is_attached(event.node)) return;
+    Job* job = jobs.join(event, turn);
+    if (job != nullptr) settle(*job, turn);
+}
+
+void Core::State::on(const JobCreate& event, const Turn& turn) { jobs.create(event, turn); }
+
+void Core::State::on(const WorkerLeave& event, const Turn& turn) {
+    with_job(event.job, turn, [&](Job& job) { job.leave(event, turn); });
+}
+
+void Core::State::on(const WorkerAdmit& event, const Turn& turn) {
+    with_job(event.job, turn, [&](Job& job) { job.admit(event, turn); });
+}
+
+void Core::State::on(const Ready& event, const Turn& turn) {
+    with_job(event.job, turn, [&](Job& job) { job.on_ready(event, turn); });
+}
+
+void Core::State::on(const Withdraw& event, const Turn& turn) {
+    with_job(event.job, turn, [&](Job& job) { job.on_withdraw(event, turn); });
+}
+
+void Core::State::on(const GroupDone& event, const Turn& turn) {
+    with_job(event.job, turn, [&](Job& job) { job.on_group_done(event, turn); });
+}
+
+void Core::State::on(const ViewPrepared& event, const Turn& turn) {
+    with_job(event.job, turn, [&](Job& job) { job.on_view_prepared(event); });
+}
+
+void Core::State::on(const Stalled& event, const Turn& turn) {
+    for (const NodeId node : event.waiting_for) {
+        if (cluster.nodes.is_silent(node, turn.now)) {
+            lose_node(node, "peers wait for it, and it is silent", true, turn);
+        } else {
+            with_job(event.job, turn, [&](Job& job) { job.on_stalled(node, turn); });
+        }
+    }
+}
+
+void Core::State::on(const Heartbeat& event, const Turn& turn) {
+    for (const WorkerReport& report : event.workers) {
+        with_job(report.job, turn, [&](Job& job) { job.on_report(event.node, report, turn); });
+    }
+}
+
+void Core::State::on(const Tick& /*event*/, const Turn& turn) {
+    while (const auto late = cluster.nodes.overdue(turn.now)) lose_node(late->node, late->reason, true, turn);
+    std::vector<NodeId> deaf;
+    for (const auto& [id, job] : jobs.all()) {
+        if (const NodeId node = job->deaf_node(turn.now)) deaf.push_back(node);
+    }
+    for (const NodeId node : deaf) lose_node(node, "it did not answer a change of view", true, turn);
+    settle_all(turn);
+}
+
+// --------------------------------------------------------------------------------------------------- Core
+
+Core::Core(CoreOptions options, uint64_t (*make_token)()) : state_(std::make_unique<State>(options, make_token)) {}
+
+Core::~Core() = default;
+
+void Core::handle(const Event& event, TimePoint now, Actions& actions) {
+    const Turn turn{now, actions};
+    std::visit([&](const auto& e) { state_->on(e, turn); }, event);
+}
+
+std::optional<TimePoint> Core::next_deadline() const {
+    std::optional<TimePoint> earliest = state_->cluster.nodes.next_deadline();
+    for (const auto& [id, job] : state_->jobs.all()) {
+        const auto deadline = job->next_deadline();
+        if (deadline) earliest = std::min(earliest.value_or(*deadline), *deadline);
+    }
+    return earliest;
+}
+
+base::Result<> Core::replay(std::span<const std::byte> record) {
+    PACE_TRY_ASSIGN(decoded, decode(record));
+    if (const auto* node = std::get_if<NodeRecord>(&decoded)) {
+        if (node->node == 0) return base::make_error(base::ErrorKind::corrupt, "the journal has a node with id 0");
+        state_->cluster.nodes.restore(node->node, node->name);
+        return {};
+    }
+    return state_->jobs.replay(decoded);
+}
+
+void Core::replay_finished(TimePoint now) {
+    for (const auto& [id, job] : state_->jobs.all()) job->replay_finished(now);
+}
+
+std::vector<std::vector<std::byte>> Core::journal_snapshot() const {
+    std::vector<JournalRecord> records;
+    for (const auto& [id, node] : state_->cluster.nodes.nodes()) records.emplace_back(NodeRecord{id, node.name});
+    for (const auto& [id, job] : state_->jobs.all()) job->append_records(records);
+    std::vector<std::vector<std::byte>> encoded;
+    encoded.reserve(records.size());
+    for (const JournalRecord& record : records) encoded.push_back(encode(record));
+    return encoded;
+}
+
+StatusView Core::status(TimePoint now) const {
+    StatusView view;
+    for (const auto& [id, node] : state_->cluster.nodes.nodes()) view.nodes.push_back(view_of(node, now));
+    for (const auto& [id, job] : state_->jobs.all()) view.jobs.push_back(view_of(*job, now));
+    view.counters = state_->cluster.counters;
+    return view;
+}
+
+const Core::Counters& Core::counters() const { return state_->cluster.counters; }
+
+}  // namespace pace::controller

@@ -1,0 +1,166 @@
+#include "service/controller/core/groups.h"
+
+#include <algorithm>
+
+namespace pace::controller {
+
+Groups::Groups(JobId job, const JobOptions& options, std::unique_ptr<GroupPolicy> policy,
+               std::vector<Worker>& workers, Cluster& cluster)
+    : job_(job),
+      options_(options),
+      policy_(std::move(policy)),
+      workers_(workers),
+      cluster_(cluster),
+      history_(cluster.options.recent_groups, options.history_window, options.group_size) {}
+
+void Groups::remove_member(Rank rank) {
+    policy_->remove_member(rank);
+    workers_[rank].slot = Worker::kNoSlot;
+    workers_[rank].computing_since.reset();
+}
+
+// ------------------------------------------------------------------------------------------------ signals
+
+void Groups::on_ready(const Ready& event, const Turn& turn) {
+    Worker& worker = workers_[event.rank];
+    if (policy_->is_waiting(event.rank)) {
+        return turn.warn("ready-twice", fmt::format("job {}: rank {} is waiting already; its second signal is ignored",
+                                                    options_.name, event.rank));
+    }
+    // A daemon announces a worker only after its last exchange: its report of that one is implied.
+    if (worker.slot != Worker::kNoSlot) {
+        worker.slot = Worker::kNoSlot;
+        policy_->release(event.rank, turn.now);
+    } else if (worker.computing_since) {
+        worker.steps.add(turn.now - *worker.computing_since);
+    }
+    worker.computing_since.reset();
+    worker.iteration = event.iteration;
+    ++cluster_.counters.signals;
+    if (policy_->add_signal(Signal{event.rank, event.digest, event.iteration, turn.now})) {
+        turn.warn("digest", fmt::format("job {}: rank {} averages buffers of other types or sizes than most; it will "
+                                        "average with its own kind only",
+                                        options_.name, event.rank));
+    }
+}
+
+void Groups::on_withdraw(Rank rank, const Turn& turn) {
+    if (policy_->withdraw(rank, turn.now)) turn.act(Withdrawn{workers_[rank].node, job_, rank});
+}
+
+bool Groups::is_busy(Rank rank) const {
+    return policy_->is_waiting(rank) || workers_[rank].slot != Worker::kNoSlot;
+}
+
+// ----------------------------------------------------------------------------------------------- ordering
+
+void Groups::form(uint64_t epoch, const Turn& turn) {
+    const uint64_t bridged = policy_->bridged_groups();
+    while (policy_->next_group(turn.now, signals_)) broadcast(epoch, turn);
+    cluster_.counters.bridged_groups += policy_->bridged_groups() - bridged;
+}
+
+// The group broadcaster: members in rank order, each with its weight.
+void Groups::broadcast(uint64_t epoch, const Turn& turn) {
+    std::sort(signals_.begin(), signals_.end(),
+              [](const Signal& a, const Signal& b) { return a.rank < b.rank; });
+    iterations_.clear();
+    for (const Signal& signal : signals_) iterations_.push_back(signal.iteration);
+    generate_weights(options_, iterations_, weights_);
+
+    GroupOrder order;
+    order.job = job_;
+    order.group = cluster_.next_group++;
+    order.epoch = epoch;
+    order.initial_weight = weights_.initial;
+    order.iteration = weights_.iteration;
+    order.digest = signals_.front().digest;
+    order.members.reserve(signals_.size());
+    for (size_t i = 0; i < signals_.size(); ++i) {
+        const Rank rank = signals_[i].rank;
+        Worker& worker = workers_[rank];
+        worker.iteration = weights_.iteration;
+        order.members.push_back({rank, worker.node, signals_[i].iteration, weights_.members[i]});
+    }
+    put_in_flight(order);
+    history_.on_ordered(order, turn.now);
+    ++cluster_.counters.groups;
+    turn.act(std::move(order));
+}
+
+void Groups::put_in_flight(const GroupOrder& order) {
+    if (free_slots_.empty()) {
+        free_slots_.push_back(static_cast<uint32_t>(slots_.size()));
+        slots_.emplace_back();
+    }
+    const uint32_t slot = free_slots_.back();
+    free_slots_.pop_back();
+    InFlight& flight = slots_[slot];
+    flight.group = order.group;
+    flight.members.clear();
+    flight.nodes.clear();
+    for (const GroupOrder::Part& part : order.members) {
+        flight.members.push_back({part.rank, part.node});
+        workers_[part.rank].slot = slot;
+        if (std::find(flight.nodes.begin(), flight.nodes.end(), part.node) == flight.nodes.end()) {
+            flight.nodes.push_back(part.node);
+        }
+    }
+    slots_of_.emplace(order.group, slot);
+}
+
+// -------------------------------------------------------------------------------------------------- ending
+
+void Groups::on_done(const GroupDone& event, const Turn& turn) {
+    const auto found = slots_of_.find(event.group);
+    if (found == slots_of_.end()) return;  // aborted meanwhile
+    const uint32_t slot = found->second;
+    auto& nodes = slots_[slot].nodes;
+    const auto node = std::find(nodes.begin(), nodes.end(), event.node);
+    if (node == nodes.end()) return;
+    if (event.failed) {
+        return abort(slot, event.node,
+                     fmt::format("the exchange failed at node '{}'", cluster_.nodes.name_of(event.node)), turn);
+    }
+    nodes.erase(node);
+    release(slot, event.node, turn.now);
+    history_.on_part_done(event.group, event.moving_ns, event.bytes);
+    if (nodes.empty()) close(slot, false, turn.now);
+}
+
+void Groups::on_node_lost(NodeId node, const std::string& reason, const Turn& turn) {
+    for (uint32_t slot = 0; slot < slots_.size(); ++slot) {
+        const auto& nodes = slots_[slot].nodes;
+        if (std::find(nodes.begin(), nodes.end(), node) != nodes.end()) abort(slot, node, reason, turn);
+    }
+}
+
+// Without one node's part the others cannot finish. Their daemons announce their members again.
+void Groups::abort(uint32_t slot, NodeId culprit, const std::string& reason, const Turn& turn) {
+    const InFlight& flight = slots_[slot];
+    for (const NodeId node : flight.nodes) {
+        release(slot, node, turn.now);
+        if (node != culprit) turn.act(GroupAbort{node, job_, flight.group, reason});
+    }
+    close(slot, true, turn.now);
+}
+
+void Groups::release(uint32_t slot, NodeId node, TimePoint now) {
+    for (const Member& member : slots_[slot].members) {
+        Worker& worker = workers_[member.rank];
+        if (member.node != node || worker.slot != slot) continue;
+        worker.slot = Worker::kNoSlot;
+        worker.computing_since = now;
+        policy_->release(member.rank, now);
+    }
+}
+
+void Groups::close(uint32_t slot, bool failed, TimePoint now) {
+    InFlight& flight = slots_[slot];
+    history_.on_ended(flight.group, failed, now);
+    slots_of_.erase(flight.group);
+    flight.nodes.clear();
+    free_slots_.push_back(slot);
+}
+
+}  // namespace pace::controller

@@ -1,0 +1,79 @@
+// Groups: from ready signals to orders, and from orders to their end, for one job of the averaging family. Its policy forms
+// the groups, the weight generator weighs them, the group broadcaster (`broadcast`) orders them.
+//
+// A worker is *exchanging* from the order until its node reports its part done, is told to abort, or signals for
+// the worker again; a worker whose process dies leaves its exchange to its daemon, which owns the memory.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "service/controller/core/cluster.h"
+#include "service/controller/core/group_history.h"
+#include "service/controller/core/turn.h"
+#include "service/controller/core/worker.h"
+#include "service/controller/policies/policy.h"
+#include "service/controller/policies/weight_generator.h"
+
+namespace pace::controller {
+
+class Groups {
+  public:
+    // `workers`, indexed by rank, outlives this. `policy` is not null.
+    Groups(JobId job, const JobOptions& options, std::unique_ptr<GroupPolicy> policy,
+           std::vector<Worker>& workers, Cluster& cluster);
+
+    void add_member(Rank rank, TimePoint now) { policy_->add_member(rank, now); }
+    void remove_member(Rank rank);
+
+    // The rank is a member at the event's node.
+    void on_ready(const Ready& event, const Turn& turn);
+    void on_withdraw(Rank rank, const Turn& turn);
+    void on_done(const GroupDone& event, const Turn& turn);
+
+    // Aborts the groups in flight that need the node, at their other nodes.
+    void on_node_lost(NodeId node, const std::string& reason, const Turn& turn);
+
+    // Orders the groups that are due.
+    void form(uint64_t epoch, const Turn& turn);
+
+    std::optional<TimePoint> next_deadline() const { return policy_->next_deadline(); }
+
+    // Its daemon has work of it at hand: it is nobody's straggler.
+    bool is_busy(Rank rank) const;
+
+    const GroupPolicy& policy() const { return *policy_; }
+    const GroupHistory& history() const { return history_; }
+    size_t in_flight() const { return slots_of_.size(); }
+
+  private:
+    struct InFlight {
+        GroupId group = 0;
+        std::vector<Member> members;
+        std::vector<NodeId> nodes;  // whose part is not done yet
+    };
+
+    void broadcast(uint64_t epoch, const Turn& turn);
+    void put_in_flight(const GroupOrder& order);
+    void release(uint32_t slot, NodeId node, TimePoint now);
+    void abort(uint32_t slot, NodeId culprit, const std::string& reason, const Turn& turn);
+    void close(uint32_t slot, bool failed, TimePoint now);
+
+    JobId job_;
+    JobOptions options_;
+    std::unique_ptr<GroupPolicy> policy_;
+    std::vector<Worker>& workers_;
+    Cluster& cluster_;
+    GroupHistory history_;
+    std::vector<InFlight> slots_;
+    std::vector<uint32_t> free_slots_;
+    std::unordered_map<GroupId, uint32_t> slots_of_;
+    std::vector<Signal> signals_;          // scratch of form
+    std::vector<uint64_t> iterations_;     // scratch of broadcast
+    GroupWeights weights_;                 // scratch of broadcast
+};
+
+}  // namespace pace::controller

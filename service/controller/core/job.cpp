@@ -1,0 +1,366 @@
+#include "service/controller/core/job.h"
+
+#include <algorithm>
+
+#include "service/controller/core/lateness.h"
+
+namespace pace::controller {
+namespace {
+
+// Above what a real job reaches, and far from overflow whatever a daemon says.
+constexpr uint64_t kEpochMax = uint64_t{1} << 62U;
+
+}  // namespace
+
+Job::Job(JobId id, JobOptions options, uint32_t uid, uint64_t token, Cluster& cluster)
+    : id_(id),
+      options_(std::move(options)),
+      uid_(uid),
+      token_(token),
+      cluster_(cluster),
+      workers_(options_.world),
+      views_(id) {
+    if (auto policy = make_policy(options_)) {
+        groups_ = std::make_unique<Groups>(id, options_, std::move(policy), workers_, cluster);
+    }
+}
+
+// ---------------------------------------------------------------------------------------- coming and going
+
+// A member that its daemon announces again: known from the journal, and back where it was; or, when there is no journal to know it
+// from, by its own word for a job that its return has just created.
+bool Job::is_member_back(const WorkerJoin& event) const {
+    const Worker& worker = workers_[event.rank];
+    if (!event.resume || !gathering_ || worker.state != WorkerState::missing) return false;
+    return worker.node == 0 ? event.epoch > 0 : worker.node == event.node;
+}
+
+void Job::join(const WorkerJoin& event, const Turn& turn) {
+    if (event.resume && event.epoch > 0 && event.epoch < kEpochMax && ranks_seen_ == 0 && !is_started()) {
+        // The journal is lost, the training is not: whoever comes back in time was a member.
+        for (Worker& worker : workers_) worker.state = WorkerState::missing;
+        ranks_seen_ = unsettled_ = options_.world;
+        gathering_ = true;
+    }
+    const bool back = is_member_back(event);
+    if (event.resume && event.epoch < kEpochMax) views_.raise_epoch_to(event.epoch);
+    const bool under_way = is_started() && !back;
+    const WorkerState state = back         ? WorkerState::member
+                              : under_way  ? WorkerState::newcomer
+                                           : WorkerState::joined;
+    attach(event.rank, event.node, state, turn);
+    Worker& worker = workers_[event.rank];
+    worker.iteration = event.iteration;
+    worker.rounds_submitted = event.rounds_completed;
+    if (back && !gather_deadline_) gather_deadline_ = turn.now + cluster_.options.liveness_max;
+    if (groups_ && !under_way) groups_->add_member(event.rank, turn.now);
+    turn.act(JoinAccepted{event.node, event.request, id_, event.rank, options_, token_, under_way});
+}
+
+void Job::attach(Rank rank, NodeId node, WorkerState state, const Turn& turn) {
+    Worker& worker = workers_[rank];
+    if (worker.state == WorkerState::absent) ++ranks_seen_;
+    if (worker.state == WorkerState::lost || worker.state == WorkerState::missing) --unsettled_;
+    worker = Worker{};
+    worker.state = state;
+    worker.node = node;
+    ++live_;
+    if (Node* host = cluster_.nodes.find(node)) ++host->workers;
+    empty_since_.reset();
+    place(rank, state == WorkerState::member ? Placement::member : Placement::joined, turn);
+}
+
+void Job::detach(Rank rank, WorkerState state, const Turn& turn) {
+    Worker& worker = workers_[rank];
+    const bool took_part = is_taking_part(worker.state);
+    if (groups_) groups_->remove_member(rank);
+    adoptions_.on_finished(rank);
+    worker.state = state;
+    if (state == WorkerState::lost) ++unsettled_;
+    if (Node* host = cluster_.nodes.find(worker.node)) --host->workers;
+    if (--live_ == 0) empty_since_ = turn.now;
+    place(rank, state == WorkerState::lost ? Placement::lost : Placement::left, turn);
+    if (took_part) request_view(0);
+}
+
+void Job::place(Rank rank, Placement placement, const Turn& turn) {
+    turn.act(JournalAppend{encode(PlacementRecord{id_, rank, workers_[rank].node, placement})});
+}
+
+Worker* Job::live_at(NodeId node, Rank rank) {
+    if (rank >= workers_.size()) return nullptr;
+    Worker& worker = workers_[rank];
+    return is_live(worker.state) && worker.node == node ? &worker : nullptr;
+}
+
+void Job::leave(const WorkerLeave& event, const Turn& turn) {
+    if (live_at(event.node, event.rank) == nullptr) return;
+    if (!event.orderly) {
+        turn.warn("worker-died", fmt::format("job {}: rank {} on node '{}' died", options_.name, event.rank,
+                                             cluster_.nodes.name_of(event.node)));
+    }
+    detach(event.rank, event.orderly ? WorkerState::left : WorkerState::lost, turn);
+}
+
+void Job::on_node_lost(NodeId node, const std::string& reason, const Turn& turn) {
+    if (groups_) groups_->on_node_lost(node, reason, turn);
+    for (Rank rank = 0; rank < workers_.size(); ++rank) {
+        if (live_at(node, rank) != nullptr) detach(rank, WorkerState::lost, turn);
+    }
+    if (views_.is_changing() && views_.covers(node)) view_broken_ = true;
+}
+
+void Job::admit(const WorkerAdmit& event, const Turn& turn) {
+    Worker* worker = live_at(event.node, event.rank);
+    if (worker == nullptr) return;
+    if (worker->state != WorkerState::newcomer && worker->state != WorkerState::suspended) return;
+    begin_taking_part(event.rank, event.wants_model, turn);
+}
+
+void Job::begin_taking_part(Rank rank, bool wants_model, const Turn& turn) {
+    Worker& worker = workers_[rank];
+    worker.state = WorkerState::admitted;
+    worker.wants_model = wants_model;
+    worker.stopped_since.reset();
+    worker.busy_ms = 0;
+    place(rank, Placement::member, turn);
+    if (groups_) groups_->add_member(rank, turn.now);
+    request_view(worker.node);
+}
+
+// ------------------------------------------------------------------------------------------------- groups
+
+void Job::on_ready(const Ready& event, const Turn& turn) {
+    const Worker* worker = live_at(event.node, event.rank);
+    if (worker == nullptr) return;
+    if (!groups_) {
+        return turn.warn("ready-without-groups",
+                         fmt::format("job {}: rank {} is ready for a group, but the policy is {}", options_.name,
+                                     event.rank, "all-reduce"));
+    }
+    // Its daemon has not heard yet that it was suspended, and will end this request as stale.
+    if (worker->state == WorkerState::suspended) return;
+    if (worker->state == WorkerState::newcomer) begin_taking_part(event.rank, false, turn);
+    adoptions_.on_finished(event.rank);
+    groups_->on_ready(event, turn);
+}
+
+void Job::on_withdraw(const Withdraw& event, const Turn& turn) {
+    if (groups_ && live_at(event.node, event.rank) != nullptr) groups_->on_withdraw(event.rank, turn);
+}
+
+void Job::on_group_done(const GroupDone& event, const Turn& turn) {
+    if (groups_) groups_->on_done(event, turn);
+}
+
+// ----------------------------------------------------------------------------------------------- lateness
+
+void Job::on_report(NodeId node, const WorkerReport& report, const Turn& turn) {
+    Worker* worker = live_at(node, report.rank);
+    if (worker == nullptr) return;
+    observe(*worker, report, !groups_, turn.now);
+    // A request in flight keeps busy_ms at 0; the first round after the admission may be the adoption itself.
+    if (report.busy_ms > 0 || report.rounds_submitted > views_.view().base_round + 1) {
+        adoptions_.on_finished(report.rank);
+    }
+    suspend_if_late(report.rank, turn);
+}
+
+void Job::on_stalled(NodeId node, const Turn& turn) {
+    for (Rank rank = 0; rank < workers_.size(); ++rank) {
+        if (live_at(node, rank) != nullptr) suspend_if_late(rank, turn);
+    }
+}
+
+bool Job::is_waited_on(Rank rank) const {
+    if (groups_ && groups_->is_busy(rank)) return false;
+    return std::any_of(workers_.begin(), workers_.end(), [&](const Worker& other) {
+        return other.state == WorkerState::member &&
+               other.rounds_submitted > workers_[rank].rounds_submitted;
+    });
+}
+
+void Job::suspend_if_late(Rank rank, const Turn& turn) {
+    const Worker& worker = workers_[rank];
+    if (worker.state != WorkerState::member) return;
+    const auto reason = reason_to_suspend(worker, options_, cluster_.options, turn.now);
+    if (reason && is_waited_on(rank)) suspend(rank, *reason, turn);
+}
+
+void Job::suspend(Rank rank, const std::string& reason, const Turn& turn) {
+    Worker& worker = workers_[rank];
+    if (groups_) groups_->remove_member(rank);
+    adoptions_.on_finished(rank);
+    worker.state = WorkerState::suspended;
+    place(rank, Placement::joined, turn);
+    turn.act(WorkerSuspended{worker.node, id_, rank, reason});
+    turn.warn("worker-suspended", fmt::format("job {}: rank {} on node '{}' is suspended: {}", options_.name,
+                                              rank, cluster_.nodes.name_of(worker.node), reason));
+    request_view(0);
+}
+
+// -------------------------------------------------------------------------------------------------- views
+
+// The membership has changed; `node` has got a member, 0 if one is gone. A change under way takes in what it
+// can: who is gone is left out when it commits, who came is in if its node was told to prepare.
+void Job::request_view(NodeId node) {
+    if (!is_started()) return;
+    if (views_.is_changing() && (node == 0 || views_.covers(node))) return;
+    view_wanted_ = true;
+}
+
+void Job::on_view_prepared(const ViewPrepared& event) { views_.on_prepared(event); }
+
+void Job::settle(const Turn& turn) {
+    if (gathering_) end_gathering(turn);
+    if (gathering_) return;
+    if (start_is_due()) {
+        turn.note("job-started", fmt::format("job {}: all {} workers have joined", options_.name, options_.world));
+        view_wanted_ = true;
+    }
+    while (view_broken_ || (view_wanted_ && !views_.is_changing()) || views_.is_prepared()) {
+        if (views_.is_prepared() && !view_broken_) {
+            commit_view(turn);
+        } else {
+            begin_view(turn);
+        }
+    }
+    if (groups_ && views_.view().epoch > 0) groups_->form(views_.epoch(), turn);
+}
+
+void Job::begin_view(const Turn& turn) {
+    view_wanted_ = view_broken_ = false;
+    std::vector<NodeId> nodes;
+    const auto add = [&](NodeId node) {
+        if (cluster_.nodes.is_attached(node)) nodes.push_back(node);
+    };
+    for (const Member& member : views_.view().members) add(member.node);
+    for (Worker& worker : workers_) {
+        if (worker.state == WorkerState::joined) worker.state = WorkerState::member;
+        if (is_taking_part(worker.state)) add(worker.node);
+    }
+    std::sort(nodes.begin(), nodes.end());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    views_.begin(nodes, turn);
+}
+
+std::vector<Member> Job::members_covered() const {
+    std::vector<Member> members;
+    for (Rank rank = 0; rank < workers_.size(); ++rank) {
+        const Worker& worker = workers_[rank];
+        if (is_taking_part(worker.state) && views_.covers(worker.node)) members.push_back({rank, worker.node});
+    }
+    return members;
+}
+
+void Job::commit_view(const Turn& turn) {
+    std::vector<Member> members = members_covered();
+    const std::vector<CommitView::Adoption> adoptions = adoptions_.list(members, workers_);
+    for (const Member& member : members) {
+        workers_[member.rank].state = WorkerState::member;
+        workers_[member.rank].wants_model = false;
+    }
+    views_.commit(std::move(members), adoptions, turn);
+    ++cluster_.counters.views;
+}
+
+// A daemon answers PrepareView at once; one that has not after five times the longest silence allowed is broken.
+NodeId Job::deaf_node(TimePoint now) const {
+    const bool late = views_.is_changing() && now - views_.changing_since() >= 5 * cluster_.options.liveness_max;
+    return late ? views_.first_awaited() : 0;
+}
+
+// ------------------------------------------------------------------------------------------ end, deadlines
+
+bool Job::has_ended(TimePoint now) const {
+    if (live_ != 0 || !empty_since_) return false;
+    return unsettled_ == 0 || now - *empty_since_ >= cluster_.options.abandoned_keep;
+}
+
+std::optional<TimePoint> Job::next_deadline() const {
+    std::optional<TimePoint> earliest;
+    const auto consider = [&](TimePoint when) { earliest = std::min(earliest.value_or(when), when); };
+    if (gathering_ && gather_deadline_) consider(*gather_deadline_);
+    if (empty_since_) consider(*empty_since_ + cluster_.options.abandoned_keep);
+    if (views_.is_changing()) consider(views_.changing_since() + 5 * cluster_.options.liveness_max);
+    if (groups_ && !gathering_ && views_.view().epoch > 0) {
+        if (const auto group = groups_->next_deadline()) consider(*group);
+    }
+    return earliest;
+}
+
+// ------------------------------------------------------------------------------------------------- replay
+
+void Job::replay(const EpochRecord& record) {
+    for (Worker& worker : workers_) {
+        if (!is_started() && worker.state == WorkerState::joined) worker.state = WorkerState::member;
+    }
+    views_.raise_epoch_to(record.epoch);
+}
+
+void Job::replay(const PlacementRecord& record) {
+    if (record.rank >= workers_.size()) return;
+    Worker& worker = workers_[record.rank];
+    worker.node = record.node;
+    switch (record.placement) {
+        case Placement::joined:
+            worker.state = is_started() ? WorkerState::newcomer : WorkerState::joined;
+            break;
+        case Placement::member: worker.state = WorkerState::member; break;
+        case Placement::left: worker.state = WorkerState::left; break;
+        case Placement::lost: worker.state = WorkerState::lost; break;
+    }
+}
+
+void Job::replay_finished(TimePoint now) {
+    ranks_seen_ = unsettled_ = 0;
+    for (Worker& worker : workers_) {
+        // Whoever is no member has nothing to lose: it joins again.
+        if (worker.state == WorkerState::joined) worker.state = WorkerState::absent;
+        if (worker.state == WorkerState::newcomer) worker.state = WorkerState::lost;
+        if (worker.state == WorkerState::member) {
+            worker.state = WorkerState::missing;
+            gathering_ = true;
+        }
+        if (worker.state != WorkerState::absent) ++ranks_seen_;
+        if (worker.state == WorkerState::lost || worker.state == WorkerState::missing) ++unsettled_;
+    }
+    if (ranks_seen_ != 0) empty_since_ = now;
+    if (gathering_) gather_deadline_ = now + cluster_.options.liveness_max;
+}
+
+// Ends when all are back, or when time has run out and somebody is.
+void Job::end_gathering(const Turn& turn) {
+    const bool over = gather_deadline_ && turn.now >= *gather_deadline_;
+    if (over && live_ == 0) gather_deadline_.reset();  // the first to come back starts it anew
+    const bool missing = std::any_of(workers_.begin(), workers_.end(), [](const Worker& worker) {
+        return worker.state == WorkerState::missing;
+    });
+    if (missing && (!over || live_ == 0)) return;
+    gathering_ = false;
+    gather_deadline_.reset();
+    for (Rank rank = 0; rank < workers_.size(); ++rank) {
+        if (workers_[rank].state != WorkerState::missing) continue;
+        workers_[rank].state = WorkerState::lost;
+        place(rank, Placement::lost, turn);
+        turn.warn("worker-missing", fmt::format("job {}: rank {} did not come back after the controller's restart",
+                                                options_.name, rank));
+    }
+    view_wanted_ = true;
+}
+
+void Job::append_records(std::vector<JournalRecord>& records) const {
+    records.emplace_back(JobRecord{id_, uid_, token_, options_});
+    if (is_started()) records.emplace_back(EpochRecord{id_, views_.epoch()});
+    for (Rank rank = 0; rank < workers_.size(); ++rank) {
+        const Worker& worker = workers_[rank];
+        if (worker.state == WorkerState::absent) continue;
+        Placement placement = Placement::joined;
+        if (worker.state == WorkerState::left) placement = Placement::left;
+        if (worker.state == WorkerState::lost) placement = Placement::lost;
+        if (is_taking_part(worker.state) || worker.state == WorkerState::missing) placement = Placement::member;
+        records.emplace_back(PlacementRecord{id_, rank, worker.node, placement});
+    }
+}
+
+}  // namespace pace::controller

@@ -1,0 +1,105 @@
+// Job: the workers that learn one model. It admits and loses them, and from that drives its views and its groups.
+//
+// The gate: no view and no group before all `world` ranks have joined once. From then on the job is *started* for good; who joins
+// later is a newcomer, whom nobody needs until it is admitted. After a replay the job *gathers*: the members that the
+// journal names have until liveness_max after the controller's start, or after the first of them is back if that is later, to announce
+// themselves; then the job goes on without the missing.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "service/controller/core/adoptions.h"
+#include "service/controller/core/cluster.h"
+#include "service/controller/core/groups.h"
+#include "service/controller/core/journal_record.h"
+#include "service/controller/core/turn.h"
+#include "service/controller/core/views.h"
+#include "service/controller/core/worker.h"
+
+namespace pace::controller {
+
+class Job {
+  public:
+    // Options as check() returns them.
+    Job(JobId id, JobOptions options, uint32_t uid, uint64_t token, Cluster& cluster);
+
+    JobId id() const { return id_; }
+    const JobOptions& options() const { return options_; }
+    uint32_t uid() const { return uid_; }
+    uint64_t token() const { return token_; }
+    bool is_started() const { return views_.epoch() > 0; }
+    bool is_gathering() const { return gathering_; }
+
+    // The worker of a rank that is not live joins. The caller has checked the request.
+    void join(const WorkerJoin& event, const Turn& turn);
+    void leave(const WorkerLeave& event, const Turn& turn);
+    void admit(const WorkerAdmit& event, const Turn& turn);
+    void on_ready(const Ready& event, const Turn& turn);
+    void on_withdraw(const Withdraw& event, const Turn& turn);
+    void on_group_done(const GroupDone& event, const Turn& turn);
+    void on_view_prepared(const ViewPrepared& event);
+    void on_report(NodeId node, const WorkerReport& report, const Turn& turn);
+    void on_stalled(NodeId node, const Turn& turn);
+    void on_node_lost(NodeId node, const std::string& reason, const Turn& turn);
+
+    // Draws the consequences of what happened: starts, changes the view, orders groups. After every event.
+    void settle(const Turn& turn);
+
+    // Nobody is left, or nobody has been for too long.
+    bool has_ended(TimePoint now) const;
+    std::optional<TimePoint> next_deadline() const;
+
+    // A node that must have answered PrepareView long ago; 0 if none.
+    NodeId deaf_node(TimePoint now) const;
+
+    void replay(const EpochRecord& record);
+    void replay(const PlacementRecord& record);
+    void replay_finished(TimePoint now);
+    void append_records(std::vector<JournalRecord>& records) const;
+
+    const Worker* find(Rank rank) const { return rank < workers_.size() ? &workers_[rank] : nullptr; }
+    const std::vector<Worker>& workers() const { return workers_; }
+    const Views& views() const { return views_; }
+    const Groups* groups() const { return groups_.get(); }
+
+  private:
+    Worker* live_at(NodeId node, Rank rank);
+    bool is_member_back(const WorkerJoin& event) const;
+    void attach(Rank rank, NodeId node, WorkerState state, const Turn& turn);
+    void begin_taking_part(Rank rank, bool wants_model, const Turn& turn);
+    void detach(Rank rank, WorkerState state, const Turn& turn);
+    void suspend(Rank rank, const std::string& reason, const Turn& turn);
+    void suspend_if_late(Rank rank, const Turn& turn);
+    bool is_waited_on(Rank rank) const;
+    void place(Rank rank, Placement placement, const Turn& turn);
+
+    void end_gathering(const Turn& turn);
+    void request_view(NodeId node);
+    void begin_view(const Turn& turn);
+    void commit_view(const Turn& turn);
+    std::vector<Member> members_covered() const;
+    bool start_is_due() const { return !is_started() && ranks_seen_ == options_.world && live_ > 0; }
+
+    JobId id_;
+    JobOptions options_;
+    uint32_t uid_;
+    uint64_t token_;
+    Cluster& cluster_;
+    std::vector<Worker> workers_;
+    Views views_;
+    Adoptions adoptions_;
+    std::unique_ptr<Groups> groups_;  // null for policies without groups
+    uint32_t ranks_seen_ = 0;         // that are not absent
+    uint32_t live_ = 0;
+    uint32_t unsettled_ = 0;          // lost or missing: not gone in order
+    bool view_wanted_ = false;        // the membership is not what the view, or the change under way, says
+    bool view_broken_ = false;        // the change under way needs a node that is gone
+    bool gathering_ = false;
+    std::optional<TimePoint> gather_deadline_;
+    std::optional<TimePoint> empty_since_;  // no live worker since, after there was one
+};
+
+}  // namespace pace::controller

@@ -1,0 +1,185 @@
+#include "service/controller/core/job_options.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pace::controller {
+namespace {
+
+using base::Error;
+using base::ErrorKind;
+using base::make_error;
+using base::Result;
+
+constexpr size_t kNameBytesMax = 63;
+constexpr uint32_t kWorldMax = 65536;
+constexpr uint32_t kGroupSizeDefault = 3;
+constexpr uint32_t kGroupMinDefault = 2;
+constexpr double kAlphaDefault = 0.5;
+constexpr uint64_t kWindowEdgesMax = uint64_t{1} << 22U;  // of the sync-graph: some 200 MB
+
+bool is_name_byte(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '-';
+}
+
+Result<> check_name(const std::string& name) {
+    if (name.empty()) {
+        return make_error(ErrorKind::invalid, "name is empty; give the job a name");
+    }
+    if (name.size() > kNameBytesMax) {
+        return make_error(ErrorKind::invalid, "name has {} bytes; use at most {}", name.size(),
+                          kNameBytesMax);
+    }
+    if (!std::all_of(name.begin(), name.end(), is_name_byte)) {
+        // The name is not repeated: it may hold anything.
+        return make_error(ErrorKind::invalid,
+                          "name has a byte that is not allowed; use letters, digits, '.', '_' and '-'");
+    }
+    return {};
+}
+
+Result<> check_world(uint32_t world) {
+    if (world >= 1 && world <= kWorldMax) return {};
+    return make_error(ErrorKind::invalid, "world is {}; give the number of workers, 1 to {}", world,
+                      kWorldMax);
+}
+
+Result<> check_enums(const JobOptions& o) {
+    if (o.policy != Policy::all_reduce && o.policy != Policy::partial_reduce) {
+        return make_error(ErrorKind::invalid, "policy is {}; use all-reduce (1) or partial-reduce (2)",
+                          static_cast<int>(o.policy));
+    }
+    if (static_cast<uint8_t>(o.weights) > static_cast<uint8_t>(Weights::dynamic)) {
+        return make_error(ErrorKind::invalid, "weights is {}; use constant (1) or dynamic (2)",
+                          static_cast<int>(o.weights));
+    }
+    if (static_cast<uint8_t>(o.missing) > static_cast<uint8_t>(Missing::initial)) {
+        return make_error(ErrorKind::invalid, "missing is {}; use closest (1) or initial (2)",
+                          static_cast<int>(o.missing));
+    }
+    return {};
+}
+
+// A job whose members all reduce together has no groups, so that an option of groups is a misunderstanding.
+Result<> check_no_group_options(const JobOptions& o) {
+    const auto refuse = [](std::string_view option, auto value) {
+        return make_error(ErrorKind::invalid,
+                          "{} is {}, but the all-reduce policy forms no groups; leave it out or use "
+                          "policy partial-reduce",
+                          option, value);
+    };
+    if (o.group_size != 0) return refuse("group_size", o.group_size);
+    if (o.group_min != 0) return refuse("group_min", o.group_min);
+    if (o.group_wait_ms != 0) return refuse("group_wait_ms", o.group_wait_ms);
+    if (o.history_window != 0) return refuse("history_window", o.history_window);
+    if (o.weights == Weights::dynamic) return refuse("weights", name_of(o.weights));
+    if (o.missing == Missing::initial) return refuse("missing", name_of(o.missing));
+    if (o.alpha != 0 && o.alpha != kAlphaDefault) return refuse("alpha", o.alpha);
+    return {};
+}
+
+uint64_t window_min(const JobOptions& o) {
+    return (uint64_t{o.world} - 1 + o.group_size - 2) / (o.group_size - 1);
+}
+
+Result<> check_sizes(const JobOptions& o) {
+    // In a world of one the only worker gets its own model back: any small group size will do.
+    const uint32_t most = std::max(o.world, 2U);
+    if (o.group_size < 2 || o.group_size > most) {
+        return make_error(ErrorKind::invalid,
+                          "group_size is {}; use 2 to world, which is {}: a group of one averages "
+                          "nothing, a larger one never fills",
+                          o.group_size, o.world);
+    }
+    if (o.group_min < 2 || o.group_min > o.group_size) {
+        return make_error(ErrorKind::invalid, "group_min is {}; use 2 to group_size, which is {}",
+                          o.group_min, o.group_size);
+    }
+    return {};
+}
+
+Result<> check_alpha(double alpha) {
+    if (std::isfinite(alpha) && alpha >= 0 && alpha < 1) return {};
+    return make_error(ErrorKind::invalid, "alpha is {}; use a number from 0 up to, not including, 1",
+                      alpha);
+}
+
+Result<> check_window(const JobOptions& o) {
+    if (o.history_window < window_min(o)) {
+        return make_error(ErrorKind::invalid,
+                          "history_window is {}; use at least {}, the fewest groups of {} that can "
+                          "connect {} workers, or 0 for twice that",
+                          o.history_window, window_min(o), o.group_size, o.world);
+    }
+    if (uint64_t{o.history_window} * (o.group_size - 1) > kWindowEdgesMax) {
+        return make_error(ErrorKind::invalid,
+                          "history_window is {}; use at most {} with group_size {}, or 0 for the default",
+                          o.history_window, kWindowEdgesMax / (o.group_size - 1), o.group_size);
+    }
+    return {};
+}
+
+void fill_defaults(JobOptions& o) {
+    if (o.weights == Weights{}) o.weights = Weights::constant;
+    if (o.missing == Missing{}) o.missing = Missing::closest;
+    if (o.policy == Policy::all_reduce) {
+        o.alpha = kAlphaDefault;
+        return;
+    }
+    if (o.group_size == 0) o.group_size = std::max(2U, std::min(kGroupSizeDefault, o.world));
+    if (o.group_min == 0) o.group_min = kGroupMinDefault;
+}
+
+}  // namespace
+
+Result<JobOptions> check(const JobOptions& options) {
+    JobOptions filled = options;
+    if (filled.policy == Policy{}) filled.policy = Policy::partial_reduce;
+    PACE_TRY(check_name(filled.name));
+    PACE_TRY(check_world(filled.world));
+    PACE_TRY(check_enums(filled));
+    if (filled.policy == Policy::all_reduce) PACE_TRY(check_no_group_options(filled));
+    fill_defaults(filled);
+    if (filled.policy == Policy::all_reduce) return filled;
+    PACE_TRY(check_sizes(filled));
+    PACE_TRY(check_alpha(filled.alpha));
+    if (filled.history_window == 0) {
+        filled.history_window = static_cast<uint32_t>(std::max<uint64_t>(1, 2 * window_min(filled)));
+    }
+    PACE_TRY(check_window(filled));
+    return filled;
+}
+
+std::string differences(const JobOptions& asked, const JobOptions& of_job) {
+    std::string text;
+    const auto compare = [&](std::string_view option, const auto& ours, const auto& theirs) {
+        if (ours == theirs) return;
+        text += fmt::format("{}{} {} (the job has {})", text.empty() ? "" : ", ", option, ours, theirs);
+    };
+    compare("world", asked.world, of_job.world);
+    compare("policy", name_of(asked.policy), name_of(of_job.policy));
+    compare("group_size", asked.group_size, of_job.group_size);
+    compare("group_min", asked.group_min, of_job.group_min);
+    compare("weights", name_of(asked.weights), name_of(of_job.weights));
+    compare("missing", name_of(asked.missing), name_of(of_job.missing));
+    compare("alpha", asked.alpha, of_job.alpha);
+    compare("group_wait_ms", asked.group_wait_ms, of_job.group_wait_ms);
+    compare("history_window", asked.history_window, of_job.history_window);
+    compare("worker_timeout_ms", asked.worker_timeout_ms, of_job.worker_timeout_ms);
+    return text;
+}
+
+std::string_view name_of(Policy policy) {
+    return policy == Policy::all_reduce ? "all-reduce" : "partial-reduce";
+}
+
+std::string_view name_of(Weights weights) {
+    return weights == Weights::dynamic ? "dynamic" : "constant";
+}
+
+std::string_view name_of(Missing missing) {
+    return missing == Missing::initial ? "initial" : "closest";
+}
+
+}  // namespace pace::controller

@@ -1,0 +1,20 @@
+// Checks of job options: as a whole, and against those of the job that a worker wants to join.
+#pragma once
+
+#include <string>
+
+#include "service/controller/core/types.h"
+
+namespace pace::controller {
+
+// The options with their defaults filled in; or a sentence that names an option, its value and what to do.
+base::Result<JobOptions> check(const JobOptions& options);
+
+// "world 8 (the job has 4), alpha 0.5 (the job has 0.9)"; empty if they are equal. Both as check() returns them.
+std::string differences(const JobOptions& asked, const JobOptions& of_job);
+
+std::string_view name_of(Policy policy);
+std::string_view name_of(Weights weights);
+std::string_view name_of(Missing missing);
+
+}  // namespace pace::controller

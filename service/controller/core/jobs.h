@@ -1,0 +1,47 @@
+// Jobs: the table of jobs, and who may create or join one.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "service/controller/core/cluster.h"
+#include "service/controller/core/job.h"
+#include "service/controller/core/journal_record.h"
+#include "service/controller/core/turn.h"
+
+namespace pace::controller {
+
+class Jobs {
+  public:
+    Jobs(Cluster& cluster, uint64_t (*make_token)()) : cluster_(cluster), make_token_(make_token) {}
+
+    // Creates or refuses, and answers.
+    void create(const JobCreate& event, const Turn& turn);
+
+    // Lets the worker in or refuses it, and answers. Returns its job, null if it was refused.
+    Job* join(const WorkerJoin& event, const Turn& turn);
+
+    Job* find(JobId id);
+    const std::map<JobId, std::unique_ptr<Job>>& all() const { return jobs_; }
+
+    // Drops the job if it has ended.
+    void sweep(Job& job, const Turn& turn);
+
+    base::Result<> replay(const JournalRecord& record);
+
+  private:
+    Job* find(const std::string& name);
+    base::Result<Job*> admission(const WorkerJoin& event, const JobOptions& options, const Turn& turn);
+    Job& add(JobId id, const JobOptions& options, uint32_t uid, uint64_t token);
+    Job& create(const JobOptions& options, uint32_t uid, const Turn& turn);
+
+    Cluster& cluster_;
+    uint64_t (*make_token_)();
+    std::map<JobId, std::unique_ptr<Job>> jobs_;
+    std::unordered_map<std::string, JobId> ids_;
+    JobId next_id_ = 1;
+};
+
+}  // namespace pace::controller

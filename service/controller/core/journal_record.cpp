@@ -1,0 +1,239 @@
+#include "service/controller/core/journal_record.h"
+
+#include <bit>
+#include <concepts>
+#include <cstring>
+
+namespace pace::controller {
+namespace {
+
+using base::ErrorKind;
+using base::make_error;
+using base::Result;
+
+enum class Kind : uint8_t { node = 1, job = 2, job_end = 3, epoch = 4, placement = 5 };
+
+class Writer {
+  public:
+    explicit Writer(Kind kind) {
+        put(kJournalVersion);
+        put(static_cast<uint8_t>(kind));
+    }
+
+    template <std::unsigned_integral T>
+    void put(T value) {
+        for (size_t i = 0; i < sizeof(T); ++i) {
+            bytes_.push_back(static_cast<std::byte>(static_cast<uint64_t>(value) >> (8 * i)));
+        }
+    }
+    void put(const std::string& text) {
+        put(static_cast<uint16_t>(text.size()));
+        for (const char c : text) bytes_.push_back(static_cast<std::byte>(c));
+    }
+
+    std::vector<std::byte> take() { return std::move(bytes_); }
+
+  private:
+    std::vector<std::byte> bytes_;
+};
+
+// Reads fields; after the first one that is not there everything reads as zero and ok() is false.
+class Reader {
+  public:
+    explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+    template <std::unsigned_integral T>
+    void get(T& ret_value) {
+        ret_value = 0;
+        if (!has(sizeof(T))) return;
+        uint64_t value = 0;
+        for (size_t i = 0; i < sizeof(T); ++i) {
+            value |= static_cast<uint64_t>(bytes_[i]) << (8 * i);
+        }
+        ret_value = static_cast<T>(value);
+        bytes_ = bytes_.subspan(sizeof(T));
+    }
+    void get(std::string& ret_text) {
+        uint16_t size = 0;
+        get(size);
+        ret_text.clear();
+        if (!has(size)) return;
+        for (const std::byte b : bytes_.first(size)) ret_text.push_back(static_cast<char>(b));
+        bytes_ = bytes_.subspan(size);
+    }
+    // An enumeration whose last value is `last`, the first being 1.
+    template <typename E>
+    void get(E& ret_value, E last) {
+        uint8_t number = 0;
+        get(number);
+        if (number == 0 || number > static_cast<uint8_t>(last)) ok_ = false;
+        ret_value = ok_ ? static_cast<E>(number) : last;
+    }
+
+    bool ok() const { return ok_; }
+    bool is_at_end() const { return bytes_.empty(); }
+
+  private:
+    bool has(size_t size) {
+        if (bytes_.size() < size) ok_ = false;
+        return ok_;
+    }
+
+    std::span<const std::byte> bytes_;
+    bool ok_ = true;
+};
+
+// --------------------------------------------------------------------------------------------- encoding
+
+void put_options(Writer& out, const JobOptions& o) {
+    out.put(o.name);
+    out.put(o.world);
+    out.put(static_cast<uint8_t>(o.policy));
+    out.put(o.group_size);
+    out.put(o.group_min);
+    out.put(static_cast<uint8_t>(o.weights));
+    out.put(static_cast<uint8_t>(o.missing));
+    out.put(std::bit_cast<uint64_t>(o.alpha));
+    out.put(o.group_wait_ms);
+    out.put(o.history_window);
+    out.put(o.worker_timeout_ms);
+}
+
+void get_options(Reader& in, JobOptions& ret_options) {
+    uint64_t alpha = 0;
+    in.get(ret_options.name);
+    in.get(ret_options.world);
+    in.get(ret_options.policy, Policy::partial_reduce);
+    in.get(ret_options.group_size);
+    in.get(ret_options.group_min);
+    in.get(ret_options.weights, Weights::dynamic);
+    in.get(ret_options.missing, Missing::initial);
+    in.get(alpha);
+    ret_options.alpha = std::bit_cast<double>(alpha);
+    in.get(ret_options.group_wait_ms);
+    in.get(ret_options.history_window);
+    in.get(ret_options.worker_timeout_ms);
+}
+
+std::vector<std::byte> encode_one(const NodeRecord& record) {
+    Writer out(Kind::node);
+    out.put(record.node);
+    out.put(record.name);
+    return out.take();
+}
+
+std::vector<std::byte> encode_one(const JobRecord& record) {
+    Writer out(Kind::job);
+    out.put(record.job);
+    out.put(record.uid);
+    out.put(record.token);
+    put_options(out, record.options);
+    return out.take();
+}
+
+std::vector<std::byte> encode_one(const JobEndRecord& record) {
+    Writer out(Kind::job_end);
+    out.put(record.job);
+    return out.take();
+}
+
+std::vector<std::byte> encode_one(const EpochRecord& record) {
+    Writer out(Kind::epoch);
+    out.put(record.job);
+    out.put(record.epoch);
+    return out.take();
+}
+
+std::vector<std::byte> encode_one(const PlacementRecord& record) {
+    Writer out(Kind::placement);
+    out.put(record.job);
+    out.put(record.rank);
+    out.put(record.node);
+    out.put(static_cast<uint8_t>(record.placement));
+    return out.take();
+}
+
+// --------------------------------------------------------------------------------------------- decoding
+
+NodeRecord decode_node(Reader& in) {
+    NodeRecord record;
+    in.get(record.node);
+    in.get(record.name);
+    return record;
+}
+
+JobRecord decode_job(Reader& in) {
+    JobRecord record;
+    in.get(record.job);
+    in.get(record.uid);
+    in.get(record.token);
+    get_options(in, record.options);
+    return record;
+}
+
+JobEndRecord decode_job_end(Reader& in) {
+    JobEndRecord record;
+    in.get(record.job);
+    return record;
+}
+
+EpochRecord decode_epoch(Reader& in) {
+    EpochRecord record;
+    in.get(record.job);
+    in.get(record.epoch);
+    return record;
+}
+
+PlacementRecord decode_placement(Reader& in) {
+    PlacementRecord record;
+    in.get(record.job);
+    in.get(record.rank);
+    in.get(record.node);
+    in.get(record.placement, Placement::lost);
+    return record;
+}
+
+Result<JournalRecord> decode_kind(uint8_t kind, Reader& in) {
+    switch (static_cast<Kind>(kind)) {
+        case Kind::node: return JournalRecord(decode_node(in));
+        case Kind::job: return JournalRecord(decode_job(in));
+        case Kind::job_end: return JournalRecord(decode_job_end(in));
+        case Kind::epoch: return JournalRecord(decode_epoch(in));
+        case Kind::placement: return JournalRecord(decode_placement(in));
+    }
+    return make_error(ErrorKind::corrupt, "a journal record has kind {}, which does not exist", kind);
+}
+
+}  // namespace
+
+std::vector<std::byte> encode(const JournalRecord& record) {
+    return std::visit([](const auto& r) { return encode_one(r); }, record);
+}
+
+Result<JournalRecord> decode(std::span<const std::byte> bytes_untrusted) {
+    Reader in(bytes_untrusted);
+    uint8_t version = 0;
+    uint8_t kind = 0;
+    in.get(version);
+    in.get(kind);
+    if (!in.ok()) {
+        return make_error(ErrorKind::corrupt, "a journal record of {} bytes is too short for its head",
+                          bytes_untrusted.size());
+    }
+    if (version != kJournalVersion) {
+        return make_error(ErrorKind::version,
+                          "a journal record has version {}; this controller reads version {}: run the "
+                          "version of Pace that wrote the journal",
+                          version, kJournalVersion);
+    }
+    Result<JournalRecord> record = decode_kind(kind, in);
+    if (!record) return record;
+    if (!in.ok() || !in.is_at_end()) {
+        return make_error(ErrorKind::corrupt,
+                          "a journal record of kind {} has {} bytes, which do not parse", kind,
+                          bytes_untrusted.size());
+    }
+    return record;
+}
+
+}  // namespace pace::controller

@@ -1,0 +1,54 @@
+#include "service/controller/core/lateness.h"
+
+#include <fmt/format.h>
+
+namespace pace::controller {
+namespace {
+
+constexpr Duration kTimeoutLeast = std::chrono::seconds(30);
+constexpr int kTimeoutSteps = 10;
+
+Duration timeout_of(const Worker& worker, const JobOptions& options) {
+    if (options.worker_timeout_ms != 0) return std::chrono::milliseconds(options.worker_timeout_ms);
+    return std::max<Duration>(kTimeoutLeast, kTimeoutSteps * worker.steps.median());
+}
+
+}  // namespace
+
+void observe(Worker& worker, const WorkerReport& report, bool measure_steps, TimePoint now) {
+    if (!report.stopped) {
+        worker.stopped_since.reset();
+    } else if (!worker.stopped_since) {
+        worker.stopped_since = now;
+    }
+    worker.busy_ms = report.busy_ms;
+    // In lockstep all steps take the same time; how often a worker is found computing tells who sets it.
+    worker.busy_share += ((report.busy_ms > 0 ? 1.0 : 0.0) - worker.busy_share) / 8;
+    if (measure_steps && report.iteration > worker.iteration) worker.iteration = report.iteration;
+    if (report.rounds_submitted > worker.rounds_submitted) {
+        const uint64_t rounds = report.rounds_submitted - worker.rounds_submitted;
+        if (measure_steps && worker.rounds_since) {
+            const double step_s = base::to_seconds(now - *worker.rounds_since) / static_cast<double>(rounds);
+            worker.steps.add(std::chrono::duration_cast<Duration>(
+                std::chrono::duration<double>(step_s * worker.busy_share)));
+        }
+        worker.rounds_since = now;
+    }
+    worker.rounds_submitted = report.rounds_submitted;
+}
+
+std::optional<std::string> reason_to_suspend(const Worker& worker, const JobOptions& options,
+                                             const CoreOptions& core_options, TimePoint now) {
+    if (worker.stopped_since && now - *worker.stopped_since >= core_options.stopped_wait) {
+        return fmt::format("its process has been stopped by a signal for {:.1f} s",
+                           base::to_seconds(now - *worker.stopped_since));
+    }
+    const Duration timeout = timeout_of(worker, options);
+    if (worker.busy_ms > static_cast<uint64_t>(timeout.count() / 1'000'000)) {
+        return fmt::format("it has been computing for {:.1f} s, more than {:.1f} s",
+                           static_cast<double>(worker.busy_ms) / 1e3, base::to_seconds(timeout));
+    }
+    return std::nullopt;
+}
+
+}  // namespace pace::controller

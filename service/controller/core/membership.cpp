@@ -1,0 +1,178 @@
+#include "service/controller/core/membership.h"
+
+#include <algorithm>
+
+#include "service/controller/core/journal_record.h"
+
+namespace pace::controller {
+namespace {
+
+constexpr Duration kBrokenLinkWindow = std::chrono::seconds(10);
+constexpr uint32_t kBrokenLinkReports = 3;
+constexpr size_t kReportsMax = 4096;  // a bound on what a babbling node can make us remember
+
+}  // namespace
+
+// ------------------------------------------------------------------------------------------------ attach
+
+NodeId Membership::id_for(const std::string& name, const Turn& turn) {
+    const auto known = ids_.find(name);
+    if (known != ids_.end()) return known->second;
+    const NodeId id = next_id_++;
+    ids_.emplace(name, id);
+    turn.act(JournalAppend{encode(NodeRecord{id, name})});
+    return id;
+}
+
+NodeId Membership::attach(const NodeAttach& event, const Turn& turn) {
+    const NodeId id = id_for(event.name, turn);
+    Node& node = nodes_[id];
+    node = Node{};
+    node.id = id;
+    node.name = event.name;
+    node.attached = true;
+    node.generation = event.generation;
+    node.address = event.address;
+    node.host = event.host;
+    node.processors = event.processors;
+    node.liveness = Liveness(turn.now, options_.liveness_min, options_.liveness_max);
+    schedule(node);
+    turn.act(Attached{id, node.name});
+    turn.act(NodeKnown{0, id, node.name, node.address});
+    for (const auto& [other_id, other] : nodes_) {
+        if (other_id == id || !other.attached) continue;
+        turn.act(NodeKnown{id, other_id, other.name, other.address});
+    }
+    return id;
+}
+
+void Membership::detach(NodeId id, const std::string& reason, bool excluded, const Turn& turn) {
+    Node* node = find(id);
+    if (node == nullptr || !node->attached) return;
+    node->attached = false;
+    node->probe_deadline.reset();
+    node->reporters.clear();
+    std::erase_if(reports_, [id](const Report& r) { return r.low == id || r.high == id; });
+    if (excluded) turn.act(Excluded{id, reason});
+    turn.act(NodeGone{id, reason});
+}
+
+void Membership::restore(NodeId id, const std::string& name) {
+    ids_[name] = id;
+    next_id_ = std::max(next_id_, id + 1);
+    Node& node = nodes_[id];
+    node.id = id;
+    node.name = name;
+}
+
+// -------------------------------------------------------------------------------------------- life signs
+
+void Membership::on_heard(NodeId id, TimePoint now) {
+    Node* node = find(id);
+    if (node == nullptr || !node->attached) return;
+    node->liveness.on_heard(now);
+    node->probe_deadline.reset();
+    node->reporters.clear();
+}
+
+std::optional<NodeId> Membership::on_peer_lost(const PeerLost& event, const Turn& turn) {
+    Node* suspect = find(event.suspect);
+    const Node* reporter = find(event.reporter);
+    if (suspect == nullptr || reporter == nullptr || event.suspect == event.reporter) return {};
+    if (!suspect->attached || !reporter->attached) return {};
+    if (reports_between(event.reporter, event.suspect, turn.now) >= kBrokenLinkReports) {
+        return reporter->workers < suspect->workers ? event.reporter : event.suspect;
+    }
+    auto& reporters = suspect->reporters;
+    if (std::find(reporters.begin(), reporters.end(), event.reporter) == reporters.end()) {
+        reporters.push_back(event.reporter);
+    }
+    if (reporters.size() >= 2) return event.suspect;
+    if (!suspect->probe_deadline) {
+        suspect->probe_deadline = turn.now + options_.probe_wait;
+        schedule(*suspect);
+        turn.act(Probe{event.suspect});
+    }
+    return {};
+}
+
+// Remembers a report and counts those of the same pair within the window, this one included.
+uint32_t Membership::reports_between(NodeId a, NodeId b, TimePoint now) {
+    while (!reports_.empty() && (now - reports_.front().when > kBrokenLinkWindow ||
+                                 reports_.size() >= kReportsMax)) {
+        reports_.pop_front();
+    }
+    const Report report{now, std::min(a, b), std::max(a, b)};
+    reports_.push_back(report);
+    return static_cast<uint32_t>(
+        std::count_if(reports_.begin(), reports_.end(), [&](const Report& r) {
+            return r.low == report.low && r.high == report.high;
+        }));
+}
+
+TimePoint Membership::deadline_of(const Node& node) {
+    const TimePoint silence = node.liveness.deadline();
+    return node.probe_deadline ? std::min(silence, *node.probe_deadline) : silence;
+}
+
+// Deadlines move with every message; the queue is corrected when an entry comes up, not before.
+void Membership::schedule(const Node& node) { deadlines_.push({deadline_of(node), node.id}); }
+
+std::optional<Membership::Overdue> Membership::overdue(TimePoint now) {
+    while (!deadlines_.empty() && deadlines_.top().when <= now) {
+        const NodeId id = deadlines_.top().node;
+        deadlines_.pop();
+        const Node* node = find(id);
+        if (node == nullptr || !node->attached) continue;
+        if (deadline_of(*node) > now) {
+            schedule(*node);
+            continue;
+        }
+        if (node->probe_deadline) {
+            return Overdue{id, fmt::format("a peer lost node '{}', and it did not answer a probe within {} ms",
+                                           node->name, options_.probe_wait.count() / 1'000'000)};
+        }
+        return Overdue{id, fmt::format("node '{}' was silent for {:.0f} ms", node->name,
+                                       base::to_seconds(now - node->liveness.heard()) * 1e3)};
+    }
+    return std::nullopt;
+}
+
+bool Membership::is_silent(NodeId id, TimePoint now) const {
+    const Node* node = find(id);
+    return node != nullptr && node->attached && node->liveness.deadline() <= now;
+}
+
+std::optional<TimePoint> Membership::next_deadline() const {
+    if (deadlines_.empty()) return std::nullopt;
+    return deadlines_.top().when;
+}
+
+// ------------------------------------------------------------------------------------------------ lookup
+
+bool Membership::is_attached(NodeId id) const {
+    const Node* node = find(id);
+    return node != nullptr && node->attached;
+}
+
+const Node* Membership::find(NodeId id) const {
+    const auto it = nodes_.find(id);
+    return it == nodes_.end() ? nullptr : &it->second;
+}
+
+Node* Membership::find(NodeId id) {
+    const auto it = nodes_.find(id);
+    return it == nodes_.end() ? nullptr : &it->second;
+}
+
+NodeId Membership::id_of(const std::string& name) const {
+    const auto it = ids_.find(name);
+    return it == ids_.end() ? 0 : it->second;
+}
+
+std::string Membership::name_of(NodeId id) const {
+    const Node* node = find(id);
+    return node == nullptr ? fmt::format("#{}", id) : node->name;
+}
+
+}  // namespace pace::controller

@@ -1,0 +1,101 @@
+// Membership: the nodes of the cluster, whether they live, and who says that they do not.
+//
+// A node's name keeps its id for the controller's life and, through the journal, beyond. A node is excluded when it is silent beyond its
+// adaptive liveness, when it does not answer a probe that a peer's report caused, or at once when a second peer
+// reports it while it is probed. A suspect that answers stays; if the same two nodes lose each other three times within ten seconds
+// though both talk to the controller, the link between them is broken: the one with fewer workers goes (the suspect if
+// they have as many), since that costs least.
+//
+// This class decides and tells the nodes; whoever calls detach() sees to the workers.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <queue>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "service/controller/core/core.h"
+#include "service/controller/core/liveness.h"
+#include "service/controller/core/turn.h"
+
+namespace pace::controller {
+
+struct Node {
+    NodeId id = 0;
+    std::string name;
+    bool attached = false;
+    uint64_t generation = 0;
+    std::vector<std::byte> address;
+    std::string host;
+    uint32_t processors = 0;
+    uint32_t workers = 0;  // live ones, of all jobs
+    Liveness liveness;
+    std::optional<TimePoint> probe_deadline;
+    std::vector<NodeId> reporters;  // while it is probed
+};
+
+class Membership {
+  public:
+    explicit Membership(const CoreOptions& options) : options_(options) {}
+
+    // Gives the node its id and makes it and the others known to each other. It must not be attached.
+    NodeId attach(const NodeAttach& event, const Turn& turn);
+
+    // The node is gone; the others are told, and it too if it was `excluded`.
+    void detach(NodeId id, const std::string& reason, bool excluded, const Turn& turn);
+
+    void on_heard(NodeId id, TimePoint now);
+
+    // The node to exclude at once, if the report is reason enough; a probe otherwise.
+    std::optional<NodeId> on_peer_lost(const PeerLost& event, const Turn& turn);
+
+    // A node whose time has run out, and why.
+    struct Overdue {
+        NodeId node = 0;
+        std::string reason;
+    };
+    std::optional<Overdue> overdue(TimePoint now);
+    bool is_silent(NodeId id, TimePoint now) const;
+
+    bool is_attached(NodeId id) const;
+    const Node* find(NodeId id) const;
+    Node* find(NodeId id);
+    NodeId id_of(const std::string& name) const;  // 0: none
+    std::string name_of(NodeId id) const;
+    const std::map<NodeId, Node>& nodes() const { return nodes_; }
+
+    // No later than the first deadline of a node; may be earlier.
+    std::optional<TimePoint> next_deadline() const;
+
+    // From the journal.
+    void restore(NodeId id, const std::string& name);
+
+  private:
+    struct Report {
+        TimePoint when;
+        NodeId low = 0;
+        NodeId high = 0;
+    };
+    struct Deadline {
+        TimePoint when;
+        NodeId node = 0;
+        bool operator>(const Deadline& other) const { return when > other.when; }
+    };
+
+    NodeId id_for(const std::string& name, const Turn& turn);
+    uint32_t reports_between(NodeId a, NodeId b, TimePoint now);
+    static TimePoint deadline_of(const Node& node);
+    void schedule(const Node& node);
+
+    CoreOptions options_;
+    std::map<NodeId, Node> nodes_;
+    std::unordered_map<std::string, NodeId> ids_;
+    NodeId next_id_ = 1;
+    std::deque<Report> reports_;
+    std::priority_queue<Deadline, std::vector<Deadline>, std::greater<>> deadlines_;
+};
+
+}  // namespace pace::controller

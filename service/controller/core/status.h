@@ -1,0 +1,89 @@
+// StatusView: the whole state for people, as plain structs. Core::status builds it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "service/controller/core/core.h"
+#include "service/controller/core/group_history.h"
+#include "service/controller/core/types.h"
+
+namespace pace::controller {
+
+enum class NodeStatus : uint8_t { alive, suspected, gone };
+enum class WorkerStatus : uint8_t {
+    joined,     // waits for the others to join
+    active,
+    newcomer,   // joined a job under way, not admitted yet
+    late,       // the others carry on around it
+    suspended,  // taken out because a round waited on it
+    missing,    // not announced again since the controller's restart
+    left,
+    lost,
+};
+
+std::string_view name_of(NodeStatus status);
+std::string_view name_of(WorkerStatus status);
+
+struct NodeView {
+    NodeId node = 0;
+    std::string name;
+    std::string host;
+    uint32_t processors = 0;
+    uint32_t workers = 0;
+    NodeStatus status = NodeStatus::alive;
+    Duration silent{};    // since it was last heard
+    Duration patience{};  // silence after which it is excluded
+};
+
+struct WorkerView {
+    Rank rank = 0;
+    NodeId node = 0;
+    WorkerStatus status = WorkerStatus::joined;
+    uint64_t iteration = 0;
+    uint64_t rounds_submitted = 0;
+    Duration step_last{};    // zero: not known
+    Duration step_median{};
+    std::optional<Duration> waiting;  // its ready signal, for so long
+    bool exchanging = false;
+};
+
+// The worker with the longest median step, when it stands out.
+struct SlowWorker {
+    Rank rank = 0;
+    double factor = 1;  // of the median worker's step
+};
+
+struct JobView {
+    JobId job = 0;
+    JobOptions options;
+    uint32_t uid = 0;
+    uint64_t epoch = 0;
+    uint64_t base_round = 0;
+    bool started = false;
+    bool changing_view = false;
+    bool gathering = false;  // waits for its members after the controller's restart
+    std::vector<WorkerView> workers;  // those that have joined once, in rank order
+    std::optional<SlowWorker> slow;
+    Duration step_median{};  // of the median worker
+
+    // Averaging jobs only.
+    Duration group_wait{};
+    uint32_t sync_components = 0;   // of the sync-graph, without the frozen; 1 is good
+    bool holding = false;           // a group is held for a bridge
+    uint64_t groups_in_flight = 0;
+    uint64_t bridged_groups = 0;
+    std::vector<GroupRecord> recent_groups;  // oldest first
+    double spectral_gap = 0;                 // of the last T groups, over the members
+    GroupHistory::Staleness staleness{};     // see GroupHistory for the buckets
+};
+
+struct StatusView {
+    std::vector<NodeView> nodes;
+    std::vector<JobView> jobs;
+    Core::Counters counters;
+};
+
+}  // namespace pace::controller

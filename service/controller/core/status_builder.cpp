@@ -1,0 +1,156 @@
+#include "service/controller/core/status_builder.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "service/controller/core/spectral_gap.h"
+
+namespace pace::controller {
+namespace {
+
+constexpr double kSlowFactor = 1.5;  // below, a slowest worker is just the last of the ordinary
+constexpr Duration kLateLeast = std::chrono::seconds(1);
+constexpr int kLateSteps = 10;
+
+WorkerStatus status_of(const Job& job, Rank rank) {
+    const Worker& worker = job.workers()[rank];
+    switch (worker.state) {
+        case WorkerState::absent:
+        case WorkerState::lost: return WorkerStatus::lost;
+        case WorkerState::joined: return WorkerStatus::joined;
+        case WorkerState::newcomer:
+        case WorkerState::admitted: return WorkerStatus::newcomer;
+        case WorkerState::suspended: return WorkerStatus::suspended;
+        case WorkerState::missing: return WorkerStatus::missing;
+        case WorkerState::left: return WorkerStatus::left;
+        case WorkerState::member: break;
+    }
+    if (worker.stopped_since) return WorkerStatus::late;
+    if (job.groups() != nullptr) {
+        return job.groups()->policy().is_frozen(rank) ? WorkerStatus::late : WorkerStatus::active;
+    }
+    const Duration patience = std::max<Duration>(kLateLeast, kLateSteps * worker.steps.median());
+    return std::chrono::milliseconds(worker.busy_ms) > patience ? WorkerStatus::late : WorkerStatus::active;
+}
+
+WorkerView view_of(const Job& job, Rank rank) {
+    const Worker& worker = job.workers()[rank];
+    WorkerView view;
+    view.rank = rank;
+    view.node = worker.node;
+    view.status = status_of(job, rank);
+    view.iteration = worker.iteration;
+    view.rounds_submitted = worker.rounds_submitted;
+    view.step_last = worker.steps.last();
+    view.step_median = worker.steps.median();
+    view.exchanging = worker.slot != Worker::kNoSlot;
+    return view;
+}
+
+void name_slowest(JobView& view) {
+    std::vector<Duration> steps;
+    const WorkerView* slowest = nullptr;
+    for (const WorkerView& worker : view.workers) {
+        if (worker.step_median.count() == 0 || worker.status > WorkerStatus::late) continue;
+        steps.push_back(worker.step_median);
+        if (slowest == nullptr || worker.step_median > slowest->step_median) slowest = &worker;
+    }
+    if (slowest == nullptr) return;
+    // The lower median: of two workers the slower one shall stand out.
+    const auto middle = steps.begin() + static_cast<std::ptrdiff_t>((steps.size() - 1) / 2);
+    std::nth_element(steps.begin(), middle, steps.end());
+    view.step_median = *middle;
+    const double factor = static_cast<double>(slowest->step_median.count()) / static_cast<double>(middle->count());
+    if (factor >= kSlowFactor) view.slow = SlowWorker{slowest->rank, factor};
+}
+
+// Over the workers that take part: a rank that is gone is not unmixed, it is not there.
+double gap_of(const Job& job) {
+    std::unordered_map<Rank, Rank> index;
+    for (Rank rank = 0; rank < job.workers().size(); ++rank) {
+        if (is_taking_part(job.workers()[rank].state)) index.emplace(rank, static_cast<Rank>(index.size()));
+    }
+    std::vector<std::vector<Rank>> groups = job.groups()->history().window();
+    for (std::vector<Rank>& group : groups) {
+        std::erase_if(group, [&](Rank rank) { return !index.contains(rank); });
+        for (Rank& rank : group) rank = index.at(rank);
+    }
+    std::erase_if(groups, [](const std::vector<Rank>& group) { return group.empty(); });
+    return spectral_gap(static_cast<uint32_t>(index.size()), groups);
+}
+
+void add_groups(const Job& job, TimePoint now, JobView& view) {
+    const Groups& groups = *job.groups();
+    const PolicyView policy = groups.policy().view();
+    std::unordered_map<Rank, Duration> waiting;
+    for (const Signal& signal : policy.waiting) waiting.emplace(signal.rank, now - signal.arrived);
+    for (WorkerView& worker : view.workers) {
+        const auto found = waiting.find(worker.rank);
+        if (found != waiting.end()) worker.waiting = found->second;
+    }
+    view.group_wait = policy.group_wait;
+    view.sync_components = policy.components;
+    view.holding = policy.holding;
+    view.groups_in_flight = groups.in_flight();
+    view.bridged_groups = groups.policy().bridged_groups();
+    view.recent_groups = groups.history().recent();
+    view.staleness = groups.history().staleness();
+    view.spectral_gap = gap_of(job);
+}
+
+}  // namespace
+
+NodeView view_of(const Node& node, TimePoint now) {
+    NodeView view{node.id, node.name, node.host, node.processors, node.workers, NodeStatus::alive, {}, {}};
+    if (!node.attached) {
+        view.status = NodeStatus::gone;
+        return view;
+    }
+    if (node.probe_deadline) view.status = NodeStatus::suspected;
+    view.silent = now - node.liveness.heard();
+    view.patience = node.liveness.patience();
+    return view;
+}
+
+JobView view_of(const Job& job, TimePoint now) {
+    JobView view;
+    view.job = job.id();
+    view.options = job.options();
+    view.uid = job.uid();
+    view.epoch = job.views().epoch();
+    view.base_round = job.views().view().base_round;
+    view.started = job.is_started();
+    view.changing_view = job.views().is_changing();
+    view.gathering = job.is_gathering();
+    for (Rank rank = 0; rank < job.workers().size(); ++rank) {
+        if (job.workers()[rank].state != WorkerState::absent) view.workers.push_back(view_of(job, rank));
+    }
+    name_slowest(view);
+    if (job.groups() != nullptr) add_groups(job, now, view);
+    return view;
+}
+
+std::string_view name_of(NodeStatus status) {
+    switch (status) {
+        case NodeStatus::alive: return "alive";
+        case NodeStatus::suspected: return "suspected";
+        case NodeStatus::gone: return "gone";
+    }
+    return "?";
+}
+
+std::string_view name_of(WorkerStatus status) {
+    switch (status) {
+        case WorkerStatus::joined: return "joined";
+        case WorkerStatus::active: return "active";
+        case WorkerStatus::newcomer: return "newcomer";
+        case WorkerStatus::late: return "late";
+        case WorkerStatus::suspended: return "suspended";
+        case WorkerStatus::missing: return "missing";
+        case WorkerStatus::left: return "left";
+        case WorkerStatus::lost: return "lost";
+    }
+    return "?";
+}
+
+}  // namespace pace::controller

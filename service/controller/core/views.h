@@ -1,0 +1,79 @@
+// Views: how a job's members agree on who they are (the view-change protocol).
+//
+// A change of membership raises the epoch. Every node with a member in the old or the new view is told to prepare: it stops
+// its rounds of older epochs and answers with how many rounds have committed there. When all have answered, C is the most that
+// any has committed; one that has them all is the donor, and the new view goes on from round C. Then a
+// round that some member has completed is completed by all, and one that nobody has is redone. A node lost meanwhile restarts the change under a
+// higher epoch; answers of other epochs are ignored, so that no two views can be mixed.
+//
+// One job owns one Views; it says when to begin and who the members are.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "service/controller/core/turn.h"
+
+namespace pace::controller {
+
+struct View {
+    uint64_t epoch = 0;  // 0: no view yet
+    uint64_t base_round = 0;
+    std::vector<Member> members;
+};
+
+// The members' nodes, sorted and distinct.
+std::vector<NodeId> nodes_of(std::span<const Member> members);
+
+class Views {
+  public:
+    explicit Views(JobId job) : job_(job) {}
+
+    // The latest epoch issued; orders carry it.
+    uint64_t epoch() const { return epoch_; }
+    void raise_epoch_to(uint64_t epoch) { epoch_ = epoch > epoch_ ? epoch : epoch_; }
+
+    // The last committed view.
+    const View& view() const { return view_; }
+
+    // Begins a change, or begins it again, over these nodes (sorted, distinct, attached).
+    void begin(std::span<const NodeId> nodes, const Turn& turn);
+
+    bool is_changing() const { return changing_; }
+    TimePoint changing_since() const { return since_; }
+
+    // Whether the node was told to prepare for the change under way.
+    bool covers(NodeId node) const;
+    void on_prepared(const ViewPrepared& event);
+
+    // Whether the change under way needs no further answer.
+    bool is_prepared() const { return changing_ && awaited_ == 0; }
+
+    // A node that has not answered yet; 0 if none.
+    NodeId first_awaited() const;
+
+    // Ends the change: tells the nodes of the members (in rank order), all of them covered.
+    void commit(std::vector<Member> members, const std::vector<CommitView::Adoption>& adoptions,
+                const Turn& turn);
+
+  private:
+    struct Answer {
+        NodeId node = 0;
+        bool given = false;
+        uint64_t completed = 0;
+    };
+    size_t index_of(NodeId node) const;  // in answers_; its size if the node is not covered
+    std::vector<NodeId> behind(uint64_t completed) const;
+
+    JobId job_;
+    uint64_t epoch_ = 0;
+    View view_;
+    bool changing_ = false;
+    TimePoint since_{};
+    std::vector<Answer> answers_;  // sorted by node
+    size_t awaited_ = 0;
+};
+
+}  // namespace pace::controller

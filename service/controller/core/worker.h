@@ -1,0 +1,72 @@
+// Worker: one rank of a job, as the controller knows it.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "service/controller/core/types.h"
+
+namespace pace::controller {
+
+// absent -> joined -> member, when the job starts;
+// absent -> newcomer -> admitted -> member, when the job was under way already;
+// member -> suspended -> admitted, when it was late and comes back;
+// any -> left or lost -> joined or newcomer, when the rank is taken again;
+// missing: a member according to the journal whose daemon has not announced it again yet.
+enum class WorkerState : uint8_t {
+    absent, joined, newcomer, admitted, member, suspended, missing, left, lost,
+};
+
+// A live worker has a daemon that speaks for it.
+constexpr bool is_live(WorkerState state) {
+    return state >= WorkerState::joined && state <= WorkerState::suspended;
+}
+// Takes part in views, in groups and in what others wait for.
+constexpr bool is_taking_part(WorkerState state) {
+    return state == WorkerState::admitted || state == WorkerState::member;
+}
+
+// The last times that a worker took for a step.
+class StepTimes {
+  public:
+    void add(Duration step) {
+        steps_[seen_ % steps_.size()] = step;
+        ++seen_;
+    }
+    Duration last() const { return seen_ == 0 ? Duration{} : steps_[(seen_ - 1) % steps_.size()]; }
+    Duration median() const {
+        if (seen_ == 0) return {};
+        std::array<Duration, 9> sorted = steps_;
+        const auto count = static_cast<std::ptrdiff_t>(std::min<uint64_t>(seen_, sorted.size()));
+        std::nth_element(sorted.begin(), sorted.begin() + count / 2, sorted.begin() + count);
+        return sorted[static_cast<size_t>(count / 2)];
+    }
+
+  private:
+    std::array<Duration, 9> steps_{};
+    uint64_t seen_ = 0;
+};
+
+struct Worker {
+    WorkerState state = WorkerState::absent;
+    bool wants_model = false;   // admitted, and its first request is to be answered with a model
+    NodeId node = 0;
+    uint64_t iteration = 0;
+    StepTimes steps;
+
+    // Averaging: the exchange it is in (an index of Groups), and when it began to compute.
+    static constexpr uint32_t kNoSlot = ~uint32_t{0};
+    uint32_t slot = kNoSlot;
+    std::optional<TimePoint> computing_since;
+
+    // From its daemon's heartbeats.
+    uint64_t rounds_submitted = 0;
+    uint64_t busy_ms = 0;
+    double busy_share = 1;                     // of the heartbeats that found it computing, recently
+    std::optional<TimePoint> stopped_since;
+    std::optional<TimePoint> rounds_since;     // when rounds_submitted last grew
+};
+
+}  // namespace pace::controller

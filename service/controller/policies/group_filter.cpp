@@ -1,0 +1,95 @@
+#include "service/controller/policies/group_filter.h"
+
+#include <algorithm>
+
+namespace pace::controller {
+
+bool GroupFilter::choose(const SignalQueue& queue, const SignalQueue::Line& line, uint32_t size,
+                         TimePoint now, Duration group_wait, std::vector<Rank>& ret_members) {
+    take_first(queue, line, size, ret_members);
+    const bool held = is_holding(line.digest);
+    const bool frozen = graph_.is_full() && graph_.components() > 1 &&
+                        components_among(ret_members) != graph_.components();
+    if (frozen && !take_bridging(queue, line, size, ret_members)) {
+        if (hold(line, now, group_wait)) return false;
+        take_first(queue, line, size, ret_members);
+    }
+    if (held) hold_.reset();
+    return true;
+}
+
+void GroupFilter::on_removed(Rank rank) {
+    if (hold_ && hold_->checked == rank) hold_->checked = kNoRank;
+}
+
+void GroupFilter::take_first(const SignalQueue& queue, const SignalQueue::Line& line,
+                             uint32_t size, std::vector<Rank>& ret_members) const {
+    ret_members.clear();
+    for (Rank rank = line.first; ret_members.size() < size; rank = queue.next(rank)) {
+        ret_members.push_back(rank);
+    }
+}
+
+// Leaves the components' names in seen_.
+uint32_t GroupFilter::components_among(std::span<const Rank> members) {
+    seen_.clear();
+    for (const Rank rank : members) {
+        const uint32_t name = graph_.component_of(rank);
+        if (std::find(seen_.begin(), seen_.end(), name) == seen_.end()) seen_.push_back(name);
+    }
+    return static_cast<uint32_t>(seen_.size());
+}
+
+// The first signal, then the earliest of each component not in the group yet, then the earliest of the others. False,
+// with the members left as they are, if all waiting signals are of one component.
+bool GroupFilter::take_bridging(const SignalQueue& queue, const SignalQueue::Line& line,
+                                uint32_t size, std::vector<Rank>& ret_members) {
+    chosen_.assign(1, line.first);
+    components_among(chosen_);
+    for (Rank rank = first_unchecked(queue, line); rank != kNoRank && chosen_.size() < size;
+         rank = queue.next(rank)) {
+        const uint32_t name = graph_.component_of(rank);
+        if (std::find(seen_.begin(), seen_.end(), name) != seen_.end()) continue;
+        seen_.push_back(name);
+        chosen_.push_back(rank);
+        if (seen_.size() == graph_.components()) break;
+    }
+    if (chosen_.size() == 1) return false;
+    for (Rank rank = queue.next(line.first); chosen_.size() < size; rank = queue.next(rank)) {
+        if (std::find(chosen_.begin(), chosen_.end(), rank) == chosen_.end()) {
+            chosen_.push_back(rank);
+        }
+    }
+    const bool changed = !std::is_permutation(chosen_.begin(), chosen_.end(), ret_members.begin(),
+                                              ret_members.end());
+    if (changed) ++bridged_;
+    ret_members = chosen_;
+    return true;
+}
+
+// While a group is held, only what arrived since the last look can bridge: looking at the whole queue
+// for every arrival would be quadratic.
+Rank GroupFilter::first_unchecked(const SignalQueue& queue, const SignalQueue::Line& line) const {
+    const bool valid = is_holding(line.digest) && hold_->groups == graph_.groups() &&
+                       hold_->checked != kNoRank;
+    return queue.next(valid ? hold_->checked : line.first);
+}
+
+// True: keep holding.
+bool GroupFilter::hold(const SignalQueue::Line& line, TimePoint now, Duration group_wait) {
+    if (!hold_) {
+        if (graph_.groups() < next_hold_ || group_wait.count() <= 0) return false;
+        hold_ = Hold{line.digest, now, group_wait, line.last, graph_.groups()};
+        return true;
+    }
+    if (hold_->digest != line.digest) return false;
+    if (now < hold_deadline()) {
+        hold_->checked = line.last;
+        hold_->groups = graph_.groups();
+        return true;
+    }
+    next_hold_ = graph_.groups() + window_;
+    return false;
+}
+
+}  // namespace pace::controller

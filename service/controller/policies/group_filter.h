@@ -1,0 +1,74 @@
+// The group filter: verifies that the next group keeps the sync-graph connected, and if not, takes signals that
+// bridge its components (partial reduce, section 4, "group frozen avoidance").
+//
+// Where we differ from the paper, which is silent: the first signal of the queue is always in the group, so that bridging
+// starves nobody; and when no waiting signal bridges, the group is held for one, once per window of T groups and for at
+// most `group_wait`. Holding every such group instead would make everyone wait for the slowest, which may be
+// connected only through the few groups that it takes part in.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "service/controller/policies/signal_queue.h"
+#include "service/controller/policies/sync_graph.h"
+
+namespace pace::controller {
+
+class GroupFilter {
+  public:
+    GroupFilter(uint32_t world, uint32_t group_size, uint32_t window)
+        : window_(window), graph_(world, group_size, window) {}
+
+    // Chooses `size` (at least 1) of the line's signals, which has as many. False: the group is held until
+    // hold_deadline(), or until a signal that bridges arrives.
+    bool choose(const SignalQueue& queue, const SignalQueue::Line& line, uint32_t size,
+                TimePoint now, Duration group_wait, std::vector<Rank>& ret_members);
+
+    // The group was ordered.
+    void record(std::span<const Rank> members) { graph_.add_group(members); }
+
+    // The line is no longer long enough for a group: there is nothing to hold.
+    void end_hold(uint32_t digest) {
+        if (is_holding(digest)) hold_.reset();
+    }
+
+    // The rank's signal has left the queue.
+    void on_removed(Rank rank);
+
+    void set_counted(Rank rank, bool counted) { graph_.set_counted(rank, counted); }
+    uint32_t components() const { return graph_.components(); }
+    bool is_holding(uint32_t digest) const { return hold_ && hold_->digest == digest; }
+    bool is_holding() const { return hold_.has_value(); }
+    TimePoint hold_deadline() const { return hold_->since + hold_->wait; }
+    uint64_t bridged_groups() const { return bridged_; }
+
+  private:
+    struct Hold {
+        uint32_t digest = 0;
+        TimePoint since;
+        Duration wait{};
+        Rank checked = kNoRank;  // signals up to this one are all of one component ...
+        uint64_t groups = 0;     // ... as of this many groups
+    };
+
+    void take_first(const SignalQueue& queue, const SignalQueue::Line& line, uint32_t size,
+                    std::vector<Rank>& ret_members) const;
+    uint32_t components_among(std::span<const Rank> members);
+    bool take_bridging(const SignalQueue& queue, const SignalQueue::Line& line, uint32_t size,
+                       std::vector<Rank>& ret_members);
+    Rank first_unchecked(const SignalQueue& queue, const SignalQueue::Line& line) const;
+    bool hold(const SignalQueue::Line& line, TimePoint now, Duration group_wait);
+
+    uint32_t window_;
+    SyncGraph graph_;
+    std::optional<Hold> hold_;
+    uint64_t next_hold_ = 0;  // groups that must have entered before another hold
+    uint64_t bridged_ = 0;
+    std::vector<uint32_t> seen_;  // scratch: names of components
+    std::vector<Rank> chosen_;    // scratch: members with bridges
+};
+
+}  // namespace pace::controller

@@ -1,0 +1,206 @@
+#include "service/controller/policies/partial_reduce.h"
+
+#include <algorithm>
+
+namespace pace::controller {
+
+std::unique_ptr<GroupPolicy> make_policy(const JobOptions& options) {
+    if (options.policy != Policy::partial_reduce) return nullptr;
+    return std::make_unique<PartialReduce>(options);
+}
+
+PartialReduce::PartialReduce(const JobOptions& options)
+    : group_size_(options.group_size),
+      group_min_(options.group_min),
+      queue_(options.world),
+      filter_(options.world, options.group_size, options.history_window),
+      wait_(options.group_size, std::chrono::milliseconds(options.group_wait_ms)),
+      members_(options.world) {}
+
+// ------------------------------------------------------------------------------------------------ members
+
+void PartialReduce::add_member(Rank rank, TimePoint now) {
+    if (members_[rank].phase != Phase::absent) return;
+    members_[rank] = MemberState{};
+    set_counted(rank, true);
+    begin_computing(rank, now);
+}
+
+void PartialReduce::remove_member(Rank rank) {
+    MemberState& member = members_[rank];
+    if (member.phase == Phase::absent) return;
+    if (queue_.remove(rank)) filter_.on_removed(rank);
+    end_computing(rank);
+    if (!member.frozen) set_counted(rank, false);
+    member = MemberState{};
+}
+
+void PartialReduce::begin_computing(Rank rank, TimePoint now) {
+    MemberState& member = members_[rank];
+    member.phase = Phase::computing;
+    member.since = now;
+    member.earlier = latest_computing_;
+    member.later = kNoRank;
+    (latest_computing_ == kNoRank ? longest_computing_ : members_[latest_computing_].later) = rank;
+    latest_computing_ = rank;
+}
+
+// A frozen member has left the list of the computing already.
+void PartialReduce::end_computing(Rank rank) {
+    const MemberState& member = members_[rank];
+    if (member.phase != Phase::computing || member.frozen) return;
+    (member.earlier == kNoRank ? longest_computing_ : members_[member.earlier].later) = member.later;
+    (member.later == kNoRank ? latest_computing_ : members_[member.later].earlier) = member.earlier;
+}
+
+void PartialReduce::freeze_silent(TimePoint now) {
+    const Duration patience = wait_.frozen_after();
+    while (longest_computing_ != kNoRank) {
+        const Rank rank = longest_computing_;
+        if (now - members_[rank].since < patience) return;
+        end_computing(rank);
+        set_counted(rank, false);
+        members_[rank].frozen = true;
+    }
+}
+
+void PartialReduce::set_counted(Rank rank, bool counted) {
+    const MemberState& member = members_[rank];
+    const uint32_t change = counted ? 1 : ~uint32_t{0};  // +1 or -1, modulo 2^32
+    counted_ += change;
+    if (!member.has_digest) {
+        counted_without_digest_ += change;
+    } else {
+        const auto entry = counted_by_digest_.try_emplace(member.digest, 0).first;
+        entry->second += change;
+        if (entry->second == 0) counted_by_digest_.erase(entry);
+    }
+    filter_.set_counted(rank, counted);
+}
+
+// ------------------------------------------------------------------------------------------------ signals
+
+bool PartialReduce::add_signal(const Signal& signal) {
+    MemberState& member = members_[signal.rank];
+    end_computing(signal.rank);
+    if (member.phase == Phase::computing && member.has_exchanged) {
+        wait_.on_step(signal.arrived - member.since);
+    }
+    const bool stray = note_digest(signal.rank, signal.digest);
+    member.phase = Phase::waiting;
+    queue_.push(signal);
+    wait_.on_arrival(signal.arrived);
+    return stray;
+}
+
+// Counts the member, thawed if need be, under its digest. True if the digest is new for it and most others use another.
+bool PartialReduce::note_digest(Rank rank, uint32_t digest) {
+    MemberState& member = members_[rank];
+    const bool news = !member.has_digest || member.digest != digest;
+    if (!news && !member.frozen) return false;
+    if (!member.frozen) set_counted(rank, false);
+    member.frozen = false;
+    member.has_digest = true;
+    member.digest = digest;
+    set_counted(rank, true);
+    if (!news) return false;
+    const uint32_t own_kind = counted_by_digest_.at(digest);
+    return std::any_of(counted_by_digest_.begin(), counted_by_digest_.end(),
+                       [&](const auto& kind) { return kind.first != digest && kind.second >= own_kind; });
+}
+
+bool PartialReduce::withdraw(Rank rank, TimePoint now) {
+    if (!queue_.remove(rank)) return false;
+    filter_.on_removed(rank);
+    members_[rank].has_exchanged = false;
+    begin_computing(rank, now);
+    return true;
+}
+
+void PartialReduce::release(Rank rank, TimePoint now) {
+    if (members_[rank].phase != Phase::exchanging) return;
+    members_[rank].has_exchanged = true;
+    begin_computing(rank, now);
+}
+
+// ------------------------------------------------------------------------------------------------- groups
+
+uint32_t PartialReduce::full_size() const { return std::min(group_size_, counted_); }
+
+// The smallest group that group_wait closes: only the own kind can fill it.
+uint32_t PartialReduce::least_size(uint32_t digest) const {
+    const auto kind = counted_by_digest_.find(digest);
+    const uint32_t kin = kind == counted_by_digest_.end() ? 0 : kind->second;
+    return std::min(group_min_, kin + counted_without_digest_);
+}
+
+// How many signals of the line form a group now; 0 if none is due.
+uint32_t PartialReduce::size_due(const SignalQueue::Line& line, TimePoint now) const {
+    const uint32_t full = full_size();
+    if (line.size >= full) return full;
+    if (now - queue_.signal(line.first).arrived < wait_.wait()) return 0;
+    return line.size >= least_size(line.digest) ? line.size : 0;
+}
+
+bool PartialReduce::next_group(TimePoint now, std::vector<Signal>& ret_group) {
+    if (queue_.size() == 0) return false;
+    freeze_silent(now);
+    for (const SignalQueue::Line& line : queue_.lines()) {
+        const uint32_t size = size_due(line, now);
+        if (size == 0) {
+            filter_.end_hold(line.digest);
+            continue;
+        }
+        if (!filter_.choose(queue_, line, size, now, wait_.wait(), chosen_)) continue;
+        take(now, ret_group);
+        return true;
+    }
+    return false;
+}
+
+void PartialReduce::take(TimePoint now, std::vector<Signal>& ret_group) {
+    ret_group.clear();
+    for (const Rank rank : chosen_) {
+        ret_group.push_back(queue_.signal(rank));
+        queue_.remove(rank);
+        filter_.on_removed(rank);
+        members_[rank].phase = Phase::exchanging;
+    }
+    filter_.record(chosen_);
+    wait_.on_group(now);
+}
+
+std::optional<TimePoint> PartialReduce::next_deadline() const {
+    if (queue_.size() == 0) return std::nullopt;
+    std::optional<TimePoint> earliest;
+    const auto consider = [&](TimePoint when) { earliest = std::min(earliest.value_or(when), when); };
+    for (const SignalQueue::Line& line : queue_.lines()) {
+        if (line.size >= full_size() && filter_.is_holding(line.digest)) {
+            consider(filter_.hold_deadline());
+        } else if (line.size >= least_size(line.digest)) {
+            consider(queue_.signal(line.first).arrived + wait_.wait());
+        }
+    }
+    // A group that is too small may become large enough when another member freezes.
+    if (longest_computing_ != kNoRank) {
+        consider(members_[longest_computing_].since + wait_.frozen_after());
+    }
+    return earliest;
+}
+
+PolicyView PartialReduce::view() const {
+    PolicyView view;
+    for (const SignalQueue::Line& line : queue_.lines()) {
+        for (Rank rank = line.first; rank != kNoRank; rank = queue_.next(rank)) {
+            view.waiting.push_back(queue_.signal(rank));
+        }
+    }
+    view.group_wait = wait_.wait();
+    view.median_step = wait_.median_step();
+    view.components = filter_.components();
+    view.counted = counted_;
+    view.holding = filter_.is_holding();
+    return view;
+}
+
+}  // namespace pace::controller

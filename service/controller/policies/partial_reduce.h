@@ -1,0 +1,75 @@
+// Partial reduce: signal queue, group filter and close rule of the paper's controller (Algorithm 2 and section 4).
+//
+// When P signals of one digest wait, they form a group. `group_wait` closes a smaller one, of at least `group_min`. P and
+// `group_min` never ask for more workers than there are: the dead, the suspended and the *frozen*, who have not
+// signalled for ten median steps and a second, do not count, so that a worker alone gets its own model back at once.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "service/controller/policies/group_filter.h"
+#include "service/controller/policies/group_wait.h"
+#include "service/controller/policies/policy.h"
+#include "service/controller/policies/signal_queue.h"
+
+namespace pace::controller {
+
+class PartialReduce final : public GroupPolicy {
+  public:
+    // Options as check() returns them: defaults filled in.
+    explicit PartialReduce(const JobOptions& options);
+
+    void add_member(Rank rank, TimePoint now) override;
+    void remove_member(Rank rank) override;
+    bool add_signal(const Signal& signal) override;
+    bool withdraw(Rank rank, TimePoint now) override;
+    void release(Rank rank, TimePoint now) override;
+    bool next_group(TimePoint now, std::vector<Signal>& ret_group) override;
+    std::optional<TimePoint> next_deadline() const override;
+    bool is_waiting(Rank rank) const override { return queue_.contains(rank); }
+    bool is_frozen(Rank rank) const override { return members_[rank].frozen; }
+    uint64_t bridged_groups() const override { return filter_.bridged_groups(); }
+    PolicyView view() const override;
+
+  private:
+    enum class Phase : uint8_t { absent, computing, waiting, exchanging };
+    struct MemberState {
+        Phase phase = Phase::absent;
+        bool frozen = false;
+        bool has_digest = false;
+        bool has_exchanged = false;  // `since` is the end of an exchange, so that a step can be measured
+        uint32_t digest = 0;         // of its last signal
+        TimePoint since;
+        Rank earlier = kNoRank;  // neighbours among the computing, in the order in which they began
+        Rank later = kNoRank;
+    };
+
+    uint32_t full_size() const;
+    uint32_t least_size(uint32_t digest) const;
+    uint32_t size_due(const SignalQueue::Line& line, TimePoint now) const;
+    void take(TimePoint now, std::vector<Signal>& ret_group);
+
+    void begin_computing(Rank rank, TimePoint now);
+    void end_computing(Rank rank);
+    void freeze_silent(TimePoint now);
+    void set_counted(Rank rank, bool counted);
+    bool note_digest(Rank rank, uint32_t digest);
+
+    uint32_t group_size_;
+    uint32_t group_min_;
+    SignalQueue queue_;
+    GroupFilter filter_;
+    GroupWait wait_;
+    std::vector<MemberState> members_;
+    uint32_t counted_ = 0;
+    uint32_t counted_without_digest_ = 0;
+    std::unordered_map<uint32_t, uint32_t> counted_by_digest_;
+    Rank longest_computing_ = kNoRank;
+    Rank latest_computing_ = kNoRank;
+    std::vector<Rank> chosen_;  // scratch of next_group
+};
+
+}  // namespace pace::controller

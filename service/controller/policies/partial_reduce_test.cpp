@@ -1,0 +1,229 @@
+#include "service/controller/policies/partial_reduce.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+namespace pace::controller {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr uint32_t kDigest = 7;
+
+JobOptions options_for(uint32_t world, uint32_t group_size) {
+    JobOptions options;
+    options.name = "test";
+    options.world = world;
+    options.group_size = group_size;
+    options.group_min = 2;
+    options.group_wait_ms = 50;
+    options.history_window = 2 * ((world - 1 + group_size - 2) / (group_size - 1));
+    return options;
+}
+
+// A policy under a clock in milliseconds.
+class PartialReduceTest : public ::testing::Test {
+  protected:
+    void start(const JobOptions& options) {
+        policy_ = std::make_unique<PartialReduce>(options);
+        for (Rank rank = 0; rank < options.world; ++rank) policy_->add_member(rank, now_);
+    }
+    bool ready(Rank rank, uint32_t digest = kDigest) {
+        return policy_->add_signal(Signal{rank, digest, 0, now_});
+    }
+    void pass(int ms) { now_ += milliseconds(ms); }
+
+    // The next group's members in order, empty if none is due.
+    std::vector<Rank> group() {
+        std::vector<Signal> signals;
+        std::vector<Rank> ranks;
+        if (policy_->next_group(now_, signals)) {
+            for (const Signal& signal : signals) ranks.push_back(signal.rank);
+        }
+        std::sort(ranks.begin(), ranks.end());
+        return ranks;
+    }
+    void release(const std::vector<Rank>& ranks) {
+        for (const Rank rank : ranks) policy_->release(rank, now_);
+    }
+    // Steps of `ms` for all members, so that the policy knows a median.
+    void step_together(const std::vector<Rank>& ranks, int ms) {
+        pass(ms);
+        for (const Rank rank : ranks) {
+            if (!policy_->is_waiting(rank)) ready(rank);
+        }
+        for (auto g = group(); !g.empty(); g = group()) release(g);
+    }
+
+    TimePoint now_{};
+    std::unique_ptr<PartialReduce> policy_;
+};
+
+using Ranks = std::vector<Rank>;
+
+TEST_F(PartialReduceTest, FormsGroupsOfExactlyPInOrderOfArrival) {
+    start(options_for(5, 2));
+    ready(3);
+    EXPECT_EQ(group(), Ranks{});
+    ready(1);
+    ready(4);
+    ready(0);
+    ready(2);
+    EXPECT_EQ(group(), (Ranks{1, 3}));
+    EXPECT_EQ(group(), (Ranks{0, 4}));
+    EXPECT_EQ(group(), Ranks{});
+}
+
+TEST_F(PartialReduceTest, ClosesASmallerGroupAfterGroupWaitButNotBelowGroupMin) {
+    start(options_for(5, 4));
+    ready(0);
+    pass(60);
+    EXPECT_EQ(group(), Ranks{});
+    ready(1);
+    EXPECT_EQ(group(), (Ranks{0, 1}));
+}
+
+TEST_F(PartialReduceTest, TellsWhenASmallerGroupIsDue) {
+    start(options_for(5, 4));
+    ready(0);
+    pass(10);
+    ready(1);
+    EXPECT_EQ(policy_->next_deadline(), now_ + milliseconds(40));
+    pass(40);
+    EXPECT_EQ(group(), (Ranks{0, 1}));
+    EXPECT_FALSE(policy_->next_deadline().has_value());
+}
+
+TEST_F(PartialReduceTest, ShrinksPToTheWorkersThatRemain) {
+    start(options_for(4, 4));
+    ready(0);
+    ready(1);
+    policy_->remove_member(2);
+    EXPECT_EQ(group(), Ranks{});
+    policy_->remove_member(3);
+    EXPECT_EQ(group(), (Ranks{0, 1}));
+}
+
+TEST_F(PartialReduceTest, GivesAWorkerThatIsAloneItsOwnModelAtOnce) {
+    start(options_for(2, 2));
+    policy_->remove_member(1);
+    ready(0);
+    EXPECT_EQ(group(), Ranks{0});
+}
+
+TEST_F(PartialReduceTest, ForgetsTheSignalOfAWorkerThatIsGone) {
+    start(options_for(4, 2));
+    ready(0);
+    policy_->remove_member(0);
+    ready(1);
+    EXPECT_EQ(group(), Ranks{});
+    ready(2);
+    EXPECT_EQ(group(), (Ranks{1, 2}));
+}
+
+TEST_F(PartialReduceTest, NeverMixesDigestsAndLetsAMinorityCloseAloneAtTheEnd) {
+    start(options_for(3, 2));
+    EXPECT_FALSE(ready(0));
+    EXPECT_TRUE(ready(1, 99));
+    EXPECT_EQ(group(), Ranks{});
+    ready(2);
+    EXPECT_EQ(group(), (Ranks{0, 2}));
+    pass(49);
+    EXPECT_EQ(group(), Ranks{});
+    pass(1);
+    EXPECT_EQ(group(), Ranks{1});
+}
+
+TEST_F(PartialReduceTest, GivesUpOnAWorkerThatHasFrozen) {
+    start(options_for(2, 2));
+    for (int i = 0; i < 20; ++i) step_together({0, 1}, 10);
+    pass(10);
+    ready(0);
+    EXPECT_EQ(group(), Ranks{});
+    // Ten median steps are less than the second that counts at least.
+    pass(989);
+    EXPECT_EQ(group(), Ranks{});
+    pass(1);
+    ASSERT_LE(*policy_->next_deadline(), now_);
+    EXPECT_EQ(group(), Ranks{0});
+    EXPECT_TRUE(policy_->is_frozen(1));
+    ready(1);
+    EXPECT_FALSE(policy_->is_frozen(1));
+}
+
+// Workers 0, 1 step in phase and 2, 3 half a step later: without the filter 0 would meet only 1 for ever.
+TEST_F(PartialReduceTest, PreventsTwoPairsThatNeverMeet) {
+    start(options_for(4, 2));
+    std::vector<Ranks> groups;
+    std::vector<std::vector<Rank>> computing;
+    const auto signal = [&](Rank rank) {
+        if (!policy_->is_waiting(rank)) ready(rank);
+        for (auto g = group(); !g.empty(); g = group()) {
+            groups.push_back(g);
+            release(g);
+        }
+    };
+    for (int step = 0; step < 20; ++step) {
+        signal(0);
+        signal(1);
+        pass(5);
+        signal(2);
+        signal(3);
+        pass(5);
+    }
+    const auto crosses = [](const Ranks& g) { return (g[0] < 2) != (g[1] < 2); };
+    EXPECT_GE(std::count_if(groups.begin(), groups.end(), crosses), 3);
+    // Within any window of T = 6 groups after the first there is a bridge.
+    for (size_t first = 1; first + 6 < groups.size(); ++first) {
+        EXPECT_TRUE(std::any_of(groups.begin() + static_cast<std::ptrdiff_t>(first),
+                                groups.begin() + static_cast<std::ptrdiff_t>(first + 7), crosses));
+    }
+    EXPECT_EQ(policy_->view().components, 1U);
+}
+
+TEST_F(PartialReduceTest, HoldsAGroupForABridgeAtMostGroupWait) {
+    start(options_for(4, 2));
+    for (int i = 0; i < 6; ++i) step_together({0, 1}, 5);
+    pass(5);
+    ready(0);
+    ready(1);
+    EXPECT_EQ(group(), Ranks{});
+    EXPECT_TRUE(policy_->view().holding);
+    EXPECT_EQ(policy_->next_deadline(), now_ + milliseconds(50));
+    pass(50);
+    EXPECT_EQ(group(), (Ranks{0, 1}));
+    // The next hold is a window of groups away: the others must not be made to wait for a straggler every time.
+    release({0, 1});
+    pass(5);
+    ready(0);
+    ready(1);
+    EXPECT_EQ(group(), (Ranks{0, 1}));
+}
+
+TEST_F(PartialReduceTest, TakesTheEarliestSignalThatBridges) {
+    start(options_for(4, 2));
+    for (int i = 0; i < 6; ++i) step_together({0, 1}, 5);
+    pass(5);
+    ready(0);
+    ready(1);
+    EXPECT_EQ(group(), Ranks{});
+    ready(3);
+    EXPECT_EQ(group(), (Ranks{0, 3}));
+    EXPECT_EQ(policy_->bridged_groups(), 1U);
+    ready(2);
+    EXPECT_EQ(group(), (Ranks{1, 2}));
+}
+
+TEST_F(PartialReduceTest, NeverHoldsForAWorkerThatIsDeadOrFrozen) {
+    start(options_for(4, 2));
+    for (int i = 0; i < 20; ++i) step_together({0, 1}, 5);
+    policy_->remove_member(2);
+    pass(1000);  // worker 3 freezes
+    ready(0);
+    ready(1);
+    EXPECT_EQ(group(), (Ranks{0, 1}));
+}
+
+}  // namespace
+}  // namespace pace::controller

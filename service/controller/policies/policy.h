@@ -1,0 +1,70 @@
+// GroupPolicy: how the groups of one job form. One implementation per policy of the averaging family; the all-reduce
+// policy needs no groups and has none.
+//
+// The job tells who its members are, who has signalled and whose exchange has ended; the policy answers with groups. It
+// is pure: time is handed in and never goes back. One job owns one policy and calls it from one thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "service/controller/core/types.h"
+
+namespace pace::controller {
+
+// A worker's ready signal (Algorithm 2, line 5 of the worker).
+struct Signal {
+    Rank rank = 0;
+    uint32_t digest = 0;  // of the buffers; a group mixes no digests
+    uint64_t iteration = 0;
+    TimePoint arrived;
+};
+
+// What status displays read of a policy.
+struct PolicyView {
+    std::vector<Signal> waiting;  // in the order of arrival, digest by digest
+    Duration group_wait{};
+    Duration median_step{};
+    uint32_t components = 0;  // of the sync-graph of the recent groups
+    uint32_t counted = 0;     // members that are not frozen
+    bool holding = false;     // a group is held for a bridge
+};
+
+class GroupPolicy {
+  public:
+    virtual ~GroupPolicy() = default;
+
+    // The worker takes part from now on. Adding a member twice changes nothing.
+    virtual void add_member(Rank rank, TimePoint now) = 0;
+
+    // The worker is dead, gone or suspended: its signal is withdrawn and nothing waits for it.
+    virtual void remove_member(Rank rank) = 0;
+
+    // A member that is not waiting signals. Returns true if its digest is news and not that of most members: worth a
+    // warning, since only its own kind will average with it.
+    virtual bool add_signal(const Signal& signal) = 0;
+
+    // False if the worker was not waiting.
+    virtual bool withdraw(Rank rank, TimePoint now) = 0;
+
+    // The worker's exchange has ended; it computes again.
+    virtual void release(Rank rank, TimePoint now) = 0;
+
+    // Takes the next group off the queue, in order of arrival. False if none is due; call until then.
+    virtual bool next_group(TimePoint now, std::vector<Signal>& ret_group) = 0;
+
+    // When next_group should be asked again if nothing else happens.
+    virtual std::optional<TimePoint> next_deadline() const = 0;
+
+    virtual bool is_waiting(Rank rank) const = 0;
+    virtual bool is_frozen(Rank rank) const = 0;
+    virtual uint64_t bridged_groups() const = 0;
+    virtual PolicyView view() const = 0;
+};
+
+// The policy that the (checked) options name; null for a policy without groups.
+std::unique_ptr<GroupPolicy> make_policy(const JobOptions& options);
+
+}  // namespace pace::controller

@@ -1,0 +1,56 @@
+// SignalQueue: the ready signals of one job, first in, first out, one line per digest.
+//
+// A worker has at most one signal in it. Removal from anywhere is O(1) and nothing is allocated per signal: the links live in
+// one slot per rank.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "service/controller/policies/policy.h"
+
+namespace pace::controller {
+
+class SignalQueue {
+  public:
+    // The waiting signals of one digest; never empty.
+    struct Line {
+        uint32_t digest = 0;
+        Rank first = kNoRank;
+        Rank last = kNoRank;
+        uint32_t size = 0;
+    };
+
+    explicit SignalQueue(uint32_t world) : slots_(world) {}
+
+    // The rank must be below the world and not waiting.
+    void push(const Signal& signal);
+
+    // False if the rank was not waiting.
+    bool remove(Rank rank);
+
+    bool contains(Rank rank) const { return slots_[rank].waiting; }
+    uint32_t size() const { return size_; }
+
+    // Lines in the order in which they became non-empty.
+    std::span<const Line> lines() const { return lines_; }
+    const Signal& signal(Rank rank) const { return slots_[rank].signal; }
+
+    // The signal behind this one in its line, kNoRank at the end.
+    Rank next(Rank rank) const { return slots_[rank].next; }
+
+  private:
+    struct Slot {
+        Signal signal;
+        Rank previous = kNoRank;
+        Rank next = kNoRank;
+        bool waiting = false;
+    };
+
+    std::vector<Slot> slots_;
+    std::vector<Line> lines_;
+    uint32_t size_ = 0;
+};
+
+}  // namespace pace::controller

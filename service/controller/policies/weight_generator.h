@@ -1,0 +1,24 @@
+// The weight generator: how much of each member's model, and of the initial one, goes into a group's average
+// (partial reduce, sections 3.1 and 3.3).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "service/controller/core/types.h"
+
+namespace pace::controller {
+
+struct GroupWeights {
+    std::vector<double> members;   // in the order of the iterations given
+    double initial = 0;            // of the model at the start of training
+    uint64_t iteration = 0;        // of every member afterwards: the newest
+};
+
+// `iterations` of the members, not empty. The weights sum to one, `initial` included. Iterations may be any
+// numbers: the cost depends on the number of members only.
+void generate_weights(const JobOptions& options, std::span<const uint64_t> iterations,
+                      GroupWeights& ret_weights);
+
+}  // namespace pace::controller

@@ -1,0 +1,68 @@
+// Attachments: which connection speaks for which node.
+//
+// A daemon proves nothing in a message but knowing the number that it drew at random for this
+// attachment, over the connection on which it said hello. Both must match: after a connection
+// broke, messages may be missing on either side, so the old attachment never continues on a new
+// connection. Pure: no socket, no clock.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.h"
+#include "service/controller/core/types.h"
+
+namespace pace::controller {
+
+using Route = std::string;  // ZeroMQ's name of a connection, never used twice
+
+struct Attachment {
+    Route route;
+    uint64_t number = 0;
+    std::string name;
+    std::string host;
+    uint64_t generation = 0;
+    base::TimePoint heard{};
+};
+
+class Attachments {
+  public:
+    // The node that may speak with this number over this connection; 0 if none.
+    NodeId check(NodeId claimed, uint64_t number, std::string_view route) const;
+
+    // Why it may not: set if this attachment was ended by an exclusion.
+    const std::string* excluded_because(NodeId claimed, uint64_t number) const;
+
+    const Attachment* find(NodeId node) const;
+    NodeId find_name(std::string_view name) const;       // attached under this name; 0 if none
+    NodeId find_route(std::string_view route) const;     // attached over this connection; 0 if none
+
+    void heard(NodeId node, base::TimePoint now);
+
+    // The node's earlier attachment, if any, must have ended.
+    void attach(NodeId node, Attachment attachment);
+
+    // Ends it. `excluded`: what its daemon still sends under it is answered accordingly.
+    void detach(NodeId node);
+    void exclude(NodeId node, std::string reason);
+
+    size_t attached() const { return routes_.size(); }
+    std::vector<NodeId> nodes() const;              // attached now
+    size_t seats() const { return seats_.size(); }  // ever attached
+
+  private:
+    struct Seat {
+        std::optional<Attachment> attachment;
+        uint64_t excluded_number = 0;
+        std::string excluded_reason;
+    };
+    std::unordered_map<NodeId, Seat> seats_;
+    std::unordered_map<std::string, NodeId> names_;   // of attached nodes
+    std::unordered_map<std::string, NodeId> routes_;  // of attached nodes
+};
+
+}  // namespace pace::controller

@@ -1,0 +1,39 @@
+// ControllerConfig: what an operator may tell the controller. Plain values, so that a daemon that
+// hosts a controller needs none of its types.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace pace::controller {
+
+struct ControllerConfig {
+    // "tcp://127.0.0.1:7733", "tcp://[::1]:0" (port 0: any; read it back with endpoints()),
+    // "inproc://name". The address is numeric or "localhost".
+    std::vector<std::string> listen;
+
+    // Off loopback the control plane is encrypted and authenticated by CURVE (curve_secret_file),
+    // unless this is set.
+    bool insecure = false;
+    // Listening on every interface ("*", 0.0.0.0, [::]) is refused unless this is set.
+    bool any_interface = false;
+
+    std::string journal;  // path; empty: none, hard state lives as long as the process
+
+    std::string curve_secret_file;    // the controller's secret key; empty: no CURVE
+    std::string curve_allowed_dir;  // public keys (*.public) that may connect; empty: any key
+
+    uint32_t heartbeat_ms = 200;  // what daemons are told
+
+    // The core's, see core/core.h.
+    uint64_t seed = 1;
+    uint32_t liveness_max_ms = 2000;
+    uint32_t liveness_min_ms = 500;
+    uint32_t probe_wait_ms = 30;
+    uint32_t stopped_wait_ms = 2000;
+    uint32_t abandoned_keep_s = 600;
+    uint32_t recent_groups = 64;
+};
+
+}  // namespace pace::controller

@@ -1,0 +1,249 @@
+#include "service/controller/shell/controller_server.h"
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "protocol/control_codec.h"
+#include "service/controller/core/status.h"
+#include "service/controller/shell/authenticator.h"
+#include "service/controller/shell/dispatcher.h"
+#include "service/controller/shell/journal.h"
+#include "service/controller/shell/listen_policy.h"
+#include "service/controller/shell/status_json.h"
+#include "service/controller/shell/zmq/socket.h"
+
+namespace pace::controller {
+
+namespace {
+
+// Messages that may wait for one daemon that does not read before it is given up. A frozen
+// daemon of a busy job collects a few thousand a second, and is excluded within seconds.
+constexpr int kQueueMax = 100'000;
+
+// Messages taken in one turn, so that a flood leaves the loop's other guests their turns.
+constexpr int kBatch = 256;
+
+Dispatcher::Options dispatcher_options(const ControllerConfig& config) {
+    using std::chrono::milliseconds;
+    Dispatcher::Options options;
+    options.heartbeat_ms = config.heartbeat_ms;
+    options.name_held = std::max<base::Duration>(milliseconds(config.heartbeat_ms) * 3,
+                                                 milliseconds(500));
+    options.core.seed = config.seed;
+    options.core.liveness_max = milliseconds(config.liveness_max_ms);
+    options.core.liveness_min = milliseconds(config.liveness_min_ms);
+    options.core.probe_wait = milliseconds(config.probe_wait_ms);
+    options.core.stopped_wait = milliseconds(config.stopped_wait_ms);
+    options.core.abandoned_keep = std::chrono::seconds(config.abandoned_keep_s);
+    options.core.recent_groups = config.recent_groups;
+    return options;
+}
+
+}  // namespace
+
+struct ControllerServer::State final : Outlet {
+    State(base::EventLoop& event_loop, const ControllerConfig& given, control_zmq::Socket bound)
+        : loop(event_loop),
+          config(given),
+          socket(std::move(bound)),
+          dispatcher(dispatcher_options(given), base::random_token, *this) {}
+
+    base::Result<> recover();
+    base::Result<> listen();
+    void schedule();
+
+    bool send(std::string_view route, std::span<const std::byte> bytes) override {
+        return socket.send(route, bytes) == control_zmq::Sent::done;
+    }
+    void append(std::vector<std::byte> record) override {
+        if (journal) journal->append(std::move(record));
+    }
+    std::optional<base::Error> journal_failure() const override {
+        return journal ? journal->failure() : std::nullopt;
+    }
+    void note(const Note& said) override {
+        base::log_line(said.warning ? base::LogLevel::warning : base::LogLevel::info, said.event,
+                       {{"detail", said.detail}});
+    }
+    std::string status_json() const override;
+
+    base::EventLoop& loop;
+    const ControllerConfig config;
+    std::unique_ptr<Authenticator> authenticator;  // before the socket that asks it
+    control_zmq::Socket socket;
+    std::unique_ptr<Journal> journal;
+    Dispatcher dispatcher;
+    std::vector<std::string> endpoints;
+    control_zmq::Socket::Message message;
+
+    base::EventLoop::TimerId timer = 0;
+    TimePoint timer_at{};
+};
+
+base::Result<std::unique_ptr<ControllerServer>> ControllerServer::create(
+    base::EventLoop& loop, std::shared_ptr<control_zmq::Context> context,
+    const ControllerConfig& config) {
+    if (config.listen.empty())
+        return base::make_error(base::ErrorKind::invalid,
+                                "no endpoint to listen on; set listen, for example to "
+                                "tcp://127.0.0.1:7411");
+    if (config.heartbeat_ms == 0)
+        return base::make_error(base::ErrorKind::invalid, "heartbeat_ms is 0; set at least 1");
+    if (!config.curve_allowed_dir.empty() && config.curve_secret_file.empty())
+        return base::make_error(base::ErrorKind::invalid,
+                                "curve_allowed_dir means nothing without curve_secret_file; set "
+                                "both or none");
+    if (!context) {
+        PACE_TRY_ASSIGN(own, control_zmq::Context::create());
+        context = std::move(own);
+    }
+    PACE_TRY_ASSIGN(socket,
+                    control_zmq::Socket::create(context, control_zmq::SocketType::router,
+                                                protocol::kToControllerBytesMax, kQueueMax));
+    auto state = std::make_unique<State>(loop, config, std::move(socket));
+    PACE_TRY(state->recover());
+    if (!config.curve_secret_file.empty()) {
+        PACE_TRY_ASSIGN(secret, control_zmq::SecretKey::read(config.curve_secret_file));
+        PACE_TRY(state->socket.serve_curve(secret));
+        if (!config.curve_allowed_dir.empty()) {
+            PACE_TRY_ASSIGN(authenticator,
+                            Authenticator::create(loop, context, config.curve_allowed_dir));
+            state->authenticator = std::move(authenticator);
+            PACE_TRY(state->socket.set_zap_domain(kZapDomain));
+        }
+    }
+    PACE_TRY(state->listen());
+    PACE_TRY(loop.watch(state->socket.fd(), EPOLLIN, [](uint32_t) {}));
+    std::unique_ptr<ControllerServer> server(new ControllerServer(std::move(state)));
+    loop.add_poller(server.get());
+    server->state_->schedule();
+    return server;
+}
+
+// Reads the journal back into the core, before anyone can speak.
+base::Result<> ControllerServer::State::recover() {
+    const TimePoint begin = base::now();
+    if (!config.journal.empty()) {
+        PACE_TRY_ASSIGN(opened, Journal::open(config.journal, Journal::Options{}));
+        if (!opened.cut_because.empty())
+            base::log_warning("journal cut", {{"path", config.journal},
+                                              {"offset", opened.cut_at},
+                                              {"bytes", opened.cut_bytes},
+                                              {"because", opened.cut_because}});
+        for (size_t i = 0; i < opened.records.size(); ++i) {
+            if (auto replayed = dispatcher.replay(opened.records[i]); !replayed)
+                return base::make_error(
+                    replayed.error().kind,
+                    "journal {}: record {} of {} is whole but not understood: {}; run the Pace "
+                    "that wrote it, or move the file away and let the daemons announce themselves",
+                    config.journal, i + 1, opened.records.size(), replayed.error().message);
+        }
+        journal = std::move(opened.journal);
+        if (auto compacted = journal->compact(dispatcher.core().journal_snapshot()); !compacted)
+            base::log_warning("journal not compacted", {{"because", compacted.error().message}});
+        if (const auto failure = journal->failure())
+            base::log_warning("journal failed", {{"because", failure->message}});
+        journal->start();
+        base::log_info("journal recovered",
+                       {{"path", config.journal},
+                        {"records", opened.records.size()},
+                        {"seconds", base::to_seconds(base::now() - begin)}});
+    }
+    dispatcher.replay_finished(base::now());
+    return {};
+}
+
+base::Result<> ControllerServer::State::listen() {
+    for (const std::string& wanted : config.listen) {
+        PACE_TRY_ASSIGN(endpoint, listenable(wanted, config));
+        PACE_TRY(socket.bind(endpoint));
+        endpoints.push_back(socket.last_endpoint());
+        if (is_off_loopback(endpoint) && config.curve_secret_file.empty())
+            base::log_warning("listening off loopback without encryption, as insecure = true says",
+                              {{"endpoint", endpoints.back()}});
+    }
+    return {};
+}
+
+// A timer that is due too early costs one Tick; so it is only moved when it would come too late.
+void ControllerServer::State::schedule() {
+    const auto deadline = dispatcher.next_deadline();
+    if (!deadline || (timer != 0 && timer_at <= *deadline)) return;
+    if (timer != 0) loop.cancel_timer(timer);
+    timer_at = *deadline;
+    timer = loop.run_at(timer_at, [this] {
+        timer = 0;
+        dispatcher.tick(base::now());
+        schedule();
+    });
+}
+
+std::string ControllerServer::State::status_json() const {
+    const TimePoint now = base::now();
+    ShellView shell{.endpoints = endpoints,
+                    .curve = !config.curve_secret_file.empty(),
+                    .heartbeat_ms = config.heartbeat_ms,
+                    .seed = config.seed,
+                    .counters = dispatcher.counters(),
+                    .journal_path = config.journal,
+                    .journal = {}};
+    if (journal) shell.journal = journal->status();
+    return controller::status_json(dispatcher.core().status(now), shell, now);
+}
+
+ControllerServer::ControllerServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+ControllerServer::~ControllerServer() {
+    state_->loop.remove_poller(this);
+    state_->loop.unwatch(state_->socket.fd());
+    if (state_->timer != 0) state_->loop.cancel_timer(state_->timer);
+}
+
+bool ControllerServer::poll() {
+    State& state = *state_;
+    int taken = 0;
+    while (taken < kBatch && state.socket.receive(state.message)) {
+        ++taken;
+        const auto& frames = state.message.frames;
+        if (state.message.count != 2) {
+            state.dispatcher.receive_malformed();
+            continue;
+        }
+        state.dispatcher.receive(
+            {reinterpret_cast<const char*>(frames[0].data()), frames[0].size()}, frames[1],
+            base::now());
+    }
+    if (taken > 0) state.schedule();
+    return taken > 0;
+}
+
+bool ControllerServer::arm() {
+    return !state_->socket.readable();
+}
+
+const std::vector<std::string>& ControllerServer::endpoints() const {
+    return state_->endpoints;
+}
+
+std::string ControllerServer::status_json() const {
+    return state_->status_json();
+}
+
+std::string ControllerServer::status_line() const {
+    const StatusView view = state_->dispatcher.core().status(base::now());
+    const auto failure = state_->journal_failure();
+    return fmt::format("{} nodes attached, {} jobs{}", state_->dispatcher.attachments().attached(),
+                       view.jobs.size(), failure ? "; no new jobs: " + failure->message : "");
+}
+
+ControllerServer::Counters ControllerServer::counters() const {
+    const Dispatcher::Counters& from = state_->dispatcher.counters();
+    return {from.received, from.sent, from.malformed, from.unattached, from.refused,
+            from.undeliverable};
+}
+
+}  // namespace pace::controller

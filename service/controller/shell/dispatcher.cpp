@@ -1,0 +1,262 @@
+#include "service/controller/shell/dispatcher.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "service/controller/core/status.h"
+
+namespace pace::controller {
+
+namespace wire = protocol::control;
+
+Dispatcher::Dispatcher(const Options& options, uint64_t (*make_token)(), Outlet& outlet)
+    : options_(options), core_(options.core, make_token), outlet_(outlet) {}
+
+base::Result<> Dispatcher::replay(std::span<const std::byte> record) {
+    return core_.replay(record);
+}
+
+void Dispatcher::replay_finished(TimePoint now) {
+    core_.replay_finished(now);
+}
+
+void Dispatcher::receive(std::string_view route, std::span<const std::byte> bytes_untrusted,
+                         TimePoint now) {
+    ++counters_.received;
+    const auto verified = protocol::verify_envelope(bytes_untrusted);
+    if (!verified) {
+        ++counters_.malformed;
+        return;
+    }
+    const wire::Envelope& envelope = **verified;
+    if (const auto* request = envelope.body_as_StatusRequest()) {
+        answer(route, writer_.status_reply({envelope.node(), envelope.attachment()},
+                                           request->request(), outlet_.status_json()));
+        return;
+    }
+    if (envelope.body_type() == wire::Body::Hello) {
+        on_hello(route, envelope, now);
+        return;
+    }
+    const NodeId node = attachments_.check(envelope.node(), envelope.attachment(), route);
+    if (node == 0)
+        on_stranger(route, envelope);
+    else
+        on_attached_message(node, envelope, now);
+}
+
+void Dispatcher::on_stranger(std::string_view route, const wire::Envelope& envelope) {
+    ++counters_.unattached;
+    const std::string* excluded =
+        attachments_.excluded_because(envelope.node(), envelope.attachment());
+    answer(route,
+           writer_.not_attached({envelope.node(), envelope.attachment()}, excluded != nullptr,
+                                excluded != nullptr ? *excluded : "the controller knows no such "
+                                                                  "attachment; it may have been "
+                                                                  "restarted"));
+}
+
+void Dispatcher::on_hello(std::string_view route, const wire::Envelope& envelope, TimePoint now) {
+    const Addressee sender{0, envelope.attachment()};
+    auto hello = read_hello(*envelope.body_as_Hello());
+    std::optional<base::Error> refusal;
+    if (!hello)
+        refusal = std::move(hello).error();
+    else if (envelope.attachment() == 0)
+        refusal = base::make_error(base::ErrorKind::invalid,
+                                   "a hello needs an attachment number other than 0");
+    else
+        refusal = name_conflict(*hello, now);
+    if (refusal) {
+        ++counters_.refused;
+        answer(route, writer_.refused(sender, *refusal));
+        return;
+    }
+
+    const NodeId known = attachments_.find_name(hello->node.name);
+    if (known != 0 && attachments_.check(known, envelope.attachment(), route) == known) {
+        // The same hello again: our answer has not arrived yet.
+        attachments_.heard(known, now);
+        send(known, writer_.attached(addressee(known), options_.heartbeat_ms));
+        return;
+    }
+    // A connection speaks for one node: what it was before ends here.
+    if (const NodeId before = attachments_.find_route(route); before != 0 && before != known)
+        lose(before, "its daemon took another name", now);
+    // The earlier attachment under this name gets nothing more; the core ends it itself.
+    attachments_.detach(known);
+    arriving_ = Attachment{.route = std::string(route),
+                           .number = envelope.attachment(),
+                           .name = hello->node.name,
+                           .host = hello->node.host,
+                           .generation = hello->node.generation,
+                           .heard = now};
+    apply(std::move(hello->node), now);
+    arriving_.reset();
+}
+
+// Why this daemon may not have its name; nothing if it may.
+std::optional<base::Error> Dispatcher::name_conflict(const Hello& hello, TimePoint now) {
+    const NodeId holder = attachments_.find_name(hello.node.name);
+    if (holder == 0) {
+        if (attachments_.seats() < options_.nodes_max) return std::nullopt;
+        return base::make_error(base::ErrorKind::limit,
+                                "this controller has seen {} node names, the most it keeps; "
+                                "restart it, or use names again",
+                                options_.nodes_max);
+    }
+    const Attachment& held = *attachments_.find(holder);
+    if (held.generation == hello.node.generation) return std::nullopt;
+    if (now - held.heard > options_.name_held) return std::nullopt;
+    // A daemon that was killed and started again comes before its silence is noticed; its broken
+    // connection tells it from a living namesake.
+    if (!outlet_.send(held.route, writer_.write(addressee(holder), Probe{}))) return std::nullopt;
+    return base::make_error(base::ErrorKind::taken,
+                            "the node name {} is in use by a daemon on host {}; give this daemon "
+                            "another name, or stop that one",
+                            hello.node.name, held.host.empty() ? "(unnamed)" : held.host);
+}
+
+void Dispatcher::on_attached_message(NodeId node, const wire::Envelope& envelope, TimePoint now) {
+    auto event = read_event(envelope, node);
+    if (!event) {
+        attachments_.heard(node, now);
+        apply(NodeHeard{node}, now);
+        tell(node, JoinRefused{node, request_of(envelope).value_or(0), event.error()});
+        return;
+    }
+    if (!*event) {
+        ++counters_.malformed;
+        return;
+    }
+    attachments_.heard(node, now);
+    if (const auto* lost = std::get_if<NodeLost>(&**event)) {
+        lose(node, lost->reason, now);
+        return;
+    }
+    apply(NodeHeard{node}, now);
+    if (const auto refusal = refused_for_disk(**event, now)) {
+        tell(node, JoinRefused{node, request_of(envelope).value_or(0), *refusal});
+        return;
+    }
+    apply(**event, now);
+    // Each heartbeat is answered, so that a daemon knows a living controller from a dead one.
+    if (std::holds_alternative<Heartbeat>(**event) && attachments_.find(node) != nullptr)
+        send(node, writer_.attached(addressee(node), options_.heartbeat_ms));
+    lose_unreachable(now);
+}
+
+// A job that would be forgotten is not begun. Workers of jobs that exist come and go as ever.
+std::optional<base::Error> Dispatcher::refused_for_disk(const Event& event, TimePoint now) const {
+    const JobOptions* options = nullptr;
+    if (const auto* join = std::get_if<WorkerJoin>(&event)) options = &join->options;
+    if (const auto* create = std::get_if<JobCreate>(&event)) options = &create->options;
+    if (options == nullptr) return std::nullopt;
+    auto failure = outlet_.journal_failure();
+    if (!failure) return std::nullopt;
+    const StatusView view = core_.status(now);
+    const bool exists = std::any_of(view.jobs.begin(), view.jobs.end(), [options](const JobView& job) {
+        return job.options.name == options->name;
+    });
+    if (exists) return std::nullopt;
+    failure->message = fmt::format("job {} cannot be created now: {}", options->name,
+                                   failure->message);
+    return failure;
+}
+
+void Dispatcher::tick(TimePoint now) {
+    apply(Tick{}, now);
+}
+
+void Dispatcher::apply(const Event& event, TimePoint now) {
+    core_.handle(event, now, actions_);
+    deliver_actions();
+    lose_unreachable(now);
+}
+
+void Dispatcher::lose(NodeId node, std::string reason, TimePoint now) {
+    attachments_.detach(node);
+    apply(NodeLost{.node = node, .reason = std::move(reason)}, now);
+}
+
+// Losing a node makes actions, which may find others unreachable; each node is lost at most once.
+void Dispatcher::lose_unreachable(TimePoint now) {
+    while (!unreachable_.empty()) {
+        const NodeId node = unreachable_.back();
+        unreachable_.pop_back();
+        core_.handle(NodeLost{node, "its connection is gone or does not drain"}, now, actions_);
+        deliver_actions();
+    }
+}
+
+void Dispatcher::deliver_actions() {
+    for (Action& action : actions_)
+        std::visit([this](auto& act) { deliver(act); }, action);
+    actions_.clear();
+}
+
+void Dispatcher::deliver(const Attached& action) {
+    if (!arriving_ || arriving_->name != action.name) return;
+    attachments_.attach(action.node, std::move(*arriving_));
+    arriving_.reset();
+    send(action.node, writer_.attached(addressee(action.node), options_.heartbeat_ms));
+}
+
+// One action for the whole group, to each node once. Members are ordered by rank, not by node.
+void Dispatcher::deliver(const GroupOrder& action) {
+    addressees_.clear();
+    for (const GroupOrder::Part& part : action.members) addressees_.push_back(part.node);
+    std::sort(addressees_.begin(), addressees_.end());
+    addressees_.erase(std::unique(addressees_.begin(), addressees_.end()), addressees_.end());
+    for (const NodeId node : addressees_) tell(node, action);
+}
+
+void Dispatcher::deliver(const NodeKnown& action) {
+    if (action.to != 0) {
+        tell(action.to, action);
+        return;
+    }
+    for (const NodeId node : attachments_.nodes()) {
+        if (node != action.node) tell(node, action);
+    }
+}
+
+void Dispatcher::deliver(const NodeGone& action) {
+    for (const NodeId node : attachments_.nodes()) {
+        if (node != action.node) tell(node, action);
+    }
+}
+
+void Dispatcher::deliver(const Excluded& action) {
+    if (attachments_.find(action.node) == nullptr) return;
+    send(action.node, writer_.not_attached(addressee(action.node), true, action.reason));
+    attachments_.exclude(action.node, action.reason);
+}
+
+template <typename Said>
+void Dispatcher::tell(NodeId node, const Said& action) {
+    if (attachments_.find(node) != nullptr) send(node, writer_.write(addressee(node), action));
+}
+
+void Dispatcher::send(NodeId node, std::span<const std::byte> message) {
+    const Attachment* attachment = attachments_.find(node);
+    if (attachment == nullptr) return;
+    if (outlet_.send(attachment->route, message)) {
+        ++counters_.sent;
+        return;
+    }
+    ++counters_.undeliverable;
+    attachments_.detach(node);
+    unreachable_.push_back(node);
+}
+
+void Dispatcher::answer(std::string_view route, std::span<const std::byte> message) {
+    if (outlet_.send(route, message)) ++counters_.sent;
+}
+
+Addressee Dispatcher::addressee(NodeId node) const {
+    const Attachment* attachment = attachments_.find(node);
+    return {node, attachment == nullptr ? 0 : attachment->number};
+}
+
+}  // namespace pace::controller

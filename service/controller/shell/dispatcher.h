@@ -1,0 +1,108 @@
+// Dispatcher: the control plane's manners around the core.
+//
+// It decides who may speak (hello, attachment, version, name), turns what they say into the core's
+// events, and the core's actions into messages to whoever is attached. It touches no socket and no
+// clock: bytes and the time come in, bytes go to the Outlet, so that hostile bytes can be tried on
+// it by the million.
+//
+// A message that could not be sent is never forgiven: the node's daemon and the core would disagree
+// from then on. The node is lost instead, and its daemon, if it lives, says hello again.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "service/controller/core/core.h"
+#include "service/controller/shell/attachments.h"
+#include "service/controller/shell/message_reader.h"
+#include "service/controller/shell/message_writer.h"
+#include "service/controller/shell/outlet.h"
+
+namespace pace::controller {
+
+class Dispatcher {
+  public:
+    struct Options {
+        CoreOptions core;
+        uint32_t heartbeat_ms = 200;
+        // A second daemon of the same name is refused while the first was heard within this.
+        base::Duration name_held = std::chrono::seconds(1);
+        size_t nodes_max = 65536;  // names that may ever attach; each costs memory for good
+    };
+
+    struct Counters {
+        uint64_t received = 0;
+        uint64_t sent = 0;
+        uint64_t malformed = 0;
+        uint64_t unattached = 0;
+        uint64_t refused = 0;
+        uint64_t undeliverable = 0;
+    };
+
+    Dispatcher(const Options& options, uint64_t (*make_token)(), Outlet& outlet);
+
+    // As the core's, before anything else.
+    base::Result<> replay(std::span<const std::byte> record);
+    void replay_finished(TimePoint now);
+
+    // One message from a connection. Whatever it says, nothing worse happens than that it is
+    // counted and dropped.
+    void receive(std::string_view route, std::span<const std::byte> bytes_untrusted, TimePoint now);
+
+    // A message from a connection that is not one envelope.
+    void receive_malformed() { ++counters_.malformed; }
+
+    void tick(TimePoint now);
+    std::optional<TimePoint> next_deadline() const { return core_.next_deadline(); }
+
+    const Core& core() const { return core_; }
+    const Attachments& attachments() const { return attachments_; }
+    const Counters& counters() const { return counters_; }
+
+  private:
+    void on_hello(std::string_view route, const protocol::control::Envelope& envelope,
+                  TimePoint now);
+    std::optional<base::Error> name_conflict(const Hello& hello, TimePoint now);
+    void on_stranger(std::string_view route, const protocol::control::Envelope& envelope);
+    void on_attached_message(NodeId node, const protocol::control::Envelope& envelope,
+                             TimePoint now);
+    std::optional<base::Error> refused_for_disk(const Event& event, TimePoint now) const;
+
+    void apply(const Event& event, TimePoint now);
+    void lose(NodeId node, std::string reason, TimePoint now);
+    void lose_unreachable(TimePoint now);
+    void deliver_actions();
+    void deliver(const Attached& action);
+    void deliver(const GroupOrder& action);
+    void deliver(const NodeKnown& action);
+    void deliver(const NodeGone& action);
+    void deliver(const Excluded& action);
+    void deliver(JournalAppend& action) { outlet_.append(std::move(action.record)); }
+    void deliver(const Note& action) { outlet_.note(action); }
+    template <typename Said>
+    void deliver(const Said& action) {
+        tell(action.node, action);
+    }
+    template <typename Said>
+    void tell(NodeId node, const Said& action);
+    void send(NodeId node, std::span<const std::byte> message);
+    void answer(std::string_view route, std::span<const std::byte> message);
+    Addressee addressee(NodeId node) const;
+
+    const Options options_;
+    Core core_;
+    Outlet& outlet_;
+    Attachments attachments_;
+    MessageWriter writer_;
+    Counters counters_;
+    Actions actions_;
+    std::vector<NodeId> unreachable_;     // to be lost after the actions under way
+    std::vector<NodeId> addressees_;      // of the group order under way
+    std::optional<Attachment> arriving_;  // said hello; the core has not answered yet
+};
+
+}  // namespace pace::controller

@@ -1,0 +1,383 @@
+// The dispatcher around the real core, without a socket: who may speak, and what hostile bytes do.
+
+#include "service/controller/shell/dispatcher.h"
+
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "protocol/version.h"
+
+namespace pace::controller {
+namespace {
+
+namespace wire = protocol::control;
+using std::chrono::milliseconds;
+
+uint64_t make_token() {
+    static uint64_t next = 1000;
+    return ++next;
+}
+
+struct Copy {
+    std::vector<std::byte> bytes;
+    const wire::Envelope& envelope() const { return *wire::GetEnvelope(bytes.data()); }
+};
+
+class Recorder final : public Outlet {
+  public:
+    bool send(std::string_view route, std::span<const std::byte> message) override {
+        if (gone.contains(std::string(route))) return false;
+        sent[std::string(route)].push_back({{message.begin(), message.end()}});
+        return true;
+    }
+    void append(std::vector<std::byte> record) override { journal.push_back(std::move(record)); }
+    std::optional<base::Error> journal_failure() const override { return failure; }
+    void note(const Note& note) override { notes.push_back(note); }
+    std::string status_json() const override { return "{}"; }
+
+    // The first message of this type for the connection, taken out; fails the test if none.
+    Copy take(const std::string& route, wire::Body type) {
+        auto& queue = sent[route];
+        for (auto it = queue.begin(); it != queue.end(); ++it) {
+            if (it->envelope().body_type() != type) continue;
+            Copy copy = *it;
+            queue.erase(it);
+            return copy;
+        }
+        ADD_FAILURE() << "no " << wire::EnumNameBody(type) << " for " << route;
+        return {};
+    }
+    size_t count(const std::string& route, wire::Body type) const {
+        const auto queue = sent.find(route);
+        if (queue == sent.end()) return 0;
+        return static_cast<size_t>(
+            std::count_if(queue->second.begin(), queue->second.end(),
+                          [type](const Copy& c) { return c.envelope().body_type() == type; }));
+    }
+
+    std::map<std::string, std::deque<Copy>> sent;
+    std::set<std::string> gone;
+    std::vector<std::vector<std::byte>> journal;
+    std::optional<base::Error> failure;
+    std::vector<Note> notes;
+};
+
+class DispatcherTest : public testing::Test {
+  protected:
+    Dispatcher::Options options() const {
+        Dispatcher::Options options;
+        options.nodes_max = 4;
+        return options;
+    }
+
+    template <typename Build>
+    void say(const std::string& route, uint32_t node, uint64_t number, Build build) {
+        protocol::EnvelopeWriter writer;
+        auto& builder = writer.begin();
+        const auto body = build(builder);
+        const auto bytes = writer.finish(node, number, body);
+        dispatcher_.receive(route, bytes, now_);
+    }
+
+    void hello(const std::string& route, uint64_t number, const std::string& name,
+               uint64_t generation = 1, uint32_t version = protocol::kVersion) {
+        say(route, 0, number, [&](auto& builder) {
+            const auto text = builder.CreateString(name);
+            const auto address = builder.CreateVector(std::vector<uint8_t>{1, 2, 3});
+            const auto host = builder.CreateString("machine");
+            return wire::CreateHello(builder, version, text, generation, address, host, 2);
+        });
+    }
+
+    uint32_t attach(const std::string& route, uint64_t number, const std::string& name) {
+        hello(route, number, name);
+        const Copy reply = recorder_.take(route, wire::Body::Attached);
+        if (reply.bytes.empty()) return 0;
+        EXPECT_EQ(reply.envelope().attachment(), number);
+        return reply.envelope().body_as_Attached()->node();
+    }
+
+    void join(const std::string& route, uint32_t node, uint64_t number, uint32_t rank,
+              uint64_t request, const std::string& job = "fashion", uint8_t policy = 2) {
+        say(route, node, number, [&](auto& builder) {
+            JobOptions options;
+            options.name = job;
+            options.world = 2;
+            options.policy = static_cast<Policy>(policy);
+            options.group_size = 2;
+            const auto table = protocol::write_job_options(builder, options);
+            return wire::CreateWorkerJoin(builder, request, rank, table, 1000);
+        });
+    }
+
+    Recorder recorder_;
+    TimePoint now_ = base::now();
+    Dispatcher dispatcher_{options(), make_token, recorder_};
+};
+
+TEST_F(DispatcherTest, ADaemonAttachesAndItsPeersGetToKnowIt) {
+    const uint32_t a = attach("ra", 11, "a");
+    const uint32_t b = attach("rb", 22, "b");
+    EXPECT_NE(a, b);
+    const Copy known = recorder_.take("ra", wire::Body::NodeKnown);
+    EXPECT_EQ(known.envelope().node(), a);
+    EXPECT_EQ(known.envelope().attachment(), 11U);
+    EXPECT_EQ(known.envelope().body_as_NodeKnown()->node(), b);
+    EXPECT_EQ(recorder_.take("rb", wire::Body::NodeKnown).envelope().body_as_NodeKnown()->node(),
+              a);
+}
+
+TEST_F(DispatcherTest, TheSameHelloAgainIsAnsweredWithoutAttachingAgain) {
+    const uint32_t a = attach("ra", 11, "a");
+    const size_t notes = recorder_.notes.size();
+    EXPECT_EQ(attach("ra", 11, "a"), a);
+    EXPECT_EQ(recorder_.notes.size(), notes);
+}
+
+TEST_F(DispatcherTest, AStrangerIsToldSo) {
+    say("rx", 5, 99, [](auto& builder) { return wire::CreateReady(builder, 1, 0, 0, 0); });
+    const Copy reply = recorder_.take("rx", wire::Body::NotAttached);
+    EXPECT_EQ(reply.envelope().attachment(), 99U);
+    EXPECT_FALSE(reply.envelope().body_as_NotAttached()->excluded());
+    EXPECT_EQ(dispatcher_.counters().unattached, 1U);
+}
+
+TEST_F(DispatcherTest, NobodySpeaksForAnother) {
+    const uint32_t a = attach("ra", 11, "a");
+    attach("rb", 22, "b");
+    // b knows a's node id, perhaps even its number, but not its connection.
+    say("rb", a, 11, [](auto& builder) { return wire::CreateGoodbye(builder); });
+    EXPECT_EQ(recorder_.count("rb", wire::Body::NotAttached), 1U);
+    EXPECT_NE(dispatcher_.attachments().find(a), nullptr);
+}
+
+TEST_F(DispatcherTest, AnotherProtocolVersionIsRefusedNamingBoth) {
+    hello("ra", 11, "a", 1, protocol::kVersion + 41);
+    const Copy reply = recorder_.take("ra", wire::Body::Refused);
+    const auto* refused = reply.envelope().body_as_Refused();
+    EXPECT_EQ(refused->kind(), static_cast<int32_t>(base::ErrorKind::version));
+    EXPECT_NE(refused->message()->str().find(std::to_string(protocol::kVersion + 41)),
+              std::string::npos);
+    EXPECT_NE(refused->message()->str().find("version " + std::to_string(protocol::kVersion)),
+              std::string::npos);
+}
+
+TEST_F(DispatcherTest, ABadNodeNameIsRefused) {
+    for (const std::string& name : {std::string(), std::string(64, 'x'), std::string("a b"),
+                                    std::string("a\n"), std::string("\xff\xfe")}) {
+        hello("ra", 11, name);
+        const Copy reply = recorder_.take("ra", wire::Body::Refused);
+        EXPECT_EQ(reply.envelope().body_as_Refused()->kind(),
+                  static_cast<int32_t>(base::ErrorKind::invalid));
+    }
+}
+
+TEST_F(DispatcherTest, ALivingNamesakeKeepsItsName) {
+    const uint32_t a = attach("ra", 11, "a");
+    hello("rb", 22, "a", 2);
+    const Copy reply = recorder_.take("rb", wire::Body::Refused);
+    EXPECT_EQ(reply.envelope().body_as_Refused()->kind(),
+              static_cast<int32_t>(base::ErrorKind::taken));
+    EXPECT_EQ(dispatcher_.attachments().find(a)->route, "ra");
+}
+
+TEST_F(DispatcherTest, ASilentNamesakeLosesItsName) {
+    const uint32_t a = attach("ra", 11, "a");
+    now_ += milliseconds(1500);
+    hello("rb", 22, "a", 2);
+    EXPECT_EQ(recorder_.take("rb", wire::Body::Attached).envelope().node(), a);
+    EXPECT_EQ(dispatcher_.attachments().find(a)->route, "rb");
+}
+
+TEST_F(DispatcherTest, ADaemonThatWasKilledAndStartedAgainHasItsNameAtOnce) {
+    const uint32_t a = attach("ra", 11, "a");
+    recorder_.gone.insert("ra");
+    hello("rb", 22, "a", 2);
+    EXPECT_EQ(recorder_.take("rb", wire::Body::Attached).envelope().node(), a);
+}
+
+TEST_F(DispatcherTest, TheSameDaemonMayReconnectAtOnce) {
+    const uint32_t a = attach("ra", 11, "a");
+    EXPECT_EQ(attach("rb", 12, "a"), a);
+    say("ra", a, 11, [](auto& builder) { return wire::CreateHeartbeat(builder); });
+    EXPECT_EQ(recorder_.count("ra", wire::Body::NotAttached), 1U);
+}
+
+TEST_F(DispatcherTest, OneConnectionSpeaksForOneNode) {
+    const uint32_t a = attach("ra", 11, "a");
+    attach("ra", 12, "b");
+    EXPECT_EQ(dispatcher_.attachments().find(a), nullptr);
+    EXPECT_EQ(dispatcher_.attachments().attached(), 1U);
+}
+
+TEST_F(DispatcherTest, NamesAreBounded) {
+    for (int i = 0; i < 4; ++i) attach("r" + std::to_string(i), 10, "n" + std::to_string(i));
+    hello("r9", 10, "n9");
+    EXPECT_EQ(recorder_.take("r9", wire::Body::Refused).envelope().body_as_Refused()->kind(),
+              static_cast<int32_t>(base::ErrorKind::limit));
+}
+
+TEST_F(DispatcherTest, EachHeartbeatIsAnswered) {
+    const uint32_t a = attach("ra", 11, "a");
+    say("ra", a, 11, [](auto& builder) { return wire::CreateHeartbeat(builder); });
+    EXPECT_EQ(recorder_.count("ra", wire::Body::Attached), 1U);
+}
+
+TEST_F(DispatcherTest, AnExcludedDaemonIsToldSoForAsLongAsItUsesTheOldAttachment) {
+    const uint32_t a = attach("ra", 11, "a");
+    attach("rb", 22, "b");
+    // a falls silent; b does not.
+    for (int i = 0; i < 100; ++i) {
+        now_ += milliseconds(100);
+        say("rb", dispatcher_.attachments().find_name("b"), 22,
+            [](auto& builder) { return wire::CreateHeartbeat(builder); });
+        dispatcher_.tick(now_);
+    }
+    const Copy told = recorder_.take("ra", wire::Body::NotAttached);
+    EXPECT_TRUE(told.envelope().body_as_NotAttached()->excluded());
+    EXPECT_EQ(recorder_.count("rb", wire::Body::NodeGone), 1U);
+
+    say("ra", a, 11, [](auto& builder) { return wire::CreateHeartbeat(builder); });
+    EXPECT_TRUE(recorder_.take("ra", wire::Body::NotAttached)
+                    .envelope()
+                    .body_as_NotAttached()
+                    ->excluded());
+    EXPECT_EQ(attach("ra", 12, "a"), a);
+}
+
+TEST_F(DispatcherTest, ANodeThatCannotBeReachedIsLostNotForgiven) {
+    const uint32_t a = attach("ra", 11, "a");
+    const uint32_t b = attach("rb", 22, "b");
+    recorder_.gone.insert("rb");
+    attach("rc", 33, "c");  // b should hear of it
+    EXPECT_EQ(dispatcher_.attachments().find(b), nullptr);
+    EXPECT_NE(dispatcher_.attachments().find(a), nullptr);
+    EXPECT_EQ(recorder_.take("ra", wire::Body::NodeGone).envelope().body_as_NodeGone()->node(), b);
+    EXPECT_GE(dispatcher_.counters().undeliverable, 1U);
+}
+
+TEST_F(DispatcherTest, ReadySignalsBecomeOneOrderPerNode) {
+    const uint32_t a = attach("ra", 11, "a");
+    const uint32_t b = attach("rb", 22, "b");
+    join("ra", a, 11, 0, 5);
+    join("rb", b, 22, 1, 6);
+    const uint32_t job =
+        recorder_.take("ra", wire::Body::JoinAccepted).envelope().body_as_JoinAccepted()->job();
+    const auto prepare = recorder_.take("ra", wire::Body::PrepareView);
+    const uint64_t epoch = prepare.envelope().body_as_PrepareView()->epoch();
+    const auto prepared = [&](auto& builder) {
+        return wire::CreateViewPrepared(builder, job, epoch, 0);
+    };
+    say("ra", a, 11, prepared);
+    say("rb", b, 22, prepared);
+    EXPECT_EQ(recorder_.count("ra", wire::Body::CommitView), 1U);
+    // The node in an event is the attachment's: rank 1 lives on b, so a cannot speak for it.
+    say("ra", a, 11, [&](auto& builder) { return wire::CreateReady(builder, job, 0, 0, 9); });
+    say("ra", a, 11, [&](auto& builder) { return wire::CreateReady(builder, job, 1, 0, 9); });
+    EXPECT_EQ(recorder_.count("ra", wire::Body::GroupOrder), 0U);
+    say("rb", b, 22, [&](auto& builder) { return wire::CreateReady(builder, job, 1, 0, 9); });
+    const Copy order = recorder_.take("ra", wire::Body::GroupOrder);
+    EXPECT_EQ(order.envelope().attachment(), 11U);
+    EXPECT_EQ(order.envelope().body_as_GroupOrder()->members()->size(), 2U);
+    EXPECT_EQ(recorder_.count("ra", wire::Body::GroupOrder), 0U);
+    EXPECT_EQ(recorder_.count("rb", wire::Body::GroupOrder), 1U);
+    EXPECT_FALSE(recorder_.journal.empty());
+}
+
+TEST_F(DispatcherTest, AFailedJournalRefusesNewJobsAndServesTheOldOnes) {
+    const uint32_t a = attach("ra", 11, "a");
+    join("ra", a, 11, 0, 5, "old");
+    recorder_.take("ra", wire::Body::JoinAccepted);
+
+    recorder_.failure = base::Error{base::ErrorKind::disk, "no space"};
+    join("ra", a, 11, 0, 6, "new");
+    const Copy refused = recorder_.take("ra", wire::Body::JoinRefused);
+    EXPECT_EQ(refused.envelope().body_as_JoinRefused()->kind(),
+              static_cast<int32_t>(base::ErrorKind::disk));
+    EXPECT_EQ(refused.envelope().body_as_JoinRefused()->request(), 6U);
+    join("ra", a, 11, 1, 7, "old");
+    EXPECT_EQ(recorder_.take("ra", wire::Body::JoinAccepted)
+                  .envelope()
+                  .body_as_JoinAccepted()
+                  ->request(),
+              7U);
+
+    recorder_.failure.reset();
+    join("ra", a, 11, 0, 8, "new");
+    recorder_.take("ra", wire::Body::JoinAccepted);
+}
+
+TEST_F(DispatcherTest, AnUnknownPolicyIsRefusedToItsAsker) {
+    const uint32_t a = attach("ra", 11, "a");
+    join("ra", a, 11, 0, 5, "fashion", 77);
+    const Copy refused = recorder_.take("ra", wire::Body::JoinRefused);
+    EXPECT_EQ(refused.envelope().body_as_JoinRefused()->request(), 5U);
+}
+
+TEST_F(DispatcherTest, StatusNeedsNoAttachment) {
+    say("rx", 0, 0, [](auto& builder) { return wire::CreateStatusRequest(builder, 17); });
+    EXPECT_EQ(recorder_.take("rx", wire::Body::StatusReply)
+                  .envelope()
+                  .body_as_StatusReply()
+                  ->request(),
+              17U);
+}
+
+TEST_F(DispatcherTest, WhatOnlyAControllerSaysIsCountedAndDropped) {
+    const uint32_t a = attach("ra", 11, "a");
+    say("ra", a, 11, [](auto& builder) { return wire::CreatePrepareView(builder, 1, 1); });
+    EXPECT_EQ(dispatcher_.counters().malformed, 1U);
+    dispatcher_.receive("ra", {}, now_);
+    EXPECT_EQ(dispatcher_.counters().malformed, 2U);
+}
+
+// Every kind of message a daemon can send, from a trusted connection, with every bit flipped.
+TEST_F(DispatcherTest, FlippedBitsFromAnAttachedDaemonDoNoHarm) {
+    const uint32_t a = attach("ra", 11, "a");
+    std::vector<std::vector<std::byte>> messages;
+    const auto keep = [&](auto build) {
+        protocol::EnvelopeWriter writer;
+        const auto body = build(writer.begin());
+        const auto bytes = writer.finish(a, 11, body);
+        messages.emplace_back(bytes.begin(), bytes.end());
+    };
+    keep([](auto& b) { return wire::CreateReady(b, 1, 0, 3, 4); });
+    keep([](auto& b) { return wire::CreateGroupDone(b, 1, 2, true, 3, 4); });
+    keep([](auto& b) { return wire::CreateStalled(b, 1, b.CreateVector(std::vector{1U, 2U})); });
+    keep([](auto& b) { return wire::CreatePeerLost(b, 1, b.CreateString("because")); });
+    keep([](auto& b) {
+        const auto report = wire::CreateWorkerReport(b, 1, 0, 5, 6, 7, true);
+        return wire::CreateHeartbeat(b, b.CreateVector(&report, 1));
+    });
+    keep([](auto& b) {
+        JobOptions options;
+        options.name = "fashion";
+        options.world = 4;
+        const auto table = protocol::write_job_options(b, options);
+        return wire::CreateWorkerJoin(b, 1, 0, table, 1000, true, 1, 1, 1);
+    });
+    base::Random random(3);
+    for (const auto& message : messages) {
+        for (size_t bit = 0; bit < message.size() * 8; ++bit) {
+            auto flipped = message;
+            flipped[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
+            dispatcher_.receive("ra", flipped, now_);
+        }
+        for (int round = 0; round < 2000; ++round) {
+            auto mangled = message;
+            for (int i = 0; i < 4; ++i)
+                mangled[random.below(mangled.size())] = static_cast<std::byte>(random.below(256));
+            dispatcher_.receive("ra", mangled, now_);
+        }
+    }
+    EXPECT_GT(dispatcher_.counters().malformed, 0U);
+}
+
+}  // namespace
+}  // namespace pace::controller

@@ -1,0 +1,105 @@
+#include "service/controller/shell/journal_format.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace pace::controller {
+
+namespace {
+
+constexpr std::array<char, 8> kMagic{'P', 'A', 'C', 'E', 'J', 'R', 'N', 'L'};
+
+template <typename Number>
+void put(std::vector<std::byte>& bytes, Number number) {
+    for (size_t i = 0; i < sizeof(Number); ++i)
+        bytes.push_back(static_cast<std::byte>(number >> (8 * i)));
+}
+
+template <typename Number>
+Number get(std::span<const std::byte> bytes, size_t at) {
+    Number number = 0;
+    for (size_t i = 0; i < sizeof(Number); ++i)
+        number |= static_cast<Number>(static_cast<Number>(bytes[at + i]) << (8 * i));
+    return number;
+}
+
+uint64_t checksum(uint64_t offset, std::span<const std::byte> payload) {
+    // The length goes in through the seed: one pass over the payload, no copy.
+    const uint64_t seed = offset ^ (static_cast<uint64_t>(payload.size()) << 40U);
+    return XXH3_64bits_withSeed(payload.data(), payload.size(), seed);
+}
+
+}  // namespace
+
+std::vector<std::byte> journal_header() {
+    std::vector<std::byte> bytes;
+    for (const char letter : kMagic) bytes.push_back(static_cast<std::byte>(letter));
+    put<uint32_t>(bytes, kJournalFormatVersion);
+    put<uint32_t>(bytes, 0);
+    return bytes;
+}
+
+void append_record(std::vector<std::byte>& bytes, uint64_t offset,
+                   std::span<const std::byte> payload) {
+    put<uint32_t>(bytes, static_cast<uint32_t>(payload.size()));
+    put<uint32_t>(bytes, 0);
+    put<uint64_t>(bytes, checksum(offset, payload));
+    bytes.insert(bytes.end(), payload.begin(), payload.end());
+}
+
+base::Result<RecoveredJournal> recover_journal(std::span<const std::byte> bytes_untrusted) {
+    const std::span<const std::byte> bytes = bytes_untrusted;
+    RecoveredJournal recovered;
+    const std::vector<std::byte> header = journal_header();
+    if (bytes.size() < kJournalHeaderBytes) {
+        // Its creation was torn, unless the bytes say that it never was a journal.
+        if (!std::equal(bytes.begin(), bytes.end(), header.begin()))
+            return base::make_error(base::ErrorKind::corrupt,
+                                    "this is no journal of Pace; name another file");
+        if (!bytes.empty()) recovered.cut_because = "the header is incomplete";
+        return recovered;
+    }
+    if (!std::equal(header.begin(), header.begin() + kMagic.size(), bytes.begin()))
+        return base::make_error(base::ErrorKind::corrupt,
+                                "this is no journal of Pace; name another file");
+    if (const auto version = get<uint32_t>(bytes, kMagic.size()); version != kJournalFormatVersion)
+        return base::make_error(base::ErrorKind::version,
+                                "the journal has version {}, this controller writes version {}; "
+                                "run the controller that wrote it",
+                                version, kJournalFormatVersion);
+
+    size_t at = kJournalHeaderBytes;
+    recovered.good_bytes = at;
+    while (at < bytes.size()) {
+        if (bytes.size() - at < kRecordHeaderBytes) {
+            recovered.cut_because = "a record's header is incomplete";
+            break;
+        }
+        const size_t length = get<uint32_t>(bytes, at);
+        if (length > kRecordBytesMax) {
+            recovered.cut_because = "a record's length is impossible";
+            break;
+        }
+        if (length > bytes.size() - at - kRecordHeaderBytes) {
+            recovered.cut_because = "a record is incomplete";
+            break;
+        }
+        const auto payload = bytes.subspan(at + kRecordHeaderBytes, length);
+        // The reserved word is part of the proof too: all zero, as written.
+        if (get<uint32_t>(bytes, at + 4) != 0 ||
+            get<uint64_t>(bytes, at + 8) != checksum(at, payload)) {
+            recovered.cut_because = "a record's checksum is wrong";
+            break;
+        }
+        recovered.records.push_back(payload);
+        at += kRecordHeaderBytes + length;
+        recovered.good_bytes = at;
+    }
+    return recovered;
+}
+
+}  // namespace pace::controller

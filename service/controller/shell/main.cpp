@@ -1,0 +1,112 @@
+// pace-controller: the controller in a process of its own. Only wiring.
+
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <string>
+
+#include "base/event_loop.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "base/unique_fd.h"
+#include "service/controller/shell/controller_server.h"
+#include "service/controller/shell/service_manager.h"
+#include "settings/settings.h"
+
+namespace {
+
+using pace::base::Result;
+
+pace::controller::ControllerConfig config_of(const pace::settings::Settings& settings) {
+    pace::controller::ControllerConfig config;
+    config.listen = {settings.text("listen")};
+    config.insecure = settings.enabled("insecure");
+    config.journal = settings.text("journal");
+    config.curve_secret_file = settings.text("curve_secret_file");
+    config.curve_allowed_dir = settings.text("curve_allowed_dir");
+    const auto ms = [&settings](const char* name) {
+        return static_cast<uint32_t>(settings.milliseconds(name).count());
+    };
+    config.heartbeat_ms = ms("heartbeat_ms");
+    config.liveness_max_ms = ms("liveness_max_ms");
+    config.liveness_min_ms = ms("liveness_min_ms");
+    config.probe_wait_ms = ms("probe_wait_ms");
+    config.stopped_wait_ms = ms("stopped_wait_ms");
+    config.abandoned_keep_s = static_cast<uint32_t>(settings.integer("abandoned_keep_s"));
+    config.seed = static_cast<uint64_t>(settings.integer("seed"));
+    if (config.seed == 0) config.seed = pace::base::random_token();
+    return config;
+}
+
+// SIGTERM and SIGINT as a descriptor. Before any thread starts, so that every thread inherits the
+// mask. A file that grows past its limit is an error of write(2), not the end of the process.
+Result<pace::base::UniqueFd> signals() {
+    std::signal(SIGXFSZ, SIG_IGN);
+    std::signal(SIGPIPE, SIG_IGN);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    if (sigprocmask(SIG_BLOCK, &set, nullptr) != 0)
+        return pace::base::make_errno_error(errno, "block signals");
+    pace::base::UniqueFd fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!fd.valid()) return pace::base::make_errno_error(errno, "watch signals");
+    return fd;
+}
+
+Result<> serve(const pace::settings::Settings& settings) {
+    PACE_TRY_ASSIGN(signal_fd, signals());
+    PACE_TRY_ASSIGN(loop, pace::base::EventLoop::create());
+    const auto config = config_of(settings);
+    PACE_TRY_ASSIGN(server, pace::controller::ControllerServer::create(*loop, nullptr, config));
+    pace::controller::ServiceManager manager(*loop, [&] { return server->status_line(); });
+    PACE_TRY(loop->watch(signal_fd.get(), EPOLLIN, [&](uint32_t) { loop->stop(); }));
+
+    for (const std::string& endpoint : server->endpoints())
+        std::printf("listening %s\n", endpoint.c_str());
+    std::fflush(stdout);
+    pace::base::log_info("controller ready", {{"endpoint", server->endpoints().front()},
+                                              {"seed", config.seed},
+                                              {"version", PACE_VERSION}});
+    manager.ready();
+    loop->run();
+    manager.stopping();
+    pace::base::log_info("controller stops");
+    return {};
+}
+
+void set_level(const std::string& name) {
+    using pace::base::LogLevel;
+    if (name == "error") pace::base::set_log_level(LogLevel::error);
+    if (name == "warning") pace::base::set_log_level(LogLevel::warning);
+    if (name == "info") pace::base::set_log_level(LogLevel::info);
+    if (name == "debug") pace::base::set_log_level(LogLevel::debug);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const auto loaded =
+        pace::settings::load(pace::settings::controller_table(), argc, argv, environ);
+    if (!loaded) {
+        pace::base::log_error(loaded.error().message);
+        return 2;
+    }
+    if (loaded->print) {
+        std::fputs(loaded->print->c_str(), stdout);
+        return 0;
+    }
+    set_level(loaded->settings.text("log_level"));
+    for (const std::string& warning : loaded->warnings) pace::base::log_warning(warning);
+    if (const auto served = serve(loaded->settings); !served) {
+        pace::base::log_error("controller cannot serve",
+                              {{"kind", pace::base::error_kind_name(served.error().kind)},
+                               {"because", served.error().message}});
+        return 1;
+    }
+    return 0;
+}

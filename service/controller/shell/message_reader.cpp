@@ -1,0 +1,191 @@
+#include "service/controller/shell/message_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "protocol/version.h"
+
+namespace pace::controller {
+
+namespace wire = protocol::control;
+
+namespace {
+
+constexpr size_t kAddressBytesMax = 4096;
+constexpr size_t kHostBytesMax = 255;
+
+bool is_name(std::string_view name) {
+    const auto allowed = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '.' || c == '_' || c == '-';
+    };
+    return !name.empty() && name.size() <= protocol::kNameBytesMax &&
+           std::all_of(name.begin(), name.end(), allowed);
+}
+
+// Text from a peer ends up in logs and on terminals: what is not printable ASCII becomes '?'.
+std::string printable(std::string_view text_untrusted) {
+    std::string text(text_untrusted);
+    for (char& c : text) {
+        if (c < ' ' || c > '~') c = '?';
+    }
+    return text;
+}
+
+std::string reason_of(const flatbuffers::String* text) {
+    return printable(protocol::text_of(text, protocol::kReasonBytesMax));
+}
+
+base::Result<JobOptions> options_of(const wire::JobOptions& table) {
+    PACE_TRY_ASSIGN(options, protocol::read_job_options<JobOptions>(table));
+    options.name = printable(options.name);
+    return options;
+}
+
+base::Result<std::optional<Event>> event_of(const wire::WorkerJoin& table, NodeId node) {
+    PACE_TRY_ASSIGN(options, options_of(*table.options()));
+    return std::optional<Event>(WorkerJoin{.request = table.request(),
+                                           .node = node,
+                                           .rank = table.rank(),
+                                           .options = std::move(options),
+                                           .uid = table.uid(),
+                                           .resume = table.resume(),
+                                           .iteration = table.iteration(),
+                                           .rounds_completed = table.rounds_completed(),
+                                           .epoch = table.epoch()});
+}
+
+base::Result<std::optional<Event>> event_of(const wire::JobCreate& table, NodeId node) {
+    PACE_TRY_ASSIGN(options, options_of(*table.options()));
+    return std::optional<Event>(JobCreate{.request = table.request(),
+                                          .node = node,
+                                          .options = std::move(options),
+                                          .uid = table.uid()});
+}
+
+Event event_of(const wire::Heartbeat& table, NodeId node) {
+    Heartbeat heartbeat{.node = node, .workers = {}};
+    if (table.workers() != nullptr) {
+        heartbeat.workers.reserve(table.workers()->size());
+        for (const auto* report : *table.workers())
+            heartbeat.workers.push_back({.job = report->job(),
+                                         .rank = report->rank(),
+                                         .iteration = report->iteration(),
+                                         .rounds_submitted = report->rounds_submitted(),
+                                         .busy_ms = report->busy_ms(),
+                                         .stopped = report->stopped()});
+    }
+    return heartbeat;
+}
+
+Event event_of(const wire::Stalled& table, NodeId node) {
+    Stalled stalled{.node = node, .job = table.job(), .waiting_for = {}};
+    if (table.waiting_for() != nullptr)
+        stalled.waiting_for.assign(table.waiting_for()->begin(), table.waiting_for()->end());
+    return stalled;
+}
+
+}  // namespace
+
+base::Result<Hello> read_hello(const wire::Hello& table) {
+    const std::string name = printable(protocol::text_of(table.name(), protocol::kNameBytesMax + 1));
+    if (table.version() != protocol::kVersion)
+        return base::make_error(base::ErrorKind::version,
+                                "node {} speaks protocol version {}, this controller speaks "
+                                "version {}; install the same Pace on both",
+                                name, table.version(), protocol::kVersion);
+    if (!is_name(name))
+        return base::make_error(base::ErrorKind::invalid,
+                                "the node name \"{}\" is not 1 to {} letters, digits, '.', '_' or "
+                                "'-'; set another",
+                                name, protocol::kNameBytesMax);
+    if (table.address()->size() > kAddressBytesMax)
+        return base::make_error(base::ErrorKind::invalid,
+                                "the data plane's address of node {} has {} bytes, at most {} are "
+                                "allowed",
+                                name, table.address()->size(), kAddressBytesMax);
+    Hello hello{.version = table.version(), .node = {}};
+    hello.node.name = name;
+    hello.node.generation = table.generation();
+    const auto* address = reinterpret_cast<const std::byte*>(table.address()->data());
+    hello.node.address.assign(address, address + table.address()->size());
+    hello.node.host = printable(protocol::text_of(table.host(), kHostBytesMax));
+    hello.node.processors = table.processors();
+    return hello;
+}
+
+base::Result<std::optional<Event>> read_event(const wire::Envelope& envelope, NodeId node) {
+    using Read = std::optional<Event>;
+    switch (envelope.body_type()) {
+        case wire::Body::Ready: {
+            const auto& table = *envelope.body_as_Ready();
+            return Read(Ready{.node = node,
+                              .job = table.job(),
+                              .rank = table.rank(),
+                              .iteration = table.iteration(),
+                              .digest = table.digest()});
+        }
+        case wire::Body::GroupDone: {
+            const auto& table = *envelope.body_as_GroupDone();
+            return Read(GroupDone{.node = node,
+                                  .job = table.job(),
+                                  .group = table.group(),
+                                  .failed = table.failed(),
+                                  .moving_ns = table.moving_ns(),
+                                  .bytes = table.bytes()});
+        }
+        case wire::Body::Heartbeat:
+            return Read(event_of(*envelope.body_as_Heartbeat(), node));
+        case wire::Body::Withdraw: {
+            const auto& table = *envelope.body_as_Withdraw();
+            return Read(Withdraw{.node = node, .job = table.job(), .rank = table.rank()});
+        }
+        case wire::Body::WorkerJoin:
+            return event_of(*envelope.body_as_WorkerJoin(), node);
+        case wire::Body::JobCreate:
+            return event_of(*envelope.body_as_JobCreate(), node);
+        case wire::Body::WorkerLeave: {
+            const auto& table = *envelope.body_as_WorkerLeave();
+            return Read(WorkerLeave{.node = node,
+                                    .job = table.job(),
+                                    .rank = table.rank(),
+                                    .orderly = table.orderly()});
+        }
+        case wire::Body::WorkerAdmit: {
+            const auto& table = *envelope.body_as_WorkerAdmit();
+            return Read(WorkerAdmit{.node = node,
+                                    .job = table.job(),
+                                    .rank = table.rank(),
+                                    .wants_model = table.wants_model()});
+        }
+        case wire::Body::ViewPrepared: {
+            const auto& table = *envelope.body_as_ViewPrepared();
+            return Read(ViewPrepared{.node = node,
+                                     .job = table.job(),
+                                     .epoch = table.epoch(),
+                                     .completed = table.completed()});
+        }
+        case wire::Body::Stalled:
+            return Read(event_of(*envelope.body_as_Stalled(), node));
+        case wire::Body::PeerLost: {
+            const auto& table = *envelope.body_as_PeerLost();
+            return Read(PeerLost{.reporter = node,
+                                 .suspect = table.suspect(),
+                                 .reason = reason_of(table.reason())});
+        }
+        case wire::Body::Goodbye: {
+            const std::string reason = reason_of(envelope.body_as_Goodbye()->reason());
+            return Read(NodeLost{.node = node, .reason = "it said goodbye: " + reason});
+        }
+        default:
+            return Read(std::nullopt);
+    }
+}
+
+std::optional<RequestId> request_of(const wire::Envelope& envelope) {
+    if (const auto* join = envelope.body_as_WorkerJoin()) return join->request();
+    if (const auto* create = envelope.body_as_JobCreate()) return create->request();
+    return std::nullopt;
+}
+
+}  // namespace pace::controller

@@ -1,0 +1,184 @@
+#include "service/controller/shell/status_json.h"
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "protocol/version.h"
+
+namespace pace::controller {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr size_t kNodesMax = 2048;
+constexpr size_t kWorkersMax = 4096;  // of all jobs together
+constexpr size_t kMembersMax = 64;    // of a recent group
+
+double milliseconds(Duration duration) {
+    return std::chrono::duration<double, std::milli>(duration).count();
+}
+
+std::string_view name_of(Policy policy) {
+    return policy == Policy::all_reduce ? "all-reduce" : "partial-reduce";
+}
+
+std::string_view name_of(Weights weights) {
+    return weights == Weights::dynamic ? "dynamic" : "constant";
+}
+
+std::string_view name_of(Missing missing) {
+    return missing == Missing::initial ? "initial" : "closest";
+}
+
+Json json_of(const NodeView& node) {
+    return {{"node", node.node},
+            {"name", node.name},
+            {"host", node.host},
+            {"processors", node.processors},
+            {"workers", node.workers},
+            {"status", pace::controller::name_of(node.status)},
+            {"silent_ms", milliseconds(node.silent)},
+            {"patience_ms", milliseconds(node.patience)}};
+}
+
+Json json_of(const JobOptions& options) {
+    Json json{{"world", options.world},
+              {"policy", name_of(options.policy)},
+              {"worker_timeout_ms", options.worker_timeout_ms}};
+    if (options.policy != Policy::partial_reduce) return json;
+    json.update({{"group_size", options.group_size},
+                 {"group_min", options.group_min},
+                 {"weights", name_of(options.weights)},
+                 {"missing", name_of(options.missing)},
+                 {"alpha", options.alpha},
+                 {"group_wait_ms", options.group_wait_ms},
+                 {"history_window", options.history_window}});
+    return json;
+}
+
+Json json_of(const WorkerView& worker) {
+    Json json{{"rank", worker.rank},
+              {"node", worker.node},
+              {"status", pace::controller::name_of(worker.status)},
+              {"iteration", worker.iteration},
+              {"rounds_submitted", worker.rounds_submitted},
+              {"step_last_ms", milliseconds(worker.step_last)},
+              {"step_median_ms", milliseconds(worker.step_median)},
+              {"exchanging", worker.exchanging}};
+    if (worker.waiting) json["waiting_ms"] = milliseconds(*worker.waiting);
+    return json;
+}
+
+Json json_of(const GroupRecord& group, TimePoint now) {
+    Json json{{"group", group.order.group},
+              {"epoch", group.order.epoch},
+              {"iteration", group.order.iteration},
+              {"ordered_ms_ago", milliseconds(now - group.ordered)},
+              {"state", group.failed ? "failed" : group.done ? "done" : "moving"},
+              {"moving_ms", static_cast<double>(group.moving_ns) / 1e6},
+              {"bytes", group.bytes},
+              {"size", group.order.members.size()}};
+    Json& members = json["members"] = Json::array();
+    for (const auto& part :
+         std::span(group.order.members).first(std::min(group.order.members.size(), kMembersMax)))
+        members.push_back({{"rank", part.rank},
+                           {"node", part.node},
+                           {"iteration", part.iteration},
+                           {"weight", part.weight}});
+    return json;
+}
+
+// Bucket b counts those stale by 2^(b-1) .. 2^b - 1 iterations; empty ends are left out.
+Json json_of(const GroupHistory::Staleness& staleness) {
+    Json buckets = Json::array();
+    for (size_t bucket = 0; bucket < staleness.size(); ++bucket) {
+        if (staleness[bucket] == 0) continue;
+        const uint64_t least = bucket == 0 ? 0 : uint64_t{1} << (bucket - 1);
+        const uint64_t most = (uint64_t{1} << bucket) - 1;
+        buckets.push_back({{"from", least}, {"to", most}, {"members", staleness[bucket]}});
+    }
+    return buckets;
+}
+
+Json json_of(const JobView& job, TimePoint now, size_t& workers_left) {
+    Json json{{"job", job.job},
+              {"name", job.options.name},
+              {"options", json_of(job.options)},
+              {"uid", job.uid},
+              {"epoch", job.epoch},
+              {"base_round", job.base_round},
+              {"started", job.started},
+              {"changing_view", job.changing_view},
+              {"gathering", job.gathering},
+              {"step_median_ms", milliseconds(job.step_median)},
+              {"slowest", nullptr}};
+    if (job.slow) json["slowest"] = {{"rank", job.slow->rank}, {"factor", job.slow->factor}};
+    const size_t listed = std::min(job.workers.size(), workers_left);
+    workers_left -= listed;
+    Json& workers = json["workers"] = Json::array();
+    for (const WorkerView& worker : std::span(job.workers).first(listed))
+        workers.push_back(json_of(worker));
+    json["workers_left_out"] = job.workers.size() - listed;
+    if (family_of(job.options.policy) != Family::averaging) return json;
+    json.update({{"group_wait_ms", milliseconds(job.group_wait)},
+                 {"sync_components", job.sync_components},
+                 {"holding", job.holding},
+                 {"groups_in_flight", job.groups_in_flight},
+                 {"bridged_groups", job.bridged_groups},
+                 {"spectral_gap", job.spectral_gap},
+                 {"staleness", json_of(job.staleness)}});
+    Json& groups = json["recent_groups"] = Json::array();
+    for (const GroupRecord& group : job.recent_groups) groups.push_back(json_of(group, now));
+    return json;
+}
+
+Json journal_of(const ShellView& shell) {
+    if (shell.journal_path.empty()) return {{"state", "none"}};
+    Json json{{"state", shell.journal.failure ? "failed" : "writing"},
+              {"path", shell.journal_path},
+              {"bytes", shell.journal.bytes},
+              {"records", shell.journal.records},
+              {"waiting", shell.journal.waiting}};
+    if (shell.journal.failure) json["failure"] = shell.journal.failure->message;
+    return json;
+}
+
+}  // namespace
+
+std::string status_json(const StatusView& view, const ShellView& shell, TimePoint now) {
+    Json json{{"version", PACE_VERSION},
+              {"protocol", protocol::kVersion},
+              {"listening", shell.endpoints},
+              {"curve", shell.curve},
+              {"heartbeat_ms", shell.heartbeat_ms},
+              {"seed", shell.seed},
+              {"journal", journal_of(shell)},
+              {"messages",
+               {{"received", shell.counters.received},
+                {"sent", shell.counters.sent},
+                {"malformed", shell.counters.malformed},
+                {"unattached", shell.counters.unattached},
+                {"refused", shell.counters.refused},
+                {"undeliverable", shell.counters.undeliverable}}},
+              {"counters",
+               {{"signals", view.counters.signals},
+                {"groups", view.counters.groups},
+                {"bridged_groups", view.counters.bridged_groups},
+                {"views", view.counters.views}}}};
+    const size_t nodes_listed = std::min(view.nodes.size(), kNodesMax);
+    Json& nodes = json["nodes"] = Json::array();
+    for (const NodeView& node : std::span(view.nodes).first(nodes_listed))
+        nodes.push_back(json_of(node));
+    json["nodes_left_out"] = view.nodes.size() - nodes_listed;
+    size_t workers_left = kWorkersMax;
+    Json& jobs = json["jobs"] = Json::array();
+    for (const JobView& job : view.jobs) jobs.push_back(json_of(job, now, workers_left));
+    // What is not UTF-8 is shown as such, not thrown over.
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace pace::controller

@@ -1,0 +1,94 @@
+#include "service/controller/shell/status_json.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "protocol/control_codec.h"
+
+namespace pace::controller {
+namespace {
+
+using Json = nlohmann::json;
+
+JobView averaging_job() {
+    JobView job;
+    job.job = 1;
+    job.options.name = "fashion";
+    job.options.world = 2;
+    job.options.policy = Policy::partial_reduce;
+    job.options.group_size = 2;
+    job.workers = {{.rank = 0, .node = 1}, {.rank = 1, .node = 2}};
+    job.workers[1].status = WorkerStatus::late;
+    job.workers[1].waiting = std::chrono::milliseconds(12);
+    job.slow = SlowWorker{.rank = 1, .factor = 5};
+    job.spectral_gap = 0.25;
+    job.staleness[0] = 10;
+    job.staleness[3] = 2;
+    GroupRecord group;
+    group.order.group = 77;
+    group.order.members = {{.rank = 0, .node = 1, .iteration = 4, .weight = 0.5},
+                           {.rank = 1, .node = 2, .iteration = 3, .weight = 0.5}};
+    group.done = true;
+    job.recent_groups = {group};
+    return job;
+}
+
+TEST(StatusJson, NamesTheSlowestTheLastGroupsAndTheStaleness) {
+    StatusView view;
+    view.nodes = {{.node = 1, .name = "a"}, {.node = 2, .name = "b"}};
+    view.jobs = {averaging_job()};
+    view.counters.groups = 9;
+    const Json json = Json::parse(status_json(view, ShellView{}, base::now()));
+    EXPECT_EQ(json["nodes"][1]["name"], "b");
+    EXPECT_EQ(json["nodes"][0]["status"], "alive");
+    EXPECT_EQ(json["counters"]["groups"], 9);
+    EXPECT_EQ(json["journal"]["state"], "none");
+    const Json& job = json["jobs"][0];
+    EXPECT_EQ(job["name"], "fashion");
+    EXPECT_EQ(job["options"]["policy"], "partial-reduce");
+    EXPECT_EQ(job["slowest"]["rank"], 1);
+    EXPECT_EQ(job["spectral_gap"], 0.25);
+    EXPECT_EQ(job["workers"][1]["status"], "late");
+    EXPECT_EQ(job["workers"][1]["waiting_ms"], 12.0);
+    EXPECT_EQ(job["recent_groups"][0]["members"][1]["iteration"], 3);
+    EXPECT_EQ(job["recent_groups"][0]["state"], "done");
+    EXPECT_EQ(job["staleness"][1], Json({{"from", 4}, {"to", 7}, {"members", 2}}));
+}
+
+TEST(StatusJson, AFailedJournalSaysWhy) {
+    ShellView shell;
+    shell.journal_path = "/var/lib/pace/journal";
+    shell.journal.failure = base::Error{base::ErrorKind::disk, "no space"};
+    const Json json = Json::parse(status_json(StatusView{}, shell, base::now()));
+    EXPECT_EQ(json["journal"]["state"], "failed");
+    EXPECT_EQ(json["journal"]["failure"], "no space");
+}
+
+TEST(StatusJson, WhatIsNotTextDoesNotThrow) {
+    StatusView view;
+    view.nodes = {{.node = 1, .name = "a", .host = "\xff\xfe\x80"}};
+    const Json json = Json::parse(status_json(view, ShellView{}, base::now()));
+    EXPECT_EQ(json["nodes"].size(), 1U);
+}
+
+TEST(StatusJson, FitsAMessageHoweverLargeTheCluster) {
+    StatusView view;
+    for (uint32_t n = 1; n <= 10'000; ++n)
+        view.nodes.push_back({.node = n, .name = std::string(63, 'n'), .host = std::string(255, 'h')});
+    for (int j = 0; j < 4; ++j) {
+        JobView job = averaging_job();
+        job.workers.assign(65'536, WorkerView{.step_last = base::Duration(123456789)});
+        job.recent_groups.assign(64, job.recent_groups[0]);
+        for (auto& group : job.recent_groups)
+            group.order.members.assign(65'536, group.order.members[0]);
+        view.jobs.push_back(std::move(job));
+    }
+    const std::string text = status_json(view, ShellView{}, base::now());
+    EXPECT_LT(text.size(), protocol::kToDaemonBytesMax);
+    const Json json = Json::parse(text);
+    EXPECT_GT(json["nodes_left_out"], 0);
+    EXPECT_EQ(json["jobs"][3]["workers_left_out"], 65'536);
+}
+
+}  // namespace
+}  // namespace pace::controller

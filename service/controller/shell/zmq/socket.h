@@ -1,0 +1,86 @@
+// Socket: one ZeroMQ socket that never blocks, as an event loop's poller needs it.
+//
+// The descriptor tells that *something* happened, once (ZMQ_FD is an edge): what happened must be
+// asked with readable() until it says no, and asked again after every send, since a send may
+// consume the edge. A poller therefore drains in poll() and returns !readable() from arm().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "service/controller/shell/zmq/context.h"
+#include "service/controller/shell/zmq/curve_keys.h"
+
+namespace pace::control_zmq {
+
+enum class SocketType { router, dealer };
+
+enum class Sent {
+    done,
+    gone,  // router: no such peer; dealer: not connected, or the peer does not drain
+    full,  // router: the peer does not drain
+};
+
+class Socket {
+  public:
+    // `bytes_max`: a peer that sends a longer frame is disconnected. `queue_max`: messages that
+    // wait in either direction, per peer.
+    static base::Result<Socket> create(std::shared_ptr<Context> context, SocketType type,
+                                       size_t bytes_max, int queue_max);
+    Socket(Socket&& other) noexcept;
+    Socket& operator=(Socket&& other) noexcept;
+    ~Socket();
+
+    // Before bind or connect. Only peers that know the public key get in.
+    base::Result<> serve_curve(const SecretKey& secret);
+    // Before connect: prove to be `own`, and expect the server to be `server`.
+    base::Result<> use_curve(const PublicKey& server, const SecretKey& own);
+    // Before bind: the domain under which an authenticator is asked.
+    base::Result<> set_zap_domain(std::string_view domain);
+
+    base::Result<> bind(const std::string& endpoint);
+    base::Result<> connect(const std::string& endpoint);
+
+    // What was bound last, with the port that the system chose.
+    std::string last_endpoint() const;
+
+    // How long close() keeps trying to deliver; 0 by default.
+    void set_linger_ms(int milliseconds);
+
+    int fd() const { return fd_; }
+    bool valid() const { return handle_ != nullptr; }
+    bool readable() const;
+    bool writable() const;
+
+    // One whole message, copied: frames[0 .. count). False if there is none. The frames keep their
+    // memory from message to message.
+    struct Message {
+        std::vector<std::vector<std::byte>> frames;
+        size_t count = 0;
+    };
+    bool receive(Message& ret_message);
+
+    Sent send(std::span<const std::byte> frame);
+    Sent send(std::string_view route, std::span<const std::byte> frame);
+    Sent send_all(std::span<const std::span<const std::byte>> frames);
+
+  private:
+    Socket(std::shared_ptr<Context> context, void* handle);
+    bool has_event(int event) const;
+    base::Result<> set(int option, const void* value, size_t bytes, const char* what);
+    base::Result<> set(int option, int value, const char* what);
+    Sent send_frame(std::span<const std::byte> frame, int flags);
+    void close();
+
+    std::shared_ptr<Context> context_;
+    void* handle_ = nullptr;
+    int fd_ = -1;
+};
+
+}  // namespace pace::control_zmq

@@ -1,0 +1,105 @@
+#include <array>
+#include <limits>
+
+#include "settings/table.h"
+
+namespace pace::settings {
+
+namespace {
+
+constexpr std::array kSettings{
+    Setting{.name = "listen",
+            .kind = Kind::text,
+            .initial = "tcp://127.0.0.1:7411",
+            .help = "Where daemons reach the controller. An address other than loopback needs "
+                    "keys, or `insecure`. Port 0 takes a free one and logs it."},
+    Setting{.name = "journal",
+            .kind = Kind::text,
+            .initial = "/var/lib/pace/controller.journal",
+            .help = "The file in which jobs, members and epochs survive a restart. Empty: nothing "
+                    "does."},
+    Setting{.name = "curve_secret_file",
+            .kind = Kind::text,
+            .initial = "",
+            .help = "The file with the controller's key pair, as `pacectl keygen` writes it."},
+    Setting{.name = "curve_allowed_dir",
+            .kind = Kind::text,
+            .initial = "",
+            .help = "A folder with the public key of every daemon that may attach, one file each. "
+                    "Empty: any daemon that knows the controller's public key."},
+    Setting{.name = "insecure",
+            .kind = Kind::boolean,
+            .initial = "false",
+            .help = "Listen off loopback without encryption or proof of identity. For closed "
+                    "laboratory networks."},
+    Setting{.name = "any_interface",
+            .kind = Kind::boolean,
+            .initial = "false",
+            .help = "Allow an address in `listen` that means every interface of the machine."},
+    Setting{.name = "heartbeat_ms",
+            .kind = Kind::milliseconds,
+            .initial = "200",
+            .min = 10,
+            .max = 60'000,
+            .help = "How often daemons are asked to show that they are alive."},
+    Setting{.name = "liveness_max_ms",
+            .kind = Kind::milliseconds,
+            .initial = "2000",
+            .min = 50,
+            .max = 600'000,
+            .help = "A silent daemon is excluded after at most this; after less when it used to "
+                    "be regular."},
+    Setting{.name = "liveness_min_ms",
+            .kind = Kind::milliseconds,
+            .initial = "500",
+            .min = 20,
+            .max = 600'000,
+            .help = "A silent daemon is excluded after at least this, however regular it was."},
+    Setting{.name = "probe_wait_ms",
+            .kind = Kind::milliseconds,
+            .initial = "30",
+            .min = 1,
+            .max = 60'000,
+            .help = "A daemon whose peer says it is gone must answer a probe within this."},
+    Setting{.name = "stopped_wait_ms",
+            .kind = Kind::milliseconds,
+            .initial = "2000",
+            .min = 0,
+            .max = 3'600'000,
+            .help = "A worker whose process was stopped by a signal is suspended after this."},
+    Setting{.name = "abandoned_keep_s",
+            .kind = Kind::integer,
+            .initial = "600",
+            .min = 0,
+            .max = 31'536'000,
+            .unit = "s",
+            .help = "A job whose workers are all gone is remembered for this long."},
+    Setting{.name = "log_level",
+            .kind = Kind::text,
+            .initial = "info",
+            .choices = "error|warning|info|debug",
+            .help = "The least important lines that are logged."},
+    Setting{.name = "seed",
+            .kind = Kind::integer,
+            .initial = "0",
+            .min = 0,
+            .max = std::numeric_limits<int64_t>::max(),
+            .help = "Of every random choice in forming groups. 0: another one at every start. To "
+                    "repeat a run, give the one that it logged."},
+};
+
+constexpr Table kTable{
+    .program = "pace-controller",
+    .summary = "The controller of Pace: one per cluster, deciding who exchanges with whom.",
+    .file = "/etc/pace/pace-controller.toml",
+    .environment_prefix = "PACE_CONTROLLER_",
+    .settings = kSettings,
+};
+
+}  // namespace
+
+const Table& controller_table() {
+    return kTable;
+}
+
+}  // namespace pace::settings

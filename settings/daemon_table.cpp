@@ -1,0 +1,162 @@
+#include <array>
+
+#include "settings/table.h"
+
+namespace pace::settings {
+
+namespace {
+
+constexpr int64_t kKiB = 1024;
+constexpr int64_t kMiB = 1024 * kKiB;
+constexpr int64_t kTiB = 1024 * 1024 * kMiB;
+
+constexpr std::array kSettings{
+    Setting{.name = "name",
+            .kind = Kind::text,
+            .initial = "",
+            .help = "The name of this node in its cluster, unique there: letters, digits, '.', '_' "
+                    "and '-'. Empty: the host's name."},
+    Setting{.name = "socket",
+            .kind = Kind::text,
+            .initial = "/run/pace/paced.sock",
+            .help = "The Unix socket that trainers and pacectl connect to. Ignored when systemd "
+                    "hands one over."},
+    Setting{.name = "socket_group",
+            .kind = Kind::text,
+            .initial = "pace",
+            .help = "The group whose members may connect. Empty, or a group that does not exist: "
+                    "only the user that the daemon runs as."},
+    Setting{.name = "controller",
+            .kind = Kind::text,
+            .initial = "",
+            .help = "The cluster's controller, as tcp://host:port. Empty: this node is on its own "
+                    "and runs a controller in the daemon's process."},
+    Setting{.name = "journal",
+            .kind = Kind::text,
+            .initial = "",
+            .help = "The file in which the controller inside this daemon remembers its jobs. "
+                    "Empty: it remembers nothing. Only without `controller`."},
+    Setting{.name = "data_interface",
+            .kind = Kind::text,
+            .initial = "",
+            .help = "Where other daemons reach this one: an interface (eth1), a subnet "
+                    "(10.0.0.0/16) or an address. Empty: loopback, for one machine only."},
+    Setting{.name = "data_transport",
+            .kind = Kind::text,
+            .initial = "tcp",
+            .help = "What UCX may move data with, in the words of UCX_TLS: tcp, or a list such as "
+                    "rc,tcp."},
+    Setting{.name = "threads",
+            .kind = Kind::integer,
+            .initial = "0",
+            .min = 0,
+            .max = 1024,
+            .help = "Threads that reduce buffers. 0: one for each processor that the daemon is "
+                    "given."},
+    Setting{.name = "spin_us",
+            .kind = Kind::integer,
+            .initial = "50",
+            .min = 0,
+            .max = 10'000,
+            .unit = "us",
+            .help = "How long the daemon looks for more work before it sleeps. More lowers "
+                    "latency and takes processor time from the trainers."},
+    Setting{.name = "heartbeat_ms",
+            .kind = Kind::milliseconds,
+            .initial = "200",
+            .min = 10,
+            .max = 60'000,
+            .help = "How often the daemon tells the controller that it is alive, when it has "
+                    "nothing else to say. The controller may ask for another rate."},
+    Setting{.name = "progress_deadline_ms",
+            .kind = Kind::milliseconds,
+            .initial = "2000",
+            .min = 50,
+            .max = 600'000,
+            .help = "An exchange in which nothing has moved for this long is reported as stalled, "
+                    "with the nodes that it waits for."},
+    Setting{.name = "small_bytes_max",
+            .kind = Kind::bytes,
+            .initial = "8 KiB",
+            .min = 0,
+            .max = 1024 * kMiB,
+            .help = "Exchanges of up to this many bytes take the path with the fewest steps "
+                    "instead of the one with the fewest bytes. The same on all nodes of a "
+                    "cluster."},
+    Setting{.name = "chunk_bytes",
+            .kind = Kind::bytes,
+            .initial = "256 KiB",
+            .min = 4 * kKiB,
+            .max = 64 * kMiB,
+            .help = "Large buffers travel in chunks of at most this size, so that adding one "
+                    "overlaps with moving the next. The same on all nodes of a cluster."},
+    Setting{.name = "window",
+            .kind = Kind::integer,
+            .initial = "4",
+            .min = 1,
+            .max = 256,
+            .unit = "chunks",
+            .help = "Chunks in flight to each peer."},
+    Setting{.name = "client_bytes_max",
+            .kind = Kind::bytes,
+            .initial = "8 GiB",
+            .min = kMiB,
+            .max = kTiB,
+            .help = "Memory that the buffers of one trainer may take."},
+    Setting{.name = "client_buffers_max",
+            .kind = Kind::integer,
+            .initial = "1024",
+            .min = 1,
+            .max = 1'000'000,
+            .unit = "buffers",
+            .help = "Buffers that one trainer may have."},
+    Setting{.name = "clients_max",
+            .kind = Kind::integer,
+            .initial = "256",
+            .min = 1,
+            .max = 65'536,
+            .unit = "connections",
+            .help = "Trainers and tools that may be connected at once."},
+    Setting{.name = "memory_max",
+            .kind = Kind::bytes,
+            .initial = "0",
+            .min = 0,
+            .max = kTiB * 64,
+            .help = "Memory that all buffers together may take. 0: only the bound of each trainer "
+                    "holds."},
+    Setting{.name = "log_level",
+            .kind = Kind::text,
+            .initial = "info",
+            .choices = "error|warning|info|debug",
+            .help = "The least important lines that are logged."},
+    Setting{.name = "curve_server_key_file",
+            .kind = Kind::text,
+            .initial = "",
+            .help = "The file with the controller's public key, as `pacectl keygen` writes it. "
+                    "Needed when the controller is on another machine."},
+    Setting{.name = "curve_secret_file",
+            .kind = Kind::text,
+            .initial = "",
+            .help = "The file with this daemon's own key pair, as `pacectl keygen` writes it."},
+    Setting{.name = "insecure",
+            .kind = Kind::boolean,
+            .initial = "false",
+            .help = "Talk to a controller on another machine without encryption or proof of "
+                    "identity. For closed laboratory networks."},
+};
+
+constexpr Table kTable{
+    .program = "paced",
+    .summary = "The daemon of Pace: one on every node, moving the buffers of its trainers.",
+    .file = "/etc/pace/paced.toml",
+    .environment_prefix = "PACED_",
+    .settings = kSettings,
+};
+
+}  // namespace
+
+const Table& daemon_table() {
+    return kTable;
+}
+
+}  // namespace pace::settings

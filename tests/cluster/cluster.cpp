@@ -1,0 +1,89 @@
+#include "cluster.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+namespace pace::cluster {
+
+Cluster::Cluster(Options options) : options_(std::move(options)) {
+    std::string pattern = std::filesystem::temp_directory_path() / "pace-test-XXXXXX";
+    directory_ = mkdtemp(pattern.data());
+    if (options_.controller) start_controller();
+    for (size_t node = 0; node < options_.nodes; ++node) start_daemon(node);
+}
+
+Cluster::~Cluster() {
+    if (testing::Test::HasFailure()) std::fputs(logs().c_str(), stderr);
+    daemons_.clear();
+    controller_.reset();
+    std::error_code ignored;
+    std::filesystem::remove_all(directory_, ignored);
+}
+
+void Cluster::start_controller() {
+    const std::string listen = controller_endpoint_.empty() ? "tcp://127.0.0.1:0" : controller_endpoint_;
+    std::vector<std::string> arguments{PACE_CONTROLLER, "--listen", listen, "--journal", directory_ + "/journal"};
+    arguments.insert(arguments.end(), options_.controller_flags.begin(), options_.controller_flags.end());
+    controller_ = std::make_unique<Process>(std::move(arguments), log("controller"));
+    const auto bound = controller_->wait_for("listening ", soon());
+    ASSERT_TRUE(bound) << logs();
+    controller_endpoint_ = *bound;
+}
+
+void Cluster::start_daemon(size_t node) {
+    std::vector<std::string> arguments{PACED, "--socket", socket(node), "--name", name(node)};
+    if (options_.controller) {
+        arguments.insert(arguments.end(), {"--controller", controller_endpoint_, "--data-interface", "lo"});
+    }
+    arguments.insert(arguments.end(), options_.daemon_flags.begin(), options_.daemon_flags.end());
+    Process process(std::move(arguments), log(name(node)));
+    const bool ready = process.wait_for("ready", soon()).has_value();
+    if (node < daemons_.size()) {
+        daemons_[node] = std::move(process);
+    } else {
+        daemons_.push_back(std::move(process));
+    }
+    ASSERT_TRUE(ready) << logs();
+}
+
+Process Cluster::trainer(size_t node, std::vector<std::string> flags) {
+    std::vector<std::string> arguments{TRAINER, "--endpoint", endpoint(node)};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    return Process(std::move(arguments), log("trainers"));
+}
+
+std::vector<Process> Cluster::trainers(size_t world, const std::vector<std::string>& flags) {
+    std::vector<Process> trainers;
+    for (size_t rank = 0; rank < world; ++rank) {
+        std::vector<std::string> own{"--rank", std::to_string(rank), "--world", std::to_string(world)};
+        own.insert(own.end(), flags.begin(), flags.end());
+        trainers.push_back(trainer(rank * options_.nodes / world, own));
+    }
+    for (Process& process : trainers) EXPECT_TRUE(process.wait_for("joined", soon())) << logs();
+    return trainers;
+}
+
+std::string Cluster::pacectl(size_t node, const std::vector<std::string>& arguments, int status) {
+    std::vector<std::string> all{PACECTL, "--socket", socket(node)};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    Process process(std::move(all), log("pacectl"));
+    std::string output;
+    while (const auto line = process.read_line(soon())) output += *line + "\n";
+    EXPECT_EQ(process.wait(soon()), status) << output << logs();
+    return output;
+}
+
+std::string Cluster::logs() const {
+    std::ostringstream all;
+    for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
+        if (entry.path().extension() != ".log") continue;
+        all << "---- " << entry.path().filename().string() << "\n" << std::ifstream(entry.path()).rdbuf() << "\n";
+    }
+    return all.str();
+}
+
+}  // namespace pace::cluster

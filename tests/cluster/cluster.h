@@ -1,0 +1,64 @@
+// Cluster: a controller and its daemons on loopback, in a temporary directory that goes with it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "process.h"
+
+namespace pace::cluster {
+
+class Cluster {
+  public:
+    struct Options {
+        size_t nodes = 1;
+        // Without: one daemon, with the controller in its process.
+        bool controller = true;
+        std::vector<std::string> daemon_flags;
+        std::vector<std::string> controller_flags;
+    };
+
+    // Everything is up when this returns; GoogleTest failures if it is not.
+    explicit Cluster(Options options);
+    ~Cluster();
+    Cluster(const Cluster&) = delete;
+    Cluster& operator=(const Cluster&) = delete;
+
+    std::string endpoint(size_t node) const { return "unix:" + socket(node); }
+    std::string socket(size_t node) const { return directory_ + "/" + name(node) + ".sock"; }
+    const std::string& directory() const { return directory_; }
+    Process& daemon(size_t node) { return daemons_[node]; }
+    Process& controller() { return *controller_; }
+    const std::string& controller_endpoint() const { return controller_endpoint_; }
+
+    void start_daemon(size_t node);
+    // On the port that it had the first time, with the same journal.
+    void start_controller();
+
+    // A trainer on the node: `trainer --endpoint … FLAGS`.
+    Process trainer(size_t node, std::vector<std::string> flags);
+    // As many as world, spread over the nodes in blocks of equal size, rank by rank; every one has joined when this returns.
+    std::vector<Process> trainers(size_t world, const std::vector<std::string>& flags);
+
+    // What `pacectl --socket … ARGUMENTS` prints; its exit status must be `status`.
+    std::string pacectl(size_t node, const std::vector<std::string>& arguments, int status = 0);
+
+    // The logs of all processes, for failure messages.
+    std::string logs() const;
+
+  private:
+    static std::string name(size_t node) { return "node" + std::to_string(node); }
+    std::string log(const std::string& who) const { return directory_ + "/" + who + ".log"; }
+
+    Options options_;
+    std::string directory_;
+    std::string controller_endpoint_;
+    std::unique_ptr<Process> controller_;
+    std::vector<Process> daemons_;
+};
+
+// How long anything that must happen may take on a slow, shared machine under a sanitizer. Not a performance figure.
+inline Deadline soon() { return within(std::chrono::seconds(30)); }
+
+}  // namespace pace::cluster

@@ -1,0 +1,193 @@
+// What must hold when something dies or freezes (docs/architecture.md, "When something dies"). Every test prints its seed.
+#include <csignal>
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "cluster.h"
+
+namespace pace::cluster {
+namespace {
+
+using std::chrono::milliseconds;
+
+uint64_t seed() {
+    static const uint64_t chosen = [] {
+        const char* given = std::getenv("PACE_TEST_SEED");
+        const uint64_t value = given != nullptr ? std::strtoull(given, nullptr, 10) : base::random_token() % 1'000'000;
+        std::printf("PACE_TEST_SEED=%llu\n", static_cast<unsigned long long>(value));
+        return value;
+    }();
+    return chosen;
+}
+
+// Lets the trainer make `steps` more steps. A moment drawn at random lies between two of its lines.
+void let_step(Process& trainer, uint64_t steps, const Cluster& cluster) {
+    for (uint64_t i = 0; i < steps; ++i) ASSERT_TRUE(trainer.wait_for("step ", soon())) << cluster.logs();
+}
+
+double ms_until_next_step(Process& trainer, const Cluster& cluster) {
+    const auto begin = std::chrono::steady_clock::now();
+    let_step(trainer, 1, cluster);
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+}
+
+std::vector<std::string> endless(const std::string& mode) {
+    return {"--mode", mode, "--steps", "1000000000", "--step-us", "1000", "--elements", "20000"};
+}
+
+class Faults : public testing::TestWithParam<const char*> {
+  protected:
+    base::Random random_{seed()};
+};
+
+INSTANTIATE_TEST_SUITE_P(BothFamilies, Faults, testing::Values("reduce", "average"), [](const auto& info) {
+    return std::string(info.param);
+});
+
+TEST_P(Faults, AKilledTrainerCostsTheOthersNothingButItsContribution) {
+    Cluster cluster({.nodes = 2});
+    auto trainers = cluster.trainers(4, endless(GetParam()));
+    let_step(trainers[0], 5 + random_.below(20), cluster);
+    trainers[3].signal(SIGKILL);
+    for (size_t rank = 0; rank < 3; ++rank) {
+        let_step(trainers[rank], 50, cluster);
+        EXPECT_TRUE(trainers[rank].running());
+    }
+}
+
+TEST_P(Faults, ARestartedTrainerGetsTheCurrentModelAndGoesOn) {
+    Cluster cluster({.nodes = 2});
+    auto trainers = cluster.trainers(4, endless(GetParam()));
+    let_step(trainers[0], 20 + random_.below(20), cluster);
+    trainers[3].signal(SIGKILL);
+    ASSERT_TRUE(trainers[3].wait(soon()));
+    let_step(trainers[0], 30, cluster);
+    std::vector<std::string> flags = endless(GetParam());
+    flags.insert(flags.end(), {"--rank", "3", "--world", "4"});
+    Process again = cluster.trainer(1, flags);
+    const auto model = again.wait_for("model at ", soon());
+    ASSERT_TRUE(model) << cluster.logs();
+    EXPECT_GE(std::stoull(*model), 20U);
+    let_step(again, 20, cluster);
+    let_step(trainers[0], 20, cluster);
+}
+
+TEST_P(Faults, AFrozenTrainerIsNeverAReasonForAnotherToHang) {
+    Cluster cluster({.nodes = 2, .controller_flags = {"--stopped-wait-ms", "300"}});
+    auto trainers = cluster.trainers(4, endless(GetParam()));
+    let_step(trainers[0], 5 + random_.below(20), cluster);
+    trainers[2].signal(SIGSTOP);
+    for (const size_t rank : {0U, 1U, 3U}) let_step(trainers[rank], 50, cluster);
+    trainers[2].signal(SIGCONT);
+    // It may have lines from before in its pipe; that it goes on shows in the sum of all.
+    let_step(trainers[2], 60, cluster);
+    let_step(trainers[0], 20, cluster);
+}
+
+TEST_P(Faults, AKilledDaemonCostsTheSurvivorsAShortPause) {
+    Cluster cluster({.nodes = 4});
+    auto trainers = cluster.trainers(8, endless(GetParam()));
+    let_step(trainers[0], 5 + random_.below(20), cluster);
+    cluster.daemon(3).signal(SIGKILL);
+    ASSERT_TRUE(cluster.daemon(3).wait(soon()));
+    const double pause = ms_until_next_step(trainers[0], cluster);
+    std::printf("the next step came %.1f ms after the daemon's death\n", pause);
+    for (size_t rank = 0; rank < 6; ++rank) let_step(trainers[rank], 50, cluster);
+    for (const size_t rank : {6U, 7U})
+        EXPECT_TRUE(trainers[rank].wait_for("outcome PACE_E_DAEMON_GONE", soon())) << cluster.logs();
+}
+
+TEST_P(Faults, TrainersOfARestartedDaemonReconnectByThemselves) {
+    Cluster cluster({.nodes = 2});
+    auto trainers = cluster.trainers(4, endless(GetParam()));
+    let_step(trainers[0], 5 + random_.below(20), cluster);
+    cluster.daemon(1).signal(SIGKILL);
+    ASSERT_TRUE(cluster.daemon(1).wait(soon()));
+    ASSERT_TRUE(trainers[2].wait_for("outcome PACE_E_DAEMON_GONE", soon())) << cluster.logs();
+    cluster.start_daemon(1);
+    let_step(trainers[2], 20, cluster);
+    let_step(trainers[3], 20, cluster);
+    let_step(trainers[0], 20, cluster);
+}
+
+TEST_P(Faults, AFrozenDaemonIsExcludedAndComesBackWhenItWakes) {
+    Cluster cluster({.nodes = 3});
+    auto trainers = cluster.trainers(6, endless(GetParam()));
+    let_step(trainers[0], 5 + random_.below(20), cluster);
+    cluster.daemon(2).signal(SIGSTOP);
+    const auto frozen = std::chrono::steady_clock::now();
+    for (const size_t rank : {0U, 1U, 2U, 3U}) let_step(trainers[rank], 80, cluster);
+    std::printf("80 steps of the others took %.0f ms after the freeze\n",
+                std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - frozen).count());
+    cluster.daemon(2).signal(SIGCONT);
+    let_step(trainers[4], 60, cluster);
+    let_step(trainers[5], 60, cluster);
+    let_step(trainers[0], 20, cluster);
+}
+
+TEST_P(Faults, AControllerThatDiesAndReturnsLosesNoIteration) {
+    Cluster cluster({.nodes = 2});
+    auto trainers = cluster.trainers(4, endless(GetParam()));
+    for (int round = 0; round < 3; ++round) {
+        let_step(trainers[0], 5 + random_.below(20), cluster);
+        cluster.controller().signal(SIGKILL);
+        ASSERT_TRUE(cluster.controller().wait(soon()));
+        cluster.start_controller();
+        for (Process& trainer : trainers) let_step(trainer, 20, cluster);
+    }
+    for (Process& trainer : trainers) {
+        uint64_t last = 0;
+        for (const std::string& line : trainer.lines()) {
+            EXPECT_FALSE(line.starts_with("outcome")) << line;
+            EXPECT_FALSE(line.starts_with("wrong")) << line;
+            if (!line.starts_with("step ")) continue;
+            const uint64_t step = std::stoull(line.substr(5));
+            EXPECT_GE(step, last);
+            last = step;
+        }
+    }
+}
+
+TEST_P(Faults, AFrozenControllerOnlyDelaysNewGroups) {
+    Cluster cluster({.nodes = 2});
+    auto trainers = cluster.trainers(4, endless(GetParam()));
+    let_step(trainers[0], 5 + random_.below(20), cluster);
+    cluster.controller().signal(SIGSTOP);
+    cluster.controller().signal(SIGCONT);
+    for (Process& trainer : trainers) let_step(trainer, 30, cluster);
+}
+
+// Anything, at any moment, several times over: nobody hangs, no number is wrong.
+TEST_P(Faults, AStormLeavesTheRestTraining) {
+    Cluster cluster({.nodes = 3, .controller_flags = {"--stopped-wait-ms", "300"}});
+    auto trainers = cluster.trainers(6, endless(GetParam()));
+    for (int i = 0; i < 6; ++i) {
+        let_step(trainers[0], 1 + random_.below(30), cluster);
+        const size_t rank = 2 + random_.below(4);
+        switch (random_.below(4)) {
+            case 0: trainers[rank].signal(SIGSTOP); break;
+            case 1: trainers[rank].signal(SIGCONT); break;
+            case 2:
+                cluster.controller().signal(SIGKILL);
+                ASSERT_TRUE(cluster.controller().wait(soon()));
+                cluster.start_controller();
+                break;
+            default: {
+                trainers[rank].signal(SIGKILL);
+                ASSERT_TRUE(trainers[rank].wait(soon()));
+                std::vector<std::string> flags = endless(GetParam());
+                flags.insert(flags.end(), {"--rank", std::to_string(rank), "--world", "6"});
+                trainers[rank] = cluster.trainer(rank / 2, flags);
+            }
+        }
+    }
+    for (Process& trainer : trainers) trainer.signal(SIGCONT);
+    for (const size_t rank : {0U, 1U}) let_step(trainers[rank], 60, cluster);
+    for (Process& trainer : trainers) {
+        for (const std::string& line : trainer.lines()) EXPECT_FALSE(line.starts_with("wrong")) << line;
+    }
+}
+
+}  // namespace
+}  // namespace pace::cluster

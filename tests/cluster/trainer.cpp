@@ -1,0 +1,255 @@
+// The trainer of the cluster tests: a worker that uses pace.h alone and checks every number that it gets.
+//
+// It prints "joined", "step K" after each step, what went wrong otherwise ("outcome NAME MESSAGE"), and "done". In reduce mode the
+// gradient of worker r at step k is (r + 1) * (k % 100 + 1) in every element, so that the sum over any members is known exactly. In average
+// mode the model is one number in every element: averaging must keep it uniform and between the smallest and the largest.
+#include <cinttypes>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <time.h>
+
+#include "pace.h"
+
+namespace {
+
+struct Options {
+    std::string endpoint;
+    std::string job = "test";
+    std::string mode = "reduce";
+    uint32_t rank = 0;
+    uint32_t world = 1;
+    uint32_t group_size = 0;
+    std::string weights = "constant";
+    std::string missing = "closest";
+    uint64_t steps = 10;
+    uint64_t elements = 1000;
+    uint32_t tensors = 1;
+    uint32_t step_us = 0;
+    bool retry = true;   // go on after outcomes that say so
+    bool hold = false;   // when done, stay in the job until standard input closes
+};
+
+Options parse(int argc, char** argv) {
+    Options options;
+    for (int i = 1; i < argc; i += 2) {
+        const std::string name = argv[i];
+        const std::string value = i + 1 < argc ? argv[i + 1] : "";
+        const auto number = static_cast<uint32_t>(std::strtoul(value.c_str(), nullptr, 10));
+        if (name == "--endpoint") options.endpoint = value;
+        else if (name == "--job") options.job = value;
+        else if (name == "--mode") options.mode = value;
+        else if (name == "--rank") options.rank = number;
+        else if (name == "--world") options.world = number;
+        else if (name == "--group-size") options.group_size = number;
+        else if (name == "--weights") options.weights = value;
+        else if (name == "--missing") options.missing = value;
+        else if (name == "--steps") options.steps = number;
+        else if (name == "--elements") options.elements = number;
+        else if (name == "--tensors") options.tensors = number;
+        else if (name == "--step-us") options.step_us = number;
+        else if (name == "--retry") options.retry = number != 0;
+        else if (name == "--hold") options.hold = number != 0;
+        else {
+            std::fprintf(stderr, "trainer: unknown flag %s\n", name.c_str());
+            std::exit(2);
+        }
+    }
+    return options;
+}
+
+class Trainer {
+  public:
+    explicit Trainer(Options options) : options_(std::move(options)) {}
+
+    int run() {
+        if (!open() || !allocate()) return 1;
+        say("joined");
+        if (!start()) return 1;
+        while (step_ < options_.steps) {
+            compute();
+            const pace_status status = options_.mode == "reduce" ? reduce() : average();
+            if (status == PACE_OK) {
+                std::printf("step %" PRIu64 "\n", step_);
+                std::fflush(stdout);
+                ++step_;
+                continue;
+            }
+            if (status < 0 && status != PACE_E_DAEMON_GONE) return 1;
+            if (!options_.retry) return 3;
+            if (status == PACE_STALE && !start()) return 1;
+        }
+        if (options_.mode == "average" && options_.hold && !synchronize()) return 1;
+        say("done");
+        if (options_.hold) hold();
+        pace_session_free(session_);
+        return wrong_ ? 4 : 0;
+    }
+
+  private:
+    static void say(const char* word) {
+        std::puts(word);
+        std::fflush(stdout);
+    }
+
+    static void hold() {
+        while (std::getchar() != EOF) {
+        }
+    }
+
+    bool open() {
+        pace_job_options job = PACE_JOB_OPTIONS_INIT;
+        job.name = options_.job.c_str();
+        job.rank = options_.rank;
+        job.world = options_.world;
+        job.policy = options_.mode == "reduce" ? PACE_POLICY_ALL_REDUCE : PACE_POLICY_PARTIAL_REDUCE;
+        if (options_.mode != "reduce") {
+            job.group_size = options_.group_size;
+            job.weights = options_.weights == "dynamic" ? PACE_WEIGHTS_DYNAMIC : PACE_WEIGHTS_CONSTANT;
+            if (job.weights == PACE_WEIGHTS_DYNAMIC)
+                job.missing = options_.missing == "initial" ? PACE_MISSING_INITIAL : PACE_MISSING_CLOSEST;
+        }
+        return ok(pace_session_open(options_.endpoint.c_str(), &job, &session_, &error_));
+    }
+
+    bool allocate() {
+        buffers_.resize(options_.tensors);
+        data_.resize(options_.tensors);
+        for (uint32_t i = 0; i < options_.tensors; ++i) {
+            if (!ok(pace_buffer_create(session_, PACE_F32, options_.elements + i, nullptr, &buffers_[i],
+                                       reinterpret_cast<void**>(&data_[i]), &error_)))
+                return false;
+        }
+        return ok(pace_buffer_create(session_, PACE_F32, 16, nullptr, &model_, reinterpret_cast<void**>(&model_data_), &error_));
+    }
+
+    // Everyone starts from rank 0's model; a newcomer from a healthy worker's.
+    bool start() {
+        const bool averaging = options_.mode != "reduce";
+        fill(static_cast<float>(options_.rank));
+        for (int i = 0; i < 16; ++i) model_data_[i] = static_cast<float>(options_.rank);
+        pace_request request{};
+        const pace_buffer* what = averaging ? buffers_.data() : &model_;
+        const size_t count = averaging ? buffers_.size() : 1;
+        if (!ok(pace_broadcast(session_, what, count, 0, &request, &error_))) return false;
+        pace_request_info info = PACE_REQUEST_INFO_INIT;
+        if (!ok(pace_request_wait(session_, request, PACE_FOREVER, &info, &error_))) return false;
+        std::printf("model at %" PRIu64 "\n", info.iteration);
+        std::fflush(stdout);
+        if (info.iteration > 0) step_ = info.iteration + 1;
+        return true;
+    }
+
+    void fill(float value) {
+        for (uint32_t i = 0; i < options_.tensors; ++i) {
+            for (uint64_t j = 0; j < options_.elements + i; ++j) data_[i][j] = value;
+        }
+    }
+
+    void compute() const {
+        if (options_.step_us == 0) return;
+        timespec time{options_.step_us / 1000000, (options_.step_us % 1000000) * 1000L};
+        nanosleep(&time, nullptr);  // the work of a step, simulated
+    }
+
+    static float gradient(uint32_t rank, uint64_t step) {
+        return static_cast<float>((rank + 1) * (step % 100 + 1));
+    }
+
+    pace_status reduce() {
+        fill(gradient(options_.rank, step_));
+        pace_reduce_options reduce_options = PACE_REDUCE_OPTIONS_INIT;
+        reduce_options.op = PACE_OP_SUM;
+        reduce_options.iteration = step_;
+        pace_request request{};
+        const pace_status began =
+            pace_reduce(session_, buffers_.data(), buffers_.size(), &reduce_options, &request, &error_);
+        if (began != PACE_OK) return outcome(began);
+        const pace_status status = finish(request);
+        if (status != PACE_OK) return status;
+        float expected = 0;
+        for (uint32_t i = 0; i < info_.member_listed; ++i) expected += gradient(members_[i].rank, step_);
+        check_uniform(expected, expected);
+        return PACE_OK;
+    }
+
+    pace_status average() {
+        pace_request request{};
+        const pace_status began =
+            pace_average(session_, buffers_.data(), buffers_.size(), step_, nullptr, &request, &error_);
+        if (began != PACE_OK) return outcome(began);
+        const pace_status status = finish(request);
+        if (status != PACE_OK) return status;
+        double weights = info_.initial_weight;
+        for (uint32_t i = 0; i < info_.member_listed; ++i) weights += members_[i].weight;
+        if (std::fabs(weights - 1) > 1e-9) complain("weights sum to", weights);
+        check_uniform(0, static_cast<float>(options_.world));
+        if (info_.iteration < step_) complain("iteration went back to", static_cast<double>(info_.iteration));
+        step_ = info_.iteration;
+        return PACE_OK;
+    }
+
+    bool synchronize() {
+        pace_request request{};
+        if (!ok(pace_sync(session_, buffers_.data(), buffers_.size(), &request, &error_))) return false;
+        if (finish(request) != PACE_OK) return false;
+        std::printf("model %.9g\n", static_cast<double>(data_[0][0]));
+        return true;
+    }
+
+    pace_status finish(pace_request request) {
+        info_ = PACE_REQUEST_INFO_INIT;
+        members_.resize(options_.world);
+        info_.members = members_.data();
+        info_.member_capacity = options_.world;
+        return outcome(pace_request_wait(session_, request, PACE_FOREVER, &info_, &error_));
+    }
+
+    void check_uniform(float lowest, float highest) {
+        const float first = data_[0][0];
+        if (!(first >= lowest && first <= highest)) complain("a value outside its bounds:", static_cast<double>(first));
+        for (uint32_t i = 0; i < options_.tensors; ++i) {
+            for (uint64_t j = 0; j < options_.elements + i; ++j) {
+                if (data_[i][j] != first) {
+                    complain("a torn buffer: differs at element", static_cast<double>(j));
+                    return;
+                }
+            }
+        }
+    }
+
+    void complain(const char* what, double value) {
+        std::printf("wrong at step %" PRIu64 ": %s %.9g (%u members)\n", step_, what, value, info_.member_count);
+        std::fflush(stdout);
+        wrong_ = true;
+    }
+
+    pace_status outcome(pace_status status) {
+        if (status != PACE_OK) {
+            std::printf("outcome %s %s\n", pace_status_name(status), error_.message);
+            std::fflush(stdout);
+        }
+        return status;
+    }
+    bool ok(pace_status status) { return outcome(status) == PACE_OK; }
+
+    Options options_;
+    pace_session* session_ = nullptr;
+    pace_error error_{};
+    std::vector<pace_buffer> buffers_;
+    std::vector<float*> data_;
+    pace_buffer model_{};
+    float* model_data_ = nullptr;
+    pace_request_info info_ = PACE_REQUEST_INFO_INIT;
+    std::vector<pace_member> members_;
+    uint64_t step_ = 0;
+    bool wrong_ = false;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) { return Trainer(parse(argc, argv)).run(); }

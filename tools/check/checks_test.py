@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Each check finds a file that breaks its rule, and is silent about one that does not."""
+
+import pathlib
+import tempfile
+import unittest
+
+import docs_check
+import include_check
+import settings_check
+import style_check
+
+
+def includes(path, *targets, is_test=False):
+    text = "".join(f"#include {target}\n" for target in targets)
+    return include_check.check_file(path, text, is_test)
+
+
+def style(path, text):
+    return style_check.check_file(pathlib.PurePosixPath(path), text)
+
+
+class Includes(unittest.TestCase):
+    def test_a_folder_includes_what_is_below_it(self):
+        self.assertEqual(includes("transports/ucx/endpoint.cpp", '"base/result.h"',
+                                  '"transports/transport.h"', "<ucp/api/ucp.h>"), [])
+        self.assertEqual(includes("daemon/collectives/all_reduce.cpp",
+                                  '"daemon/kernels/reduce.h"', '"transports/transport.h"'), [])
+
+    def test_a_folder_does_not_include_what_is_above_or_beside_it(self):
+        self.assertTrue(includes("base/log.cpp", '"protocol/types.h"'))
+        self.assertTrue(includes("libclient/session.cpp", '"daemon/exchange/buffer.h"'))
+        self.assertTrue(includes("daemon/collectives/all_reduce.h", '"daemon/exchange/buffer.h"'))
+        self.assertTrue(includes("service/controller/core/core.cpp", '"protocol/types.h"'))
+        self.assertTrue(includes("examples/trainer.c", '"libclient/session.h"'))
+
+    def test_engines_are_seen_only_by_their_own_folder(self):
+        self.assertEqual(includes("daemon/control/controller_link.cpp", "<zmq.h>"), [])
+        self.assertTrue(includes("daemon/clients/client.cpp", "<zmq.h>"))
+        self.assertTrue(includes("daemon/exchange/groups.cpp", "<ucp/api/ucp.h>"))
+        self.assertTrue(includes("daemon/main.cpp", "<toml++/toml.h>"))
+
+    def test_the_core_has_no_clock_and_no_chance(self):
+        self.assertTrue(includes("service/controller/core/core.cpp", "<random>"))
+        self.assertTrue(includes("service/controller/policies/policy.h", '"base/event_loop.h"'))
+        self.assertEqual(includes("service/controller/core/core_test.cpp", "<random>",
+                                  is_test=True), [])
+
+    def test_the_public_header_needs_nothing(self):
+        self.assertEqual(includes("capi/pace.h", "<stddef.h>", "<stdint.h>"), [])
+        self.assertTrue(includes("capi/pace.h", "<stdbool.h>"))
+
+
+class Style(unittest.TestCase):
+    def test_a_clean_header_is_clean(self):
+        self.assertEqual(style("base/x.h", "// X: a thing.\n#pragma once\n"), [])
+
+    def test_headers_say_what_they_are_and_are_guarded(self):
+        self.assertTrue(style("base/x.h", "#pragma once\n"))
+        self.assertTrue(style("base/x.h", "// X: a thing.\n"))
+
+    def test_files_have_one_thing_in_them(self):
+        self.assertEqual(style("base/x.cpp", "int a;\n" * 400), [])
+        self.assertTrue(style("base/x.cpp", "int a;\n" * 401))
+
+    def test_white_space(self):
+        self.assertTrue(style("base/x.cpp", "\tint a;\n"))
+        self.assertTrue(style("base/x.cpp", "int a; \n"))
+        self.assertTrue(style("base/x.cpp", "int a;"))
+
+    def test_tests_neither_sleep_nor_take_fixed_ports(self):
+        nap = "sle" + "ep"
+        self.assertTrue(style("base/x_test.cpp", f"std::this_thread::{nap}_for(1s);\n"))
+        self.assertTrue(style("tests/cluster/run.py", f"time.{nap}(1)\n"))
+        self.assertTrue(style("tests/cluster/x.cpp", 'bind("tcp://127.0.0.1' + ':5555");\n'))
+        self.assertEqual(style("tests/cluster/x.cpp", 'bind("tcp://127.0.0.1:0");\n'), [])
+        self.assertEqual(style("examples/x.cpp", f"{nap}(1);\n"), [])
+
+    def test_a_library_does_not_end_its_host(self):
+        self.assertTrue(style("libclient/x.cpp", "    std::abort();\n"))
+        self.assertTrue(style("daemon/x.cpp", "    exit(1);\n"))
+        self.assertEqual(style("daemon/x.cpp", "    group.abort(reason);\n"), [])
+        self.assertEqual(style("daemon/main.cpp", "    exit(1);\n"), [])
+        self.assertEqual(
+            style("daemon/x.cpp", "    _exit(1);  // style: allow ending, because of the fork\n"),
+            [])
+
+    def test_no_path_of_a_machine(self):
+        self.assertTrue(style("docs/x.md", "see /ho" + "me/ann/pace\n"))
+        self.assertEqual(style("docs/x.md", "see daemon/home/x\n"), [])
+
+    def test_every_folder_has_a_readme(self):
+        paths = [pathlib.PurePosixPath(name) for name in ("a/x.cpp", "a/README.md", "b/x.cpp")]
+        self.assertEqual(len(style_check.folders_without_readme(paths)), 1)
+
+
+class Links(unittest.TestCase):
+    def test_links_lead_somewhere(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            (root / "a.md").write_text("# One thing, here\n", encoding="utf-8")
+            good = "[a](a.md) [b](a.md#one-thing-here) [c](https://example.org) `[d](e.md)`\n"
+            self.assertEqual(docs_check.check_file("b.md", good, root), [])
+            self.assertTrue(docs_check.check_file("b.md", "[a](c.md)\n", root))
+            self.assertTrue(docs_check.check_file("b.md", "[a](a.md#two)\n", root))
+
+
+class Settings(unittest.TestCase):
+    def test_a_name_that_no_table_has_is_found(self):
+        names = settings_check.names_of("| `socket` | `x` |\n")
+        self.assertEqual(settings_check.check_uses("x.cpp", 'settings.text("socket")', names), [])
+        self.assertTrue(settings_check.check_uses("x.cpp", 'settings->text("sokcet")', names))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Who may include whom: the table of docs/architecture.md, as a test.
+
+CMake already keeps folders apart (a folder is visible only to targets that link it); this check
+sees what CMake cannot: headers of the system that only some folders may use, and links that a
+CMakeLists.txt should not have made.
+"""
+
+import re
+import sys
+
+import tree
+
+ALWAYS = {"base"}
+
+# The longest matching folder decides. What a folder may include besides itself, from our tree.
+MAY_INCLUDE = {
+    "base": set(),
+    "protocol": {"base"},
+    "settings": {"base"},
+    "transports": {"base"},
+    # The daemon of a single machine runs the controller in its own process.
+    "daemon": {"base", "protocol", "settings", "transports", "daemon", "service/controller/shell",
+               "service/controller/core"},
+    "daemon/kernels": {"base", "protocol"},
+    "daemon/collectives": {"base", "protocol", "transports", "daemon/kernels"},
+    "libclient": {"base", "protocol"},
+    "capi": {"base", "protocol", "libclient"},
+    "bindings": {"capi/pace.h", "pace.h"},
+    "service": {"base", "protocol", "settings"},
+    "service/controller": {"base", "protocol", "settings"},
+    "service/controller/core": {"base", "service/controller/policies"},
+    "service/controller/policies": {"base", "service/controller/core"},
+    "service/controller/shell": {"base", "protocol", "settings", "service/controller"},
+    "service/pacectl": {"base", "protocol", "settings", "libclient"},
+    "examples": {"capi/pace.h", "pace.h", "bindings"},
+    "tools": {"base", "settings"},
+}
+
+# Headers from outside the tree that only these folders may use.
+RESTRICTED = [
+    (r"zmq\.h(pp)?$", ("daemon/control", "service/controller/shell", "service/pacectl/keygen",
+                       "tests", "bench")),
+    (r"(ucp|uct|ucs)/", ("transports/ucx", "bench", "tests")),
+    (r"toml\+\+/", ("settings",)),
+    (r"CLI/", ("settings", "service/pacectl", "bench", "examples", "tests")),
+    (r"hwy/", ("daemon/kernels", "bench")),
+    (r"cuda", ("daemon/kernels/cuda", "daemon/clients/cuda", "transports/nccl")),
+    (r"nccl", ("transports/nccl",)),
+    (r"systemd/", ("daemon", "service")),
+    (r"flatbuffers/", ("protocol", "daemon", "libclient", "service/controller/shell",
+                       "service/pacectl", "tests")),
+    (r"(mpi|gloo)", ("bench",)),
+    (r"gtest/|gmock/", ()),
+]
+
+# The pure core: decisions take time and chance as arguments.
+PURE = ("service/controller/core", "service/controller/policies")
+IMPURE_HEADERS = re.compile(r"^(sys/|unistd\.h|thread|mutex|future|condition_variable|random|"
+                            r"fstream|iostream|filesystem|pthread\.h|time\.h|ctime|cstdio|"
+                            r"base/(event_loop|log|memfd|random_bytes|unique_fd)\.h)")
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+OUR_FOLDERS = {folder.split("/")[0] for folder in MAY_INCLUDE} | {"tests", "bench"}
+
+
+def within(path, folder):
+    return path == folder or path.startswith(folder + "/") or path.startswith(folder + ".")
+
+
+def folder_rule(path):
+    """The entry of MAY_INCLUDE that governs a path; None where anything goes (tests, bench)."""
+    folders = [folder for folder in MAY_INCLUDE if within(path, folder)]
+    return max(folders, key=len) if folders else None
+
+
+def check_ours(path, target, is_test):
+    rule = folder_rule(path)
+    if rule is None or within(target, rule) or is_test:
+        return None
+    # A header beside the file is its own folder's, whatever the rule for the parent.
+    if target.rsplit("/", 1)[0] == path.rsplit("/", 1)[0]:
+        return None
+    if any(within(target, allowed) or target == allowed for allowed in MAY_INCLUDE[rule]):
+        return None
+    return f"{rule} may not include {target}"
+
+
+def check_foreign(path, target, is_test):
+    for pattern, folders in RESTRICTED:
+        if not re.match(pattern, target):
+            continue
+        allowed = is_test or any(within(path, folder) for folder in folders)
+        return None if allowed else f"<{target}> is only for {', '.join(folders) or 'tests'}"
+    return None
+
+
+def check_file(path, text, is_test=False):
+    """Problems of one file; `path` is relative to the root, with slashes."""
+    problems = []
+    for number, line in enumerate(text.splitlines(), 1):
+        match = INCLUDE.match(line)
+        if not match:
+            continue
+        target = match.group(2)
+        problem = None
+        if path == "capi/pace.h" and target not in ("stddef.h", "stdint.h"):
+            problem = "pace.h includes only <stddef.h> and <stdint.h>"
+        elif target.startswith("."):
+            problem = "includes are written from the root of the tree"
+        elif not is_test and any(within(path, pure) for pure in PURE) and \
+                IMPURE_HEADERS.match(target):
+            problem = f"the core is pure: {target} brings clocks, threads or input/output"
+        elif target.split("/")[0] in OUR_FOLDERS:
+            problem = check_ours(path, target, is_test)
+        else:
+            problem = check_foreign(path, target, is_test)
+        if problem:
+            problems.append(f"{path}:{number}: {problem}")
+    return problems
+
+
+def main():
+    problems = []
+    for path in tree.files():
+        if tree.is_cpp(path):
+            problems += check_file(path.as_posix(), tree.read(path), tree.is_test(path))
+    return tree.report("includes", problems)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""The configuration as documented is the configuration as read.
+
+docs/configuration.md equals what config_reference prints, and every name with which a program
+asks for a setting is in the reference: settings_check.py PATH/TO/config_reference
+"""
+
+import re
+import subprocess
+import sys
+
+import tree
+
+DOCUMENT = "docs/configuration.md"
+USE = re.compile(r"\bsettings\w*(?:\.|->)(?:settings\.)?(text|enabled|integer|milliseconds|bytes|list)\(\s*\"(\w+)\"")
+
+
+def names_of(document):
+    return set(re.findall(r"^\| `(\w+)` \|", document, re.MULTILINE))
+
+
+def check_uses(path, text, names):
+    return [f"{path}: asks for the setting '{match.group(2)}', which no table has"
+            for match in USE.finditer(text) if match.group(2) not in names]
+
+
+def main():
+    program = sys.argv[1]
+    printed = subprocess.run([program], check=True, capture_output=True, text=True).stdout
+    problems = []
+    if (tree.ROOT / DOCUMENT).read_text(encoding="utf-8") != printed:
+        problems.append(f"{DOCUMENT} is out of date: run {program} > {DOCUMENT}")
+    for path in tree.files():
+        if tree.is_cpp(path) and not tree.is_test(path):
+            problems += check_uses(path, tree.read(path), names_of(printed))
+    return tree.report("settings", problems)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

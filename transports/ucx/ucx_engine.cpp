@@ -1,0 +1,171 @@
+#include "transports/ucx/ucx_engine.h"
+
+#include <utility>
+
+#include "base/random.h"
+#include "transports/ucx/ucx_process.h"
+
+namespace pace::transports {
+
+using base::ErrorKind;
+using base::make_error;
+
+base::Result<std::unique_ptr<UcxTransport>> UcxTransport::create(const UcxOptions& options) {
+    undo_ucx_load_effects();
+    PACE_TRY_ASSIGN(worker, UcxWorker::create(options));
+    auto engine = std::make_unique<UcxEngine>(std::move(worker), options, base::random_token());
+    PACE_TRY(engine->listen());
+    return std::unique_ptr<UcxTransport>(std::move(engine));
+}
+
+UcxEngine::UcxEngine(std::unique_ptr<UcxWorker> worker, const UcxOptions& options,
+                     uint64_t instance)
+    : worker_(std::move(worker)),
+      peers_(*worker_, instance, options.segment_bytes),
+      outbox_(peers_, completions_, counters_, options, instance),
+      inbox_(peers_, outbox_, completions_, counters_, options) {}
+
+UcxEngine::~UcxEngine() {
+    const base::Error error = make_error(ErrorKind::canceled, "the transport was destroyed");
+    for (PeerId peer = 0; peer < peers_.count(); ++peer) {
+        if (!peers_.gone(peer)) end_peer(peer, error);
+    }
+    peers_.close_all();
+    // Closing is quick but not always immediate. What UCX has not given back by then it frees with the worker.
+    for (int turn = 0; turn < 1000 && !outbox_.idle(); ++turn)
+        ucp_worker_progress(worker_->handle());
+    worker_->destroy();
+    outbox_.abandon(error);
+    while (completions_.run()) {
+    }
+}
+
+base::Result<> UcxEngine::listen() {
+    ucp_am_handler_param_t params{};
+    params.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
+                        UCP_AM_HANDLER_PARAM_FIELD_ARG | UCP_AM_HANDLER_PARAM_FIELD_FLAGS;
+    params.id = wire::kActiveMessage;
+    params.flags = UCP_AM_FLAG_WHOLE_MSG;
+    params.cb = on_active_message;
+    params.arg = this;
+    const ucs_status_t status = ucp_worker_set_am_recv_handler(worker_->handle(), &params);
+    if (status != UCS_OK)
+        return make_ucx_error(ErrorKind::internal, "install the handler of active messages",
+                              status);
+    return {};
+}
+
+base::Result<PeerId> UcxEngine::connect(std::span<const std::byte> address) {
+    const PeerId known = peers_.count();
+    PACE_TRY_ASSIGN(peer, peers_.connect(address));
+    if (peer >= known) inbox_.on_connected(peer);
+    return peer;
+}
+
+void UcxEngine::disconnect(PeerId peer) {
+    if (!peers_.exists(peer) || peers_.gone(peer)) return;
+    UcxPeers::Link& link = peers_.link(peer);
+    end_peer(peer, make_error(ErrorKind::unavailable, "peer {} was disconnected", peer));
+    if (outbox_.lends_memory()) peers_.close(link);
+}
+
+void UcxEngine::send(PeerId peer, Tag tag, std::span<const std::byte> bytes,
+                     Completion completion) {
+    if (usable(peer, completion)) outbox_.send(peer, tag, bytes, std::move(completion));
+}
+
+void UcxEngine::receive(PeerId peer, Tag tag, std::span<std::byte> bytes, Completion completion) {
+    if (!usable(peer, completion)) return;
+    // A receive alone must notice that its peer has gone, so it opens the connection like a send.
+    if (peers_.link(peer).endpoint == nullptr) outbox_.hello(peer);
+    inbox_.receive(Receive{peer, tag, bytes, std::move(completion)});
+}
+
+void UcxEngine::close_exchange(uint64_t exchange) {
+    inbox_.close_exchange(exchange);
+}
+
+void UcxEngine::set_peer_lost_handler(PeerLostHandler handler) {
+    lost_handler_ = std::move(handler);
+}
+
+bool UcxEngine::poll() {
+    // Bounded, so that a peer that sends without end does not keep the loop from its other work.
+    constexpr int kTurnsMax = 32;
+    int turns = 0;
+    while (turns < kTurnsMax && ucp_worker_progress(worker_->handle()) != 0) ++turns;
+    bool worked = turns > 0;
+    worked = outbox_.resume() || worked;
+    worked = lose_failed_peers() || worked;
+    return completions_.run() || worked;
+}
+
+bool UcxEngine::arm() {
+    if (!completions_.empty() || outbox_.has_work() || peers_.has_failed()) return false;
+    return ucp_worker_arm(worker_->handle()) == UCS_OK;
+}
+
+ucs_status_t UcxEngine::on_active_message(void* engine, const void* header, size_t header_length,
+                                          void* data, size_t length,
+                                          const ucp_am_recv_param_t* param) {
+    // Peers send nothing by UCX's own rendezvous; whoever does is told that it is not wanted.
+    if ((param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0) return UCS_OK;
+    static_cast<UcxEngine*>(engine)->inbox_.on_message(
+        {static_cast<const std::byte*>(header), header_length},
+        {static_cast<const std::byte*>(data), length});
+    return UCS_OK;
+}
+
+bool UcxEngine::usable(PeerId peer, Completion& completion) {
+    if (!peers_.exists(peer)) {
+        completions_.push(std::move(completion), unknown_peer(peer));
+        return false;
+    }
+    if (peers_.gone(peer)) {
+        completions_.push(std::move(completion),
+                          make_error(ErrorKind::unavailable, "peer {} is gone", peer));
+        return false;
+    }
+    return true;
+}
+
+bool UcxEngine::lose_failed_peers() {
+    bool worked = false;
+    for (const uint64_t instance : peers_.take_failed()) {
+        UcxPeers::Link* link = peers_.find(instance);
+        if (link == nullptr) continue;
+        if (const std::optional<PeerId> peer = link->peer) {
+            const base::Error error =
+                make_error(link->error->kind, "peer {}: {}", *peer, link->error->message);
+            end_peer(*peer, error);
+            untold_.push_back({*peer, error});
+        }
+        peers_.close(*link);
+        worked = true;
+    }
+    if (!untold_.empty()) tell_lost_peers();
+    return worked;
+}
+
+// The handler runs after all operations with the peer, so it waits for those that UCX still holds, and is queued
+// behind those that have just ended.
+void UcxEngine::tell_lost_peers() {
+    std::erase_if(untold_, [this](Lost& lost) {
+        if (outbox_.sends_to(lost.peer)) return false;
+        completions_.push(
+            [this, peer = lost.peer](base::Result<> result) {
+                if (lost_handler_) lost_handler_(peer, result.error());
+            },
+            std::move(lost.error));
+        return true;
+    });
+}
+
+void UcxEngine::end_peer(PeerId peer, const base::Error& error) {
+    // Inbox first: it refuses what the peer has offered, while the peer is still one.
+    inbox_.end_peer(peer, error);
+    outbox_.end_peer(peer, error);
+    peers_.leave(peer);
+}
+
+}  // namespace pace::transports

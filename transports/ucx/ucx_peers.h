@@ -1,0 +1,87 @@
+// UcxPeers: the instances that were connected, and the UCX endpoint that leads to each.
+//
+// A peer is what the user of the transport sees: it begins with connect() and ends with disconnect() or its loss. A
+// link is what UCX sees: an endpoint to an instance. The link outlives the peer when the user disconnects, so that
+// late offers can be refused and a later connect() finds it open; it ends with the instance.
+#pragma once
+
+#include <ucp/api/ucp.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "transports/recent_ids.h"
+#include "transports/transport.h"
+#include "transports/ucx/ucx_worker.h"
+
+namespace pace::transports {
+
+class UcxPeers {
+  public:
+    struct Link {
+        UcxPeers* owner = nullptr;
+        uint64_t instance = 0;
+        std::vector<std::byte> worker_address;
+        ucp_ep_h endpoint = nullptr;
+        std::optional<PeerId> peer;        // none after disconnect()
+        std::optional<base::Error> error;  // set once: the link is to be closed
+    };
+
+    UcxPeers(UcxWorker& worker, uint64_t instance, size_t segment_bytes);
+    UcxPeers(const UcxPeers&) = delete;
+    UcxPeers& operator=(const UcxPeers&) = delete;
+
+    // This instance's address for others.
+    const Address& address() const { return address_; }
+
+    // The peer behind `address`, made if need be. No bytes move.
+    base::Result<PeerId> connect(std::span<const std::byte> address);
+
+    PeerId count() const { return static_cast<PeerId>(by_id_.size()); }
+    bool exists(PeerId peer) const { return peer < by_id_.size(); }
+    bool gone(PeerId peer) const { return by_id_[peer] == nullptr; }
+
+    // The link of a peer that is not gone.
+    Link& link(PeerId peer) { return *by_id_[peer]; }
+
+    // The link to an instance, if there is one, with a peer or without.
+    Link* find(uint64_t instance);
+
+    // Whether an instance was a peer not long ago, and its link is closed.
+    bool departed(uint64_t instance) const { return departed_.contains(instance); }
+
+    // The link's endpoint, made if need be.
+    base::Result<ucp_ep_h> endpoint(Link& link);
+
+    // Remembers that the link has failed, for take_failed(): never acts, so it may be called from anywhere.
+    void fail(Link& link, base::Error error);
+    void fail(PeerId peer, base::Error error);
+    bool has_failed() const { return !failed_.empty(); }
+    std::vector<uint64_t> take_failed() { return std::exchange(failed_, {}); }
+
+    // The peer is gone; its link stays.
+    void leave(PeerId peer);
+
+    // Closes the endpoint by force, and forgets the link. No peer uses it any more.
+    void close(Link& link);
+    void close_all();
+
+  private:
+    static void on_endpoint_error(void* link, ucp_ep_h endpoint, ucs_status_t status);
+
+    UcxWorker& worker_;
+    uint64_t instance_;
+    size_t segment_bytes_;
+    Address address_;
+    std::unordered_map<uint64_t, std::unique_ptr<Link>> links_;  // UCX holds pointers to them
+    std::vector<Link*> by_id_;
+    RecentIds departed_;
+    std::vector<uint64_t> failed_;
+};
+
+}  // namespace pace::transports

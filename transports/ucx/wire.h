@@ -1,0 +1,52 @@
+// What UcxTransports say to each other: one header before each active message, and the address.
+//
+// A small message is one `eager`. A large one is an `offer`; its receiver, once the receive is posted, answers `accept` with
+// a ticket of its own, and the bytes come as `data` with that ticket; or it answers `refuse`, because the exchange is
+// closed or the two do not fit, and the send ends. Integers are in the host's order: UCX addresses and
+// the sums that travel inside are bound to one byte order anyway, and connect() refuses the other (kAddressMagic).
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace pace::transports::wire {
+
+// Active message id, one for all kinds.
+inline constexpr unsigned kActiveMessage = 1;
+
+enum class Kind : uint32_t {
+    hello = 1,  // opens the connection, so that its end is noticed
+    eager,      // a whole message; the payload has `size` bytes
+    offer,      // a message of `size` bytes waits under the sender's `ticket`
+    accept,     // answer to `ticket`: send the bytes to ticket `argument`
+    refuse,     // answer to `ticket`: the bytes are not wanted
+    data,       // bytes from offset `argument` on, for the receiver's `ticket`
+};
+
+struct Header {
+    Kind kind = Kind::hello;
+    uint32_t slot = 0;
+    uint32_t check = 0;
+    uint32_t reserved = 0;
+    uint64_t instance = 0;  // of the sender
+    uint64_t exchange = 0;
+    uint64_t size = 0;
+    uint64_t ticket = 0;
+    uint64_t argument = 0;
+};
+static_assert(sizeof(Header) == 56 && std::is_trivially_copyable_v<Header>);
+
+// "PaceUCX" and the version of this file.
+inline constexpr uint64_t kAddressMagic = 0x5061'6365'5543'5801U;
+
+// Before UCX's own worker address.
+struct AddressHeader {
+    uint64_t magic = kAddressMagic;
+    uint64_t instance = 0;
+    uint64_t digest = 0;  // of the worker address: UCX does not check what it parses
+    uint32_t segment_bytes = 0;
+    uint32_t worker_bytes = 0;
+};
+static_assert(sizeof(AddressHeader) == 32 && std::is_trivially_copyable_v<AddressHeader>);
+
+}  // namespace pace::transports::wire
