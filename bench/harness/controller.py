@@ -8,6 +8,7 @@ import tempfile
 from build import find
 from processes import Failure, run_all
 
+# The core alone; then, where it is built, a controller process and simulated daemons around it.
 PROGRAMS = ["controller_core_bench", "controller_latency_bench"]
 DEADLINE_S = 300
 GROUPS_QUICK = 20_000
@@ -18,7 +19,8 @@ def run(programs, quick, results):
     for name in PROGRAMS:
         program = find(programs, name)
         if program is None:
-            results.add_failure(None, name, "not built")
+            if name == PROGRAMS[0]:
+                results.add_failure(None, name, "not built")
             continue
         print(f"controller: {name}", flush=True)
         out = folder / f"{name}.json"

@@ -57,7 +57,7 @@ class Results:
             cases.setdefault(key, []).append(record)
         dense = {key: records for key, records in cases.items() if key[0] in ("dense-node", "dense-net")}
         print_dense(dense)
-        print_others([record for key, records in cases.items() if key not in dense for record in records])
+        print_controller([record for key, records in cases.items() if key not in dense for record in records])
         print_summary(dense)
         if self.versions:
             print("\nversions: " + ", ".join(sorted(set(self.versions.values()))))
@@ -98,10 +98,13 @@ def print_dense(cases):
             print(f"  {name:24} {row[0]:>10} {row[1]:>10} {row[2]:>10} {ratio:>8} {share:>9} {memory:>8}")
 
 
-def print_others(records):
+def print_controller(records):
+    if records:
+        print(f"\ncontroller, a decision\n  {'':24} {'workers':>8} {'median':>10} {'min':>10} {'max':>10} {'a second':>10}")
     for record in records:
-        shown = {field: value for field, value in record.items() if value is not None}
-        print("\n" + "  ".join(f"{field} {value}" for field, value in shown.items()))
+        row = [readable_time(record[field]) for field in ("median_s", "min_s", "max_s")]
+        rate = record.get("decisions_per_s") or ""
+        print(f"  {record['implementation']:24} {record['workers']:>8} {row[0]:>10} {row[1]:>10} {row[2]:>10} {rate:>10}")
 
 
 def print_summary(cases):

@@ -80,7 +80,10 @@ Task<Result<>> all_reduce(Communicator& communicator, const LocalPart& part, dou
     if (communicator.aborted()) co_return communicator.status();
     if (result.empty()) co_return Result<>();
     if (communicator.size() == 1) {
-        part.sum({0, result.size()}, scale, result.data());
+        if (communicator.contributes(0))
+            part.sum({0, result.size()}, scale, result.data());
+        else
+            std::fill(result.begin(), result.end(), std::byte{0});
         co_return Result<>();
     }
     if (result.size() <= options.small_bytes_max)

@@ -18,7 +18,7 @@ class ControllerLinkTest : public LinkFixture, public testing::WithParamInterfac
   protected:
     void SetUp() override {
         LinkFixture::SetUp();
-        if (std::string(GetParam()) == "inproc") context_ = std::move(*control_zmq::Context::create());
+        if (std::string(GetParam()) == "inproc") context_ = control_zmq::Context::create().value();
         start({});
     }
 
@@ -245,7 +245,7 @@ TEST_F(ControllerLinkTcpTest, ALinkWaitsForAControllerThatIsNotThereYet) {
 
 TEST_F(ControllerLinkTcpTest, AFrozenControllerIsNoticedByItsSilence) {
     // A controller whose loop is never turned: its sockets live, nothing answers.
-    auto other = std::move(*base::EventLoop::create());
+    auto other = base::EventLoop::create().value();
     controller::ControllerConfig controller_config;
     controller_config.listen = {"tcp://127.0.0.1:0"};
     controller_config.heartbeat_ms = 20;

@@ -43,7 +43,7 @@ class LyingController : public LinkFixture {
   protected:
     void SetUp() override {
         LinkFixture::SetUp();
-        auto context = std::move(*control_zmq::Context::create());
+        auto context = control_zmq::Context::create().value();
         auto socket = control_zmq::Socket::create(context, control_zmq::SocketType::router,
                                                   protocol::kToControllerBytesMax, 1000);
         ASSERT_TRUE(socket);

@@ -150,7 +150,7 @@ class LinkFixture : public testing::Test {
         return message;
     }
 
-    std::unique_ptr<base::EventLoop> loop_ = std::move(*base::EventLoop::create());
+    std::unique_ptr<base::EventLoop> loop_ = base::EventLoop::create().value();
     std::string folder_;
     std::string endpoint_;
     std::unique_ptr<controller::ControllerServer> server_;

@@ -26,6 +26,8 @@ class Peers {
         }
         entry.name = std::move(name);
         entry.address = std::move(address);
+        // Now and not at the first use: what a peer that was gone sends after its return is only taken once it is a peer again.
+        [[maybe_unused]] const auto connected = peer(node);
     }
 
     // Ends all operations with the node.

@@ -4,10 +4,7 @@
 //
 // A model's time is when its last part was handed in, not when the measuring of it ended, and the
 // workers train on meanwhile: the measuring is not part of what is measured.
-#include <sys/prctl.h>
-
 #include <algorithm>
-#include <csignal>
 #include <cstdio>
 #include <deque>
 #include <exception>
@@ -103,8 +100,6 @@ void evaluate(const EvaluatorOptions& options) {
 }  // namespace demo
 
 int main(int argc, char** argv) {
-    // Ends with the process that started it, whatever became of that one.
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
     demo::EvaluatorOptions options;
     CLI::App app("Measures the average of the demo's workers on the test set of Fashion-MNIST.");
     app.option_defaults()->always_capture_default();

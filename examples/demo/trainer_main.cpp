@@ -1,7 +1,4 @@
 // demo-trainer: one worker. Prints its result as one JSON line.
-#include <sys/prctl.h>
-
-#include <csignal>
 #include <exception>
 
 #include <fmt/format.h>
@@ -10,8 +7,6 @@
 #include "trainer.h"
 
 int main(int argc, char** argv) {
-    // Ends with the process that started it, whatever became of that one.
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
     int exit_code = 0;
     const auto options = demo::parse_options(argc, argv, &exit_code);
     if (!options) return exit_code;

@@ -28,6 +28,8 @@ inline JobOptions job_options(wire::Policy policy = wire::Policy::partial_reduce
 class SessionFixture : public ::testing::Test {
   protected:
     void start(Script script = {}) {
+        // The one before, if any, lets go of the socket first.
+        daemon_.reset();
         daemon_ = std::make_unique<FakeDaemon>(folder_.file("socket"), std::move(script));
     }
 

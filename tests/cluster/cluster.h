@@ -15,8 +15,8 @@ class Cluster {
         size_t nodes = 1;
         // Without: one daemon, with the controller in its process.
         bool controller = true;
-        std::vector<std::string> daemon_flags;
-        std::vector<std::string> controller_flags;
+        std::vector<std::string> daemon_flags = {};
+        std::vector<std::string> controller_flags = {};
     };
 
     // Everything is up when this returns; GoogleTest failures if it is not.

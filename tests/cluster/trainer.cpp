@@ -1,6 +1,6 @@
 // The trainer of the cluster tests: a worker that uses pace.h alone and checks every number that it gets.
 //
-// It prints "joined", "step K" after each step, what went wrong otherwise ("outcome NAME MESSAGE"), and "done". In reduce mode the
+// It prints "joined", "step K MICROSECONDS" (on the monotonic clock) after each step, what went wrong otherwise ("outcome NAME MESSAGE"), and "done". In reduce mode the
 // gradient of worker r at step k is (r + 1) * (k % 100 + 1) in every element, so that the sum over any members is known exactly. In average
 // mode the model is one number in every element: averaging must keep it uniform and between the smallest and the largest.
 #include <cinttypes>
@@ -30,6 +30,7 @@ struct Options {
     uint64_t elements = 1000;
     uint32_t tensors = 1;
     uint32_t step_us = 0;
+    uint32_t connect_ms = 0;
     bool retry = true;   // go on after outcomes that say so
     bool hold = false;   // when done, stay in the job until standard input closes
 };
@@ -52,6 +53,7 @@ Options parse(int argc, char** argv) {
         else if (name == "--elements") options.elements = number;
         else if (name == "--tensors") options.tensors = number;
         else if (name == "--step-us") options.step_us = number;
+        else if (name == "--connect-ms") options.connect_ms = number;
         else if (name == "--retry") options.retry = number != 0;
         else if (name == "--hold") options.hold = number != 0;
         else {
@@ -74,7 +76,7 @@ class Trainer {
             compute();
             const pace_status status = options_.mode == "reduce" ? reduce() : average();
             if (status == PACE_OK) {
-                std::printf("step %" PRIu64 "\n", step_);
+                std::printf("step %" PRIu64 " %" PRIu64 "\n", step_, now_us());
                 std::fflush(stdout);
                 ++step_;
                 continue;
@@ -96,6 +98,12 @@ class Trainer {
         std::fflush(stdout);
     }
 
+    static uint64_t now_us() {
+        timespec time{};
+        clock_gettime(CLOCK_MONOTONIC, &time);
+        return static_cast<uint64_t>(time.tv_sec) * 1000000 + static_cast<uint64_t>(time.tv_nsec) / 1000;
+    }
+
     static void hold() {
         while (std::getchar() != EOF) {
         }
@@ -106,6 +114,7 @@ class Trainer {
         job.name = options_.job.c_str();
         job.rank = options_.rank;
         job.world = options_.world;
+        job.connect_ms = options_.connect_ms;
         job.policy = options_.mode == "reduce" ? PACE_POLICY_ALL_REDUCE : PACE_POLICY_PARTIAL_REDUCE;
         if (options_.mode != "reduce") {
             job.group_size = options_.group_size;

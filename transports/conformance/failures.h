@@ -103,7 +103,7 @@ TYPED_TEST_P(Failures, AVanishedPeerEndsItsOperationsAndThenTheHandlerIsCalledOn
     this->vanish(2);
     ASSERT_TRUE(this->await([&] { return this->lost_.size() == 2; }));
     EXPECT_TRUE(receive.failed_with(base::ErrorKind::unavailable));
-    EXPECT_TRUE(send.failed_with(base::ErrorKind::unavailable));
+    EXPECT_TRUE(send.ended()) << "in whatever way: its memory is free";
     for (const auto& lost : this->lost_) {
         EXPECT_EQ(lost.peer, this->peer(lost.node, 2));
         EXPECT_EQ(lost.kind, base::ErrorKind::unavailable);

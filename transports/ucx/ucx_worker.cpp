@@ -1,5 +1,6 @@
 #include "transports/ucx/ucx_worker.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -44,6 +45,8 @@ std::vector<std::pair<const char*, std::string>> settings(const UcxOptions& opti
         };
         settings.insert(settings.end(), tcp.begin(), tcp.end());
     }
+    // What goes wrong comes back as an Error; UCX would print it on the host's standard output besides.
+    if (std::getenv("UCX_LOG_LEVEL") == nullptr) settings.emplace_back("LOG_LEVEL", "fatal");
     return settings;
 }
 

@@ -10,6 +10,21 @@ namespace {
 
 using Json = nlohmann::json;
 
+NodeView node(NodeId id, const std::string& name) {
+    NodeView view;
+    view.node = id;
+    view.name = name;
+    return view;
+}
+
+WorkerView worker(Rank rank, NodeId on) {
+    WorkerView view;
+    view.rank = rank;
+    view.node = on;
+    view.step_last = base::Duration(123456789);
+    return view;
+}
+
 JobView averaging_job() {
     JobView job;
     job.job = 1;
@@ -17,7 +32,7 @@ JobView averaging_job() {
     job.options.world = 2;
     job.options.policy = Policy::partial_reduce;
     job.options.group_size = 2;
-    job.workers = {{.rank = 0, .node = 1}, {.rank = 1, .node = 2}};
+    job.workers = {worker(0, 1), worker(1, 2)};
     job.workers[1].status = WorkerStatus::late;
     job.workers[1].waiting = std::chrono::milliseconds(12);
     job.slow = SlowWorker{.rank = 1, .factor = 5};
@@ -35,7 +50,7 @@ JobView averaging_job() {
 
 TEST(StatusJson, NamesTheSlowestTheLastGroupsAndTheStaleness) {
     StatusView view;
-    view.nodes = {{.node = 1, .name = "a"}, {.node = 2, .name = "b"}};
+    view.nodes = {node(1, "a"), node(2, "b")};
     view.jobs = {averaging_job()};
     view.counters.groups = 9;
     const Json json = Json::parse(status_json(view, ShellView{}, base::now()));
@@ -66,7 +81,7 @@ TEST(StatusJson, AFailedJournalSaysWhy) {
 
 TEST(StatusJson, WhatIsNotTextDoesNotThrow) {
     StatusView view;
-    view.nodes = {{.node = 1, .name = "a", .host = "\xff\xfe\x80"}};
+    view.nodes = {node(1, "\xff\xfe\x80")};
     const Json json = Json::parse(status_json(view, ShellView{}, base::now()));
     EXPECT_EQ(json["nodes"].size(), 1U);
 }
@@ -74,10 +89,11 @@ TEST(StatusJson, WhatIsNotTextDoesNotThrow) {
 TEST(StatusJson, FitsAMessageHoweverLargeTheCluster) {
     StatusView view;
     for (uint32_t n = 1; n <= 10'000; ++n)
-        view.nodes.push_back({.node = n, .name = std::string(63, 'n'), .host = std::string(255, 'h')});
+        view.nodes.push_back(node(n, std::string(63, 'n')));
+    for (NodeView& each : view.nodes) each.host = std::string(255, 'h');
     for (int j = 0; j < 4; ++j) {
         JobView job = averaging_job();
-        job.workers.assign(65'536, WorkerView{.step_last = base::Duration(123456789)});
+        job.workers.assign(65'536, worker(0, 1));
         job.recent_groups.assign(64, job.recent_groups[0]);
         for (auto& group : job.recent_groups)
             group.order.members.assign(65'536, group.order.members[0]);

@@ -1,0 +1,121 @@
+#!/usr/bin/python3
+"""Trains one network by several policies on a small cluster, and says which was faster.
+
+Started by `examples/demo/run`, which sets everything up first.
+"""
+
+import argparse
+import pathlib
+import shutil
+import signal
+import sys
+import tempfile
+import time
+
+import report
+from cluster import Cluster
+from process import DemoError
+from training import POLICIES, train
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+PROGRAMS = {
+    "pace-controller": "service/controller/shell/pace-controller",
+    "paced": "daemon/paced",
+    "demo-trainer": "examples/demo/demo-trainer",
+    "demo-evaluator": "examples/demo/demo-evaluator",
+}
+
+
+def parse_flags():
+    parser = argparse.ArgumentParser(
+        prog="run", description="Trains a small network on Fashion-MNIST with all-reduce and with partial "
+        "reduce, on several daemons on this machine, one worker slowed. Ends with a table and a picture.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    add = parser.add_argument
+    add("--policy", nargs="+", choices=POLICIES, default=list(POLICIES), help="what to compare")
+    add("--workers", type=int, default=8, help="worker processes")
+    add("--daemons", type=int, default=4, help="daemons; the workers are spread over them")
+    add("--group-size", type=int, default=3, help="workers in a group of partial reduce")
+    add("--slowdown", type=float, default=5, help="how much longer a step of the slow worker lasts")
+    add("--slow-rank", type=int, help="the slow worker (default: the last)")
+    add("--step-ms", type=float, default=20, help="a step of the other workers lasts this, mostly asleep")
+    add("--alpha", type=float, default=0.5, help="decay of the dynamic weights")
+    add("--missing", choices=["closest", "initial"], default="closest",
+        help="who gets the weight of an iteration that no member has (dynamic weights)")
+    add("--target", type=float, default=0.855, help="test accuracy at which a run ends")
+    add("--batch", type=int, default=64, help="examples in a step of one worker")
+    add("--learning-rate", type=float, default=0.1, help="of plain gradient descent")
+    add("--hidden", type=int, default=128, help="hidden units of the network")
+    add("--seed", type=int, default=1, help="of the first model and the order of the data")
+    add("--steps-max", type=int, default=100000, help="steps of a worker after which it gives up")
+    add("--seconds-max", type=float, default=300, help="seconds after which a run gives up")
+    add("--data", default="/usr/share/datasets/fashion-mnist", help="folder of the data set's files")
+    add("--build", type=pathlib.Path, default=ROOT / "build" / "demo", help="folder of the built programs")
+    add("--picture", type=pathlib.Path, help="file for the picture (default: demo.png in the build folder)")
+    add("--json", type=pathlib.Path, help="file for the figures")
+    flags = parser.parse_args()
+    if flags.workers < 1 or not 1 <= flags.daemons <= flags.workers:
+        parser.error("give at least one worker, and from 1 to as many daemons as workers")
+    if flags.slow_rank is None:
+        flags.slow_rank = flags.workers - 1
+    if not 0 <= flags.slow_rank < flags.workers:
+        parser.error(f"--slow-rank must be from 0 to {flags.workers - 1}")
+    flags.picture = flags.picture or flags.build / "demo.png"
+    return flags
+
+
+def compare(flags, programs, folder):
+    print(f"{flags.workers} workers on {flags.daemons} daemons, worker {flags.slow_rank} slowed "
+          f"{flags.slowdown:g} times, until {flags.target:.1%} of the test images are recognized")
+    runs = []
+    with Cluster(programs, flags.daemons, folder) as cluster:
+        for number, policy in enumerate(flags.policy, 1):
+            print(f"\n{policy} ({number} of {len(flags.policy)})", flush=True)
+            runs.append(train(policy, flags, programs, cluster, folder))
+    return runs
+
+
+def find_programs(build):
+    programs = {name: build / path for name, path in PROGRAMS.items()}
+    for path in programs.values():
+        if not path.exists():
+            raise DemoError(f"{path} is not there; examples/demo/run builds it")
+    return programs
+
+
+def present(runs, flags):
+    """The table, the picture and the JSON file; raises DemoError if the runs did not do what they should."""
+    print("\n" + report.table(runs, flags))
+    if flags.json:
+        report.write_json(runs, flags, flags.json)
+        print(f"\nfigures: {flags.json.absolute()}")
+    import picture  # slow to load, and not needed before
+    picture.draw(runs, flags, flags.picture)
+    print(f"\npicture: {flags.picture.absolute()}")
+    for run in runs:
+        if not run.agreed:
+            raise DemoError(f"{run.policy}: the workers' models differ after the last common average")
+        if not run.reached:
+            raise DemoError(f"{run.policy}: the target was not reached in {flags.seconds_max:g} s")
+
+
+def main():
+    flags = parse_flags()
+    # A polite kill ends the demo as Ctrl-C does: what it started is stopped first.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    begin = time.monotonic()
+    folder = tempfile.mkdtemp(prefix="pace-demo-")
+    try:
+        present(compare(flags, find_programs(flags.build), folder), flags)
+    except DemoError as error:
+        sys.exit(f"demo: {error}\ndemo: the logs are in {folder}")
+    except KeyboardInterrupt:
+        shutil.rmtree(folder)
+        sys.exit("demo: interrupted; everything it started has been stopped")
+    shutil.rmtree(folder)
+    print(f"all in {time.monotonic() - begin:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

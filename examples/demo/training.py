@@ -1,0 +1,145 @@
+"""One run: the workers of one policy train on the cluster while the evaluator measures and decides."""
+
+import dataclasses
+import itertools
+import json
+import pathlib
+import select
+
+from process import DemoError, Process, stop_all
+
+READY_SECONDS = 60
+SILENCE_SECONDS = 60
+PROGRESS_SECONDS = 2.0
+
+# What a policy's name on the command line means to the trainer.
+POLICIES = {
+    "all-reduce": ["--policy", "all-reduce"],
+    "partial-constant": ["--policy", "partial-reduce", "--weights", "constant"],
+    "partial-dynamic": ["--policy", "partial-reduce", "--weights", "dynamic"],
+}
+
+
+@dataclasses.dataclass
+class Run:
+    policy: str
+    curve: list  # of the evaluator's lines
+    results: list  # of the workers' last lines
+    meetings: list  # meetings[a][b]: exchanges in which workers a and b were together
+
+    @property
+    def reached(self):
+        return self.curve[-1]["reached"]
+
+    @property
+    def seconds(self):
+        """From the first common model to the one that reached the target."""
+        return self.curve[-1]["seconds"] if self.reached else None
+
+    @property
+    def updates(self):
+        return self.curve[-1]["exchanges"]
+
+    @property
+    def seconds_per_update(self):
+        return self.curve[-1]["seconds"] / max(1, self.updates)
+
+    @property
+    def accuracy(self):
+        """Of the model that the workers agreed on at the end, as worker 0 measured it."""
+        return self.results[0]["accuracy"]
+
+    @property
+    def distance(self):
+        """The farthest that a worker's model was from the mean of all, before they agreed on the mean."""
+        return max(result["distance"] for result in self.results)
+
+    @property
+    def agreed(self):
+        return len({result["checksum"] for result in self.results}) == 1
+
+
+def train(policy, flags, programs, cluster, folder):
+    """Returns the Run, or raises DemoError. Nothing it started is left running."""
+    folder = pathlib.Path(folder, policy)
+    folder.mkdir()
+    processes = []
+    try:
+        return _train(policy, flags, programs, cluster, folder, processes)
+    finally:
+        stop_all(processes)
+
+
+def _train(policy, flags, programs, cluster, folder, processes):
+    board = folder / "board"
+    evaluator = Process("evaluator", [
+        programs["demo-evaluator"], "--board", board, "--data", flags.data, "--world", flags.workers,
+        "--hidden", flags.hidden, "--target", flags.target, "--seconds-max", flags.seconds_max], folder)
+    processes.append(evaluator)
+    evaluator.wait_for_line('{"event":"ready"', READY_SECONDS)
+    workers = []
+    for rank in range(flags.workers):
+        workers.append(Process(f"worker-{rank}", [
+            programs["demo-trainer"], *_trainer_flags(policy, flags, rank),
+            "--endpoint", cluster.endpoint(rank, flags.workers),
+            "--board", board, "--events", folder / f"events-{rank}"], folder))
+        processes.append(workers[-1])
+    curve, results = _follow(evaluator, workers, cluster)
+    return Run(policy, curve, results, _meetings(folder, flags.workers))
+
+
+def _trainer_flags(policy, flags, rank):
+    slowdown = flags.slowdown if rank == flags.slow_rank else 1
+    return [*POLICIES[policy], "--job", f"demo-{policy}", "--rank", rank, "--world", flags.workers,
+            "--group-size", flags.group_size, "--alpha", flags.alpha, "--missing", flags.missing,
+            "--data", flags.data, "--seed", flags.seed, "--steps-max", flags.steps_max,
+            "--hidden", flags.hidden, "--batch", flags.batch, "--learning-rate", flags.learning_rate,
+            "--step-ms", flags.step_ms, "--slowdown", slowdown]
+
+
+def _follow(evaluator, workers, cluster):
+    """Shows progress until every worker has ended; returns the evaluator's and the workers' lines."""
+    curve, results = [], {}
+    running = {process.output: process for process in [evaluator, *workers]}
+    shown = -PROGRESS_SECONDS
+    while len(results) < len(workers):
+        ready = select.select(list(running), [], [], SILENCE_SECONDS)[0]
+        if not ready:
+            cluster.check()
+            raise DemoError(f"nothing happened for {SILENCE_SECONDS} s; see the logs")
+        for process in [running[output] for output in ready]:
+            lines, more = process.read_lines()
+            events = [json.loads(line) for line in lines]
+            if process is evaluator:
+                curve += events
+            else:
+                results.update((event["rank"], event) for event in events)
+            if not more:
+                process.check_end()
+                del running[process.output]
+        if curve and (curve[-1]["seconds"] >= shown + PROGRESS_SECONDS or curve[-1]["reached"]) \
+                and curve[-1]["seconds"] != shown:
+            shown = curve[-1]["seconds"]
+            _show(curve[-1])
+    if not curve:
+        raise DemoError("the workers ended before anything was measured; raise --steps-max")
+    return curve, [results[rank] for rank in range(len(workers))]
+
+
+def _show(line):
+    bar = "#" * int(line["accuracy"] * 40)
+    steps = " ".join(str(count) for count in line["steps"])
+    print(f"  {line['seconds']:6.1f} s  accuracy {line['accuracy']:6.2%} {bar:<40} "
+          f"exchanges {line['exchanges']:5}  steps by worker {steps}", flush=True)
+
+
+def _meetings(folder, workers):
+    """Counts each exchange once: in the log of its member of the lowest rank."""
+    met = [[0] * workers for _ in range(workers)]
+    for rank in range(workers):
+        with open(folder / f"events-{rank}", encoding="utf-8") as events:
+            for event in map(json.loads, events):
+                if event["members"] and event["members"][0] == rank:
+                    for a, b in itertools.permutations(event["members"], 2):
+                        met[a][b] += 1
+    return met

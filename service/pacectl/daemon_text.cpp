@@ -1,0 +1,55 @@
+#include "service/pacectl/daemon_text.h"
+
+#include "service/pacectl/columns.h"
+
+namespace pace::pacectl {
+
+namespace {
+
+std::string controller_text(const Json& controller) {
+    if (!controller.is_object()) return "-";
+    if (truth(controller, "embedded")) return "in the daemon's own process";
+    return fmt::format("{} ({})", text(controller, "endpoint"),
+                       truth(controller, "reachable") ? "answers" : "does not answer");
+}
+
+std::string pairs_text(std::string_view title, const Json& object) {
+    if (!object.is_object() || object.empty()) return {};
+    Columns columns({std::string(title), ""});
+    for (const auto& [key, value] : object.items()) {
+        const bool is_bytes = key.find("bytes") != std::string::npos && value.is_number();
+        columns.add({printable(key),
+                     is_bytes ? bytes_text(value.get<double>()) : text(object, key)});
+    }
+    return "\n" + columns.text("");
+}
+
+}  // namespace
+
+std::string daemon_text(const Json& daemon) {
+    const Json& data = member(daemon, "data");
+    std::string lines = fmt::format(
+        "paced {} on {}, process {}, up {}\n"
+        "socket {}\n"
+        "controller {}\n"
+        "data over {} at {}{}\n"
+        "{} threads\n",
+        text(daemon, "version"), text(daemon, "name"), text(daemon, "pid"),
+        duration_text(number(daemon, "uptime_s", -1) * 1000), text(daemon, "socket"),
+        controller_text(member(daemon, "controller")), text(data, "transport"),
+        text(data, "address"),
+        member(data, "interface").is_string() ? " (" + text(data, "interface") + ")" : "",
+        text(daemon, "threads"));
+    Columns clients({">PID", ">UID", "JOB", ">RANK", ">MEMORY", ">BUFFERS", ">IN FLIGHT"});
+    for (const Json& client : list(daemon, "clients"))
+        clients.add({text(client, "pid"), text(client, "uid"), text(client, "job"),
+                     text(client, "rank"), bytes_text(number(client, "bytes")),
+                     text(client, "buffers"), text(client, "requests")});
+    lines += clients.empty() ? "\nno client is connected\n" : "\n" + clients.text("");
+    lines += pairs_text("LIMITS", member(daemon, "limits"));
+    lines += pairs_text("MEMORY", member(daemon, "memory"));
+    lines += pairs_text("COUNTERS", member(daemon, "counters"));
+    return lines;
+}
+
+}  // namespace pace::pacectl

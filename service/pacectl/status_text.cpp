@@ -1,0 +1,230 @@
+#include "service/pacectl/status_text.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "service/pacectl/columns.h"
+
+namespace pace::pacectl {
+
+namespace {
+
+using NodeNames = std::map<uint64_t, std::string>;
+
+NodeNames node_names(const Json& status) {
+    NodeNames names;
+    for (const Json& node : list(status, "nodes")) names[count(node, "node")] = text(node, "name");
+    return names;
+}
+
+std::string name_of_node(const NodeNames& names, uint64_t node) {
+    const auto name = names.find(node);
+    return name == names.end() ? fmt::format("node {}", node) : name->second;
+}
+
+std::string left_out(size_t shown, size_t all, uint64_t elsewhere, std::string_view what) {
+    const uint64_t missing = all - shown + elsewhere;
+    return missing == 0 ? std::string() : fmt::format("  … and {} more {}\n", missing, what);
+}
+
+std::string controller_line(const Json& status) {
+    const Json& counters = member(status, "counters");
+    const Json& journal = member(status, "journal");
+    std::string line = fmt::format("controller {}", text(status, "version"));
+    for (const Json& endpoint : list(status, "listening"))
+        if (endpoint.is_string()) line += " " + printable(endpoint.get_ref<const std::string&>());
+    line += fmt::format(", {}, journal: {}", truth(status, "curve") ? "encrypted" : "not encrypted",
+                        text(journal, "state"));
+    if (member(journal, "failure").is_string())
+        line += fmt::format(" ({})", text(journal, "failure"));
+    line += fmt::format("\n{} groups formed, {} of them changed to keep models mixing\n",
+                        count(counters, "groups"), count(counters, "bridged_groups"));
+    return line;
+}
+
+std::string nodes_text(const Json& status, size_t limit) {
+    Columns columns({"NODE", "STATUS", ">WORKERS", ">PROCESSORS", ">SILENT", "HOST"});
+    const Json& nodes = list(status, "nodes");
+    const size_t shown = std::min(nodes.size(), limit);
+    for (size_t i = 0; i < shown; ++i) {
+        const Json& node = nodes[i];
+        columns.add({text(node, "name"), text(node, "status"), text(node, "workers"),
+                     text(node, "processors"), duration_text(number(node, "silent_ms", -1)),
+                     text(node, "host", "")});
+    }
+    if (columns.empty()) return "\nno node is attached\n";
+    return "\n" + columns.text("") +
+           left_out(shown, nodes.size(), count(status, "nodes_left_out"), "nodes");
+}
+
+// In rank order; when not all are shown, the slowest.
+std::vector<const Json*> workers_to_show(const Json& job, size_t limit) {
+    std::vector<const Json*> workers;
+    for (const Json& worker : list(job, "workers")) workers.push_back(&worker);
+    if (workers.size() <= limit) return workers;
+    std::stable_sort(workers.begin(), workers.end(), [](const Json* a, const Json* b) {
+        return number(*a, "step_median_ms") > number(*b, "step_median_ms");
+    });
+    workers.resize(limit);
+    return workers;
+}
+
+std::string worker_state(const Json& worker) {
+    std::string state = text(worker, "status");
+    if (truth(worker, "exchanging")) state += ", exchanging";
+    return state;
+}
+
+std::string workers_text(const Json& job, const NodeNames& names, size_t limit) {
+    Columns columns(
+        {">RANK", "NODE", "STATUS", ">ITERATION", ">STEP", ">LAST STEP", ">WAITING"});
+    const auto workers = workers_to_show(job, limit);
+    for (const Json* worker : workers) {
+        const double median = number(*worker, "step_median_ms");
+        const double last = number(*worker, "step_last_ms");
+        columns.add({text(*worker, "rank"), name_of_node(names, count(*worker, "node")),
+                     worker_state(*worker), text(*worker, "iteration"),
+                     median > 0 ? duration_text(median) : "-", last > 0 ? duration_text(last) : "-",
+                     duration_text(number(*worker, "waiting_ms", -1))});
+    }
+    if (columns.empty()) return "  no worker has joined\n";
+    return columns.text() + left_out(workers.size(), list(job, "workers").size(),
+                                     count(job, "workers_left_out"), "workers");
+}
+
+std::string slowest_text(const Json& job, const NodeNames& names) {
+    const Json& slowest = member(job, "slowest");
+    if (!slowest.is_object()) return {};
+    std::string where;
+    for (const Json& worker : list(job, "workers")) {
+        if (member(worker, "rank") == member(slowest, "rank"))
+            where = " on " + name_of_node(names, count(worker, "node"));
+    }
+    return fmt::format("  slowest: rank {}{}, {:.1f} times the median step of {}\n",
+                       text(slowest, "rank"), where, number(slowest, "factor", 1),
+                       duration_text(number(job, "step_median_ms")));
+}
+
+std::string members_text(const Json& group) {
+    std::string members;
+    for (const Json& part : list(group, "members")) {
+        if (!members.empty()) members += ' ';
+        members += fmt::format("{}@{}×{:.2f}", text(part, "rank"), text(part, "iteration"),
+                               number(part, "weight"));
+    }
+    const uint64_t size = count(group, "size");
+    const size_t listed = list(group, "members").size();
+    if (size > listed) members += fmt::format(" … {} more", size - listed);
+    return members;
+}
+
+std::string groups_text(const Json& job, size_t limit) {
+    const Json& groups = list(job, "recent_groups");
+    if (groups.empty() || limit == 0) return {};
+    Columns columns({">GROUP", "STATE", ">AGO", ">MOVING", ">SENT", "RANK@ITERATION×WEIGHT"});
+    for (size_t i = groups.size() - std::min(groups.size(), limit); i < groups.size(); ++i) {
+        const Json& group = groups[i];
+        columns.add({text(group, "group"), text(group, "state"),
+                     duration_text(number(group, "ordered_ms_ago", -1)),
+                     duration_text(number(group, "moving_ms", -1)),
+                     bytes_text(number(group, "bytes")), members_text(group)});
+    }
+    return "\n" + columns.text();
+}
+
+std::string staleness_text(const Json& job) {
+    const Json& buckets = list(job, "staleness");
+    double most = 0;
+    for (const Json& bucket : buckets) most = std::max(most, number(bucket, "members"));
+    if (most <= 0) return {};
+    std::string lines = "\n  staleness: iterations behind the newest of its group\n";
+    for (const Json& bucket : buckets) {
+        const uint64_t from = count(bucket, "from");
+        const uint64_t to = count(bucket, "to");
+        const double members = number(bucket, "members");
+        const auto bar = static_cast<size_t>(std::clamp(members / most, 0.0, 1.0) * 40 + 0.5);
+        lines += fmt::format("  {:>11} {:<40} {}\n",
+                             from == to ? fmt::format("{}", from) : fmt::format("{}..{}", from, to),
+                             std::string(std::max<size_t>(bar, 1), '#'), text(bucket, "members"));
+    }
+    return lines;
+}
+
+std::string mixing_text(const Json& job) {
+    if (!member(job, "sync_components").is_number()) return {};
+    const uint64_t components = count(job, "sync_components");
+    std::string line = fmt::format(
+        "  spectral gap {:.3f}; sync-graph in {} {}; {} groups in flight; waits {} for a full one",
+        number(job, "spectral_gap"), components, components == 1 ? "piece" : "pieces",
+        count(job, "groups_in_flight"), duration_text(number(job, "group_wait_ms")));
+    if (truth(job, "holding")) line += "; holding a group for a bridge";
+    return line + "\n";
+}
+
+std::string state_of(const Json& job) {
+    if (truth(job, "gathering")) return "waits for its members after the controller's restart";
+    if (truth(job, "changing_view")) return "changing members";
+    return truth(job, "started") ? "running" : "waits for all workers to join";
+}
+
+std::string shape_of(const Json& job) {
+    const Json& options = member(job, "options");
+    std::string shape = text(options, "policy");
+    if (member(options, "group_size").is_number())
+        shape += fmt::format(" of {}, {} weights", text(options, "group_size"),
+                             text(options, "weights"));
+    return shape;
+}
+
+}  // namespace
+
+std::string job_text(const Json& status, const Json& job, const StatusLimits& limits) {
+    const NodeNames names = node_names(status);
+    const Json& options = member(job, "options");
+    std::string lines = fmt::format("job {}: {}, {} of {} workers, epoch {}, {}\n",
+                                    text(job, "name"), shape_of(job), list(job, "workers").size() +
+                                        count(job, "workers_left_out"),
+                                    text(options, "world"), text(job, "epoch"), state_of(job));
+    lines += slowest_text(job, names);
+    lines += mixing_text(job);
+    lines += workers_text(job, names, limits.workers);
+    lines += groups_text(job, limits.groups);
+    lines += staleness_text(job);
+    return lines;
+}
+
+std::string status_text(const Json& status, const StatusLimits& limits) {
+    std::string lines = controller_line(status) + nodes_text(status, limits.nodes);
+    for (const Json& job : list(status, "jobs")) lines += "\n" + job_text(status, job, limits);
+    if (list(status, "jobs").empty()) lines += "\nno job\n";
+    return lines;
+}
+
+std::string job_list_text(const Json& status) {
+    Columns columns({"JOB", "POLICY", ">WORKERS", ">WORLD", ">EPOCH", ">UID", "STATE"});
+    for (const Json& job : list(status, "jobs")) {
+        const size_t workers = list(job, "workers").size() + count(job, "workers_left_out");
+        columns.add({text(job, "name"), shape_of(job), fmt::format("{}", workers),
+                     text(member(job, "options"), "world"), text(job, "epoch"), text(job, "uid"),
+                     state_of(job)});
+    }
+    return columns.empty() ? "no job\n" : columns.text("");
+}
+
+const Json* find_job(const Json& status, std::string_view name) {
+    for (const Json& job : list(status, "jobs")) {
+        if (text(job, "name") == name) return &job;
+    }
+    return nullptr;
+}
+
+std::string job_options_text(const Json& job) {
+    Columns columns({"OPTION", "VALUE"});
+    const Json& options = member(job, "options");
+    if (!options.is_object()) return {};
+    for (const auto& [key, value] : options.items()) columns.add({printable(key), text(options, key)});
+    return columns.text();
+}
+
+}  // namespace pace::pacectl
