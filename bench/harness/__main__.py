@@ -4,6 +4,7 @@ import argparse
 import os
 import pathlib
 import signal
+import subprocess
 import sys
 import time
 
@@ -68,8 +69,11 @@ def main():
         sys.exit("bench/run: dense-net makes network namespaces and needs root; run it with sudo, "
                  "or name the other parts: dense-node controller")
     started = time.monotonic()
-    packages.install_missing()
-    programs = arguments.build_dir or build.build()
+    try:
+        packages.install_missing()
+        programs = arguments.build_dir or build.build()
+    except (subprocess.CalledProcessError, FileNotFoundError) as failure:
+        sys.exit(f"bench/run: {failure}")
     results = report.Results()
     try:
         processes.adopt_orphans()

@@ -62,6 +62,7 @@ std::vector<Bytes> run(const Exchange& exchange, const AllReduceOptions& options
     // What the caller left in the scratch must not matter.
     std::vector<Bytes> results(nodes, Bytes(exchange.layout.bytes(), std::byte{0xAB}));
     std::vector<LocalPart> parts;
+    parts.reserve(nodes);
     for (const auto& workers : exchange.nodes)
         parts.push_back(local_part(exchange.layout, workers));
     TestCluster cluster(nodes, seed, exchange.contributes);

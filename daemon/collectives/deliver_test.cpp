@@ -68,6 +68,7 @@ TEST_P(DeliverWith, CopiesAResultToEveryMember) {
     const Bytes result = reference_all_reduce(kLayout, {source}, 1.0);
     for (const bool wait : {true, false}) {
         std::vector<Worker> workers;
+        workers.reserve(3);
         for (int i = 0; i < 3; ++i) workers.push_back(random_worker(kLayout, 1.0, random));
         if (wait) {
             copy_to_members(kLayout, result.data(), recipients_of(workers), pool);

@@ -1,6 +1,7 @@
 // What happens to the survivors of a collective when a node dies, freezes or disagrees, at every step.
 #include <functional>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -176,8 +177,9 @@ TEST(Failure, NodesThatDisagreeAboutTheExchangeAreTold) {
     Communicator cb(*b, {1, 11, {b->connect(a->address()).value(), 0}, 1, {}});
     std::vector<base::Result<>> outcomes;
     for (Communicator* communicator : {&ca, &cb})
-        base::spawn<base::Result<>>(barrier(*communicator),
-                                    [&](base::Result<> result) { outcomes.push_back(result); });
+        base::spawn<base::Result<>>(barrier(*communicator), [&](base::Result<> result) {
+            outcomes.push_back(std::move(result));
+        });
     while (network.progress()) {
     }
     ASSERT_EQ(outcomes.size(), 2U);

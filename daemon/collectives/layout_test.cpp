@@ -53,6 +53,7 @@ TEST(Layout, EveryCutCoversEveryElementOnce) {
             segments.push_back({static_cast<DType>(1 + random.below(4)), random.below(200)});
         const Layout layout(segments);
         std::vector<std::vector<int>> visits;
+        visits.reserve(segments.size());
         for (const Segment& segment : segments) visits.emplace_back(segment.count, 0);
         const size_t nodes = 1 + random.below(17);
         const size_t chunk_bytes = kCutBytes * (1 + random.below(4));

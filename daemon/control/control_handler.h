@@ -27,7 +27,7 @@ class ControlHandler {
     virtual void on_detached(bool excluded, const std::string& reason) = 0;
 
     // The controller does not want this daemon (another protocol version, its name is in use). Said
-    // once per different error; the link asks again every second.
+    // once per different error; the link asks again by itself, at least every second.
     virtual void on_refused(const base::Error& error) = 0;
 
     // What the next heartbeat says of the workers. `ret_reports` comes empty.

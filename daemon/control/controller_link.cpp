@@ -21,10 +21,11 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// A hello that is not answered is said again after this, then after twice as long, up to the last.
+// A hello that is not answered, or refused, is said again after this, then after twice as long, up
+// to the last.
 constexpr Duration kHelloFirst = milliseconds(50);
 constexpr Duration kHelloLast = milliseconds(200);
-constexpr Duration kHelloAfterRefusal = std::chrono::seconds(1);
+constexpr Duration kHelloLastRefused = std::chrono::seconds(1);
 
 // Messages that may wait for a controller that does not read. It is given up before that by its
 // silence, unless this daemon has very much to say.
@@ -104,10 +105,10 @@ struct ControllerLink::State {
     bool hello_pending = false;
     Duration hello_delay = kHelloFirst;
     std::string refusal;  // said last
+    Duration refused_delay{};
     Duration heartbeat = milliseconds(200);
     TimePoint heard{};
     bool reachable = false;
-    bool woken = false;  // something happened to the socket, perhaps to its connection
     bool broken = false;
     base::EventLoop::TimerId timer = 0;
 
@@ -135,7 +136,7 @@ base::Result<> ControllerLink::State::open() {
                                                 protocol::kToDaemonBytesMax, kQueueMax));
     if (secret_key) PACE_TRY(fresh.use_curve(*controller_key, *secret_key));
     PACE_TRY(fresh.connect(config.endpoint));
-    PACE_TRY(loop.watch(fresh.fd(), EPOLLIN, [this](uint32_t) { woken = true; }));
+    PACE_TRY(loop.watch(fresh.fd(), EPOLLIN, [](uint32_t) {}));
     socket.emplace(std::move(fresh));
     opened_at = base::now();
     return {};
@@ -154,10 +155,9 @@ void ControllerLink::State::reopen() {
     [[maybe_unused]] const auto opened = open();
 }
 
-// Is the connection under the attachment still there? Asked after each wake-up: a controller that
+// Is the connection under the attachment still there? Asked before each sleep: a controller that
 // was killed is missed at once, not at the next heartbeat.
 void ControllerLink::State::check_connection() {
-    woken = false;
     if (phase == Phase::attached && (!socket || !socket->writable())) broken = true;
 }
 
@@ -262,6 +262,7 @@ void ControllerLink::State::on_attached(const wire::Attached& table) {
     self = table.node();
     hello_pending = false;
     refusal.clear();
+    refused_delay = {};
     heartbeat = milliseconds(std::clamp<uint32_t>(table.heartbeat_ms(), 1, 60'000));
     outgoing.set_attachment(self, attachment);
     ++counters.attachments;
@@ -273,7 +274,8 @@ void ControllerLink::State::on_refused(const wire::Refused& table) {
     if (phase != Phase::attaching) return;
     const base::Error error = control::read_error(table.kind(), table.message());
     hello_pending = false;
-    set_timer(kHelloAfterRefusal, &State::hello_is_due);
+    refused_delay = std::clamp(refused_delay * 2, kHelloFirst, kHelloLastRefused);
+    set_timer(refused_delay, &State::hello_is_due);
     if (error.message == refusal) return;
     refusal = error.message;
     handler.on_refused(error);
@@ -372,7 +374,6 @@ ControllerLink::~ControllerLink() {
 bool ControllerLink::poll() {
     State& state = *state_;
     bool worked = false;
-    if (state.woken) state.check_connection();
     for (int taken = 0; taken < kBatch && state.socket; ++taken) {
         if (!state.socket->receive(state.message)) break;
         worked = true;
@@ -399,7 +400,8 @@ bool ControllerLink::poll() {
 
 bool ControllerLink::arm() {
     State& state = *state_;
-    if (state.broken || state.woken) return false;
+    state.check_connection();
+    if (state.broken) return false;
     if (!state.socket) return true;
     if (state.socket->readable()) return false;
     return !(state.phase == Phase::attaching && state.hello_pending && state.socket->writable());

@@ -193,8 +193,7 @@ TEST_P(ControllerLinkTest, AnExcludedDaemonAttachesAgainUnderANewNumber) {
     const auto a = daemon("a");
     const auto b = daemon("b");
     const control::NodeId node = b->link->self();
-    // b freezes: its own loop is not turned while the controller's is. Here both live on one loop,
-    // so its peer reports it instead, until two of three probes would have been answered in vain.
+    // Two peers that lost it are believed over its own word.
     const auto c = daemon("c");
     ASSERT_TRUE(a->link->send(control::PeerLost{node, "test"}));
     ASSERT_TRUE(c->link->send(control::PeerLost{node, "test"}));
@@ -209,20 +208,14 @@ TEST_P(ControllerLinkTest, AnExcludedDaemonAttachesAgainUnderANewNumber) {
 TEST_P(ControllerLinkTest, HeartbeatsKeepAnIdleDaemonAttached) {
     server_.reset();
     controller::ControllerConfig config;
-    config.liveness_max_ms = 400;
-    config.liveness_min_ms = 100;
+    config.liveness_max_ms = 800;
+    config.liveness_min_ms = 500;
     config.heartbeat_ms = 20;
     start(config);
     const auto a = daemon("a");
     const uint64_t received = a->link->counters().received;
     ASSERT_TRUE(until([&] { return a->link->counters().received > received + 60; }));
     EXPECT_EQ(a->detachments, 0);
-}
-
-TEST_P(ControllerLinkTest, AnswersToAnOldAttachmentAreIgnored) {
-    const auto a = daemon("a");
-    EXPECT_EQ(a->link->counters().malformed, 0U);
-    EXPECT_EQ(a->link->counters().stale, 0U);
 }
 
 // ----------------------------------------------------------------------------------- TCP only

@@ -101,15 +101,23 @@ class LinkFixture : public testing::Test {
         const auto deadline = base::now() + limit;
         // So that a turn never sleeps past the deadline.
         const auto alarm = loop_->run_at(deadline, [] {});
-        while (!holds() && base::now() < deadline) loop_->turn(true);
+        bool held = holds();
+        while (!held && base::now() < deadline) {
+            loop_->turn(true);
+            held = holds();
+        }
         loop_->cancel_timer(alarm);
-        return holds();
+        return held;
     }
 
     void serve(controller::ControllerConfig config,
-               std::shared_ptr<control_zmq::Context> context = nullptr) {
+               const std::shared_ptr<control_zmq::Context>& context = nullptr) {
         if (config.listen.empty()) config.listen = {"tcp://127.0.0.1:0"};
-        auto server = controller::ControllerServer::create(*loop_, std::move(context), config);
+        // ZeroMQ gives an endpoint free a moment after the socket was closed.
+        auto server = controller::ControllerServer::create(*loop_, context, config);
+        const auto deadline = base::now() + std::chrono::seconds(20);
+        while (!server && server.error().kind == base::ErrorKind::taken && base::now() < deadline)
+            server = controller::ControllerServer::create(*loop_, context, config);
         ASSERT_TRUE(server) << server.error().message;
         server_ = std::move(*server);
         endpoint_ = server_->endpoints().front();

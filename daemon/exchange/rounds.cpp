@@ -66,6 +66,7 @@ void Rounds::try_start() {
                                              first.root));
         return;
     }
+    round_view_ = job_.view;
     begin(plan_round(members), members);
 }
 
@@ -140,7 +141,7 @@ void Rounds::wait_again(const WorkerPtr& worker) {
 void Rounds::commit_round(const Exchange& exchange, const std::vector<WorkerPtr>& members) {
     const uint64_t now = base::now_ns();
     const Request first = members.front()->head();
-    const auto list = members_of(job_.view, first);
+    const auto list = members_of(round_view_, first);
     const auto traffic = exchange.traffic();
     if (first.verb == Verb::broadcast) job_.remember_initial(first.buffers);
     ++completed_;

@@ -47,8 +47,9 @@ TEST_P(PoolWithThreads, SubmitTellsTheEndOnceThroughPost) {
 
 TEST_P(PoolWithThreads, JobsFromSeveralThreadsShareThePool) {
     WorkerPool pool(GetParam());
-    std::vector<std::thread> callers;
     std::array<size_t, 4> sums{};
+    std::vector<std::thread> callers;
+    callers.reserve(sums.size());
     for (size_t& sum : sums)
         callers.emplace_back([&pool, &sum] {
             for (int round = 0; round < 100; ++round) {

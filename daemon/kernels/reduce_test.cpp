@@ -223,6 +223,7 @@ TEST(Reduce, CopiesToAll) {
     const Bytes source = random_elements(DType::f64, 5000, random);
     std::vector<Bytes> copies(3, Bytes(source.size() + 7));
     std::vector<std::byte*> outs;
+    outs.reserve(copies.size());
     for (Bytes& copy : copies) outs.push_back(copy.data());
     copy_into_all(source.data(), outs, source.size(), 7);
     for (const Bytes& copy : copies)

@@ -17,9 +17,9 @@
 namespace demo {
 
 struct Board::Head {
-    uint32_t workers;
-    uint64_t parameters;
-    sem_t news;  // posted at the start and for each model handed in
+    uint32_t workers = 0;
+    uint64_t parameters = 0;
+    sem_t news{};  // posted at the start and for each model handed in
     std::atomic<int64_t> started_ns;
     std::atomic<uint64_t> wanted;
     std::atomic<bool> stop;
@@ -76,7 +76,9 @@ Board Board::create(const std::string& path, uint32_t workers, uint64_t paramete
         fail(path, std::strerror(reason));
     }
     Board board(map_file(path, fd, bytes), bytes);
-    new (board.head_) Head{.workers = workers, .parameters = parameters};
+    new (board.head_) Head;
+    board.head_->workers = workers;
+    board.head_->parameters = parameters;
     for (uint32_t rank = 0; rank < workers; ++rank) new (&board.slots_[rank]) BoardSlot{};
     if (sem_init(&board.head_->news, 1, 0) != 0) fail(path, std::strerror(errno));
     return board;

@@ -85,7 +85,6 @@ void evaluate(const EvaluatorOptions& options) {
         const double smoothed =
             std::accumulate(last.begin(), last.end(), 0.0) / static_cast<double>(last.size());
         const bool reached = last.size() == kSmoothed && smoothed >= options.target;
-        if (reached || now.seconds >= options.seconds_max) board.stop();
         print({{"event", "accuracy"},
                {"seconds", now.seconds},
                {"accuracy", now.accuracy},
@@ -93,6 +92,8 @@ void evaluate(const EvaluatorOptions& options) {
                {"reached", reached},
                {"steps", now.steps},
                {"exchanges", now.exchanges}});
+        // Said before it is done, so that nobody sees the end of a run before its last line.
+        if (reached || now.seconds >= options.seconds_max) board.stop();
     }
 }
 

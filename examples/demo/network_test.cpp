@@ -45,8 +45,8 @@ TEST_F(NetworkTest, LearnsAFewExamplesByHeart) {
     std::vector<float> gradient(parameters_.size());
     const float first_loss = network_.gradient(parameters_, images_, labels_, gradient);
     float loss = first_loss;
-    for (int step = 0; step < 100; ++step) {
-        for (size_t i = 0; i < gradient.size(); ++i) parameters_[i] -= 0.01F * gradient[i];
+    for (int step = 0; step < 300; ++step) {
+        for (size_t i = 0; i < gradient.size(); ++i) parameters_[i] -= 0.02F * gradient[i];
         loss = network_.gradient(parameters_, images_, labels_, gradient);
     }
     EXPECT_LT(loss, first_loss / 10);

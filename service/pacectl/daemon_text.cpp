@@ -18,8 +18,8 @@ std::string pairs_text(std::string_view title, const Json& object) {
     Columns columns({std::string(title), ""});
     for (const auto& [key, value] : object.items()) {
         const bool is_bytes = key.find("bytes") != std::string::npos && value.is_number();
-        columns.add({printable(key),
-                     is_bytes ? bytes_text(value.get<double>()) : text(object, key)});
+        columns.add(
+            {printable(key), is_bytes ? bytes_text(value.get<double>()) : text(object, key)});
     }
     return "\n" + columns.text("");
 }

@@ -122,13 +122,13 @@ class Library {
 
 std::string ucx_version() {
     const Library library("libucp.so.0");
-    const auto* version = library.function<const char*()>("ucp_get_version_string");
+    auto* const version = library.function<const char*()>("ucp_get_version_string");
     return version == nullptr ? std::string() : printable(version());
 }
 
 std::string zmq_version() {
     const Library library("libzmq.so.5");
-    const auto* version = library.function<void(int*, int*, int*)>("zmq_version");
+    auto* const version = library.function<void(int*, int*, int*)>("zmq_version");
     if (version == nullptr) return {};
     std::array<int, 3> parts{};
     version(&parts[0], &parts[1], &parts[2]);
@@ -143,8 +143,8 @@ void look_at_limits(MachineFacts& facts, const std::optional<Json>& daemon) {
     }
     rlimit limit{};
     if (!facts.memlock_bytes && getrlimit(RLIMIT_MEMLOCK, &limit) == 0)
-        facts.memlock_bytes = limit.rlim_cur == RLIM_INFINITY ? std::numeric_limits<uint64_t>::max()
-                                                              : limit.rlim_cur;
+        facts.memlock_bytes =
+            limit.rlim_cur == RLIM_INFINITY ? std::numeric_limits<uint64_t>::max() : limit.rlim_cur;
     facts.memlock_is_infinite = facts.memlock_bytes == std::numeric_limits<uint64_t>::max();
 }
 

@@ -33,13 +33,13 @@ struct DaemonFacts {
 };
 
 struct MachineFacts {
-    std::optional<uint64_t> memlock_bytes;        // of the daemon if known, else of this shell
+    std::optional<uint64_t> memlock_bytes;  // of the daemon if known, else of this shell
     bool memlock_is_of_daemon = false;
     bool memlock_is_infinite = false;
     std::optional<uint64_t> shared_memory_bytes;  // free in /dev/shm
     std::optional<uint64_t> memory_available_bytes;
-    std::vector<int> daemons;                     // process ids of every paced on this machine
-    std::string ucx_version;                      // empty: the library is not there
+    std::vector<int> daemons;  // process ids of every paced on this machine
+    std::string ucx_version;   // empty: the library is not there
     std::string zmq_version;
 };
 

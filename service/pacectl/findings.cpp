@@ -97,11 +97,12 @@ Finding judge_memlock(const MachineFacts& machine) {
         return warn("locked memory", "the limit could not be read", "look at ulimit -l");
     if (machine.memlock_is_infinite)
         return ok("locked memory", fmt::format("unlimited for {}", whose));
-    const std::string what = fmt::format(
-        "{} may lock {}", whose, bytes_text(static_cast<double>(*machine.memlock_bytes)));
+    const std::string what = fmt::format("{} may lock {}", whose,
+                                         bytes_text(static_cast<double>(*machine.memlock_bytes)));
     if (*machine.memlock_bytes < kMemlockBytesMin)
-        return warn("locked memory", what + "; RDMA cannot register large buffers",
-                    "LimitMEMLOCK=infinity in the daemon's unit; without RDMA this does not matter");
+        return warn(
+            "locked memory", what + "; RDMA cannot register large buffers",
+            "LimitMEMLOCK=infinity in the daemon's unit; without RDMA this does not matter");
     return ok("locked memory", what);
 }
 
@@ -119,9 +120,9 @@ Finding judge_shared_memory(const MachineFacts& machine) {
 Finding judge_memory(const MachineFacts& machine) {
     if (!machine.memory_available_bytes)
         return warn("memory", "/proc/meminfo could not be read", "look at free -h");
-    const std::string what = fmt::format(
-        "{} available for buffers",
-        bytes_text(static_cast<double>(*machine.memory_available_bytes)));
+    const std::string what =
+        fmt::format("{} available for buffers",
+                    bytes_text(static_cast<double>(*machine.memory_available_bytes)));
     if (*machine.memory_available_bytes < kMemoryBytesMin)
         return warn("memory", what, "stop other programs or give the machine more");
     return ok("memory", what);
@@ -150,8 +151,9 @@ Finding judge_clients(const Json& daemon) {
     const Json& clients = list(daemon, "clients");
     constexpr double kNearly = 0.9;
     if (clients_max > 0 && static_cast<double>(clients.size()) > kNearly * clients_max)
-        return warn("clients", fmt::format("{} of at most {} are connected", clients.size(),
-                                           text(limits, "clients_max")),
+        return warn("clients",
+                    fmt::format("{} of at most {} are connected", clients.size(),
+                                text(limits, "clients_max")),
                     "raise clients_max");
     for (const Json& client : clients) {
         if (bytes_max > 0 && number(client, "bytes") > kNearly * bytes_max)
@@ -188,9 +190,8 @@ std::vector<Finding> judge(const Facts& facts) {
 }
 
 bool any_failed(const std::vector<Finding>& findings) {
-    return std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
-        return finding.verdict == Verdict::fail;
-    });
+    return std::any_of(findings.begin(), findings.end(),
+                       [](const Finding& finding) { return finding.verdict == Verdict::fail; });
 }
 
 std::string findings_text(const std::vector<Finding>& findings) {

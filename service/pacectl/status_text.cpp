@@ -77,8 +77,7 @@ std::string worker_state(const Json& worker) {
 }
 
 std::string workers_text(const Json& job, const NodeNames& names, size_t limit) {
-    Columns columns(
-        {">RANK", "NODE", "STATUS", ">ITERATION", ">STEP", ">LAST STEP", ">WAITING"});
+    Columns columns({">RANK", "NODE", "STATUS", ">ITERATION", ">STEP", ">LAST STEP", ">WAITING"});
     const auto workers = workers_to_show(job, limit);
     for (const Json* worker : workers) {
         const double median = number(*worker, "step_median_ms");
@@ -182,10 +181,10 @@ std::string shape_of(const Json& job) {
 std::string job_text(const Json& status, const Json& job, const StatusLimits& limits) {
     const NodeNames names = node_names(status);
     const Json& options = member(job, "options");
-    std::string lines = fmt::format("job {}: {}, {} of {} workers, epoch {}, {}\n",
-                                    text(job, "name"), shape_of(job), list(job, "workers").size() +
-                                        count(job, "workers_left_out"),
-                                    text(options, "world"), text(job, "epoch"), state_of(job));
+    std::string lines =
+        fmt::format("job {}: {}, {} of {} workers, epoch {}, {}\n", text(job, "name"),
+                    shape_of(job), list(job, "workers").size() + count(job, "workers_left_out"),
+                    text(options, "world"), text(job, "epoch"), state_of(job));
     lines += slowest_text(job, names);
     lines += mixing_text(job);
     lines += workers_text(job, names, limits.workers);
@@ -223,7 +222,8 @@ std::string job_options_text(const Json& job) {
     Columns columns({"OPTION", "VALUE"});
     const Json& options = member(job, "options");
     if (!options.is_object()) return {};
-    for (const auto& [key, value] : options.items()) columns.add({printable(key), text(options, key)});
+    for (const auto& [key, value] : options.items())
+        columns.add({printable(key), text(options, key)});
     return columns.text();
 }
 

@@ -68,7 +68,7 @@ std::vector<Process> Cluster::trainers(size_t world, const std::vector<std::stri
 }
 
 std::string Cluster::pacectl(size_t node, const std::vector<std::string>& arguments, int status) {
-    std::vector<std::string> all{PACECTL, "--socket", socket(node)};
+    std::vector<std::string> all{PACECTL, "--endpoint", endpoint(node)};
     all.insert(all.end(), arguments.begin(), arguments.end());
     Process process(std::move(all), log("pacectl"));
     std::string output;
@@ -77,11 +77,16 @@ std::string Cluster::pacectl(size_t node, const std::vector<std::string>& argume
     return output;
 }
 
+std::string Cluster::state() { return pacectl(0, {"status", "--json"}); }
+
 std::string Cluster::logs() const {
     std::ostringstream all;
     for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
         if (entry.path().extension() != ".log") continue;
-        all << "---- " << entry.path().filename().string() << "\n" << std::ifstream(entry.path()).rdbuf() << "\n";
+        // Line by line: inserting the buffer of an empty file would put the stream into a failed state.
+        all << "---- " << entry.path().filename().string() << "\n";
+        std::ifstream file(entry.path());
+        for (std::string line; std::getline(file, line);) all << line << "\n";
     }
     return all.str();
 }

@@ -41,9 +41,11 @@ class Cluster {
     // As many as world, spread over the nodes in blocks of equal size, rank by rank; every one has joined when this returns.
     std::vector<Process> trainers(size_t world, const std::vector<std::string>& flags);
 
-    // What `pacectl --socket … ARGUMENTS` prints; its exit status must be `status`.
+    // What `pacectl --endpoint … ARGUMENTS` prints; its exit status must be `status`.
     std::string pacectl(size_t node, const std::vector<std::string>& arguments, int status = 0);
 
+    // What the controller says of everything, for failure messages.
+    std::string state();
     // The logs of all processes, for failure messages.
     std::string logs() const;
 

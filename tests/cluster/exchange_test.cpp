@@ -57,7 +57,7 @@ TEST(FourNodes, EndWithTheSameModelEverywhere) {
                                                       "--steps", "20", "--hold", "1"}));
     std::string first;
     for (Process& trainer : trainers) {
-        ASSERT_TRUE(trainer.wait_for("done", soon())) << cluster.logs();
+        ASSERT_TRUE(trainer.wait_for("done", soon())) << cluster.state() << cluster.pacectl(0, {"daemon"}) << cluster.pacectl(1, {"daemon"}) << cluster.pacectl(2, {"daemon"});
         std::string last;
         for (const std::string& line : trainer.lines()) {
             if (line.starts_with("model ") && !line.starts_with("model at")) last = line;

@@ -21,7 +21,7 @@ base::Result<std::unique_ptr<UcxTransport>> UcxTransport::create(const UcxOption
 UcxEngine::UcxEngine(std::unique_ptr<UcxWorker> worker, const UcxOptions& options,
                      uint64_t instance)
     : worker_(std::move(worker)),
-      peers_(*worker_, instance, options.segment_bytes),
+      peers_(*worker_, options, instance),
       outbox_(peers_, completions_, counters_, options, instance),
       inbox_(peers_, outbox_, completions_, counters_, options) {}
 

@@ -57,6 +57,8 @@ void UcxInbox::on_message(std::span<const std::byte> header_untrusted,
         dispatch(*link->peer, header, bytes_untrusted);
     } else if (header.kind == wire::Kind::offer) {
         outbox_.refuse(*link, header.ticket);
+    } else if (header.kind == wire::Kind::eager) {
+        took_eager(*link, bytes_untrusted.size());
     }
 }
 
@@ -98,19 +100,24 @@ void UcxInbox::dispatch(PeerId peer, const wire::Header& header, std::span<const
             return outbox_.on_refuse(peer, header.ticket);
         case wire::Kind::data:
             return take_data(peer, header, bytes);
+        case wire::Kind::credit: {
+            UcxPeers::Link& link = peers_.link(peer);
+            link.eager_returned = std::clamp(header.argument, link.eager_returned, link.eager_sent);
+            return;
+        }
     }
     fail(peer, "it speaks a language that this version does not know");
 }
 
 void UcxInbox::take_in(PeerId peer, const wire::Header& header, std::span<const std::byte> bytes) {
+    const Tag tag{header.exchange, header.slot, header.check};
+    const MatchKey key = match_key(peer, tag);
     const bool offered = header.kind == wire::Kind::offer;
-    const MatchKey key{header.exchange, peer, header.slot};
+    const Arrived message{peer, tag, header.size, offered, header.ticket, {}};
     if (closed_.contains(header.exchange)) {
-        if (offered) outbox_.refuse(peers_.link(peer), header.ticket);
+        drop(message);
     } else if (auto receive = receives_.take(key)) {
-        const Tag tag{header.exchange, header.slot, header.check};
-        match(std::move(*receive), Arrived{peer, tag, header.size, offered, header.ticket, {}},
-              bytes);
+        match(std::move(*receive), message, bytes);
     } else {
         keep(key, header, bytes);
     }
@@ -136,16 +143,14 @@ void UcxInbox::match(Receive receive, const Arrived& message, std::span<const st
     if (auto fits = check_fits(receive, message.tag, message.size); !fits) {
         completions_.push(std::move(receive.completion), std::move(fits));
         drop(message);
-    } else if (message.offered) {
+    } else if (message.offered && message.size > 0) {
         const uint64_t ticket = next_ticket_++;
-        const PeerId peer = receive.peer;
-        const bool empty = receive.bytes.empty();
         arriving_.emplace(ticket, Arriving{std::move(receive), 0});
-        if (empty) return fail(peer, "it offered a message without bytes");
-        outbox_.accept(peer, message.offer_ticket, ticket);
+        outbox_.accept(message.peer, message.offer_ticket, ticket);
     } else {
         std::copy(bytes.begin(), bytes.end(), receive.bytes.begin());
         complete(std::move(receive));
+        drop(message);
     }
 }
 
@@ -174,9 +179,21 @@ void UcxInbox::complete(Receive receive) {
     completions_.push(std::move(receive.completion), {});
 }
 
-// Lets the sender of an offer go on without it.
+// Done with a message, received or not: lets its sender go on.
 void UcxInbox::drop(const Arrived& message) {
-    if (message.offered) outbox_.refuse(peers_.link(message.peer), message.offer_ticket);
+    UcxPeers::Link& link = peers_.link(message.peer);
+    if (message.offered) {
+        outbox_.refuse(link, message.offer_ticket);
+    } else {
+        took_eager(link, message.size);
+    }
+}
+
+void UcxInbox::took_eager(UcxPeers::Link& link, size_t bytes) {
+    link.eager_taken += charge(bytes);
+    if (link.eager_taken - link.eager_reported < peers_.eager_window() / 4) return;
+    link.eager_reported = link.eager_taken;
+    outbox_.credit(link);
 }
 
 void UcxInbox::fail(PeerId peer, std::string_view why) {

@@ -64,8 +64,9 @@ class UcxInbox {
     void take_data(PeerId peer, const wire::Header& header, std::span<const std::byte> bytes);
     void complete(Receive receive);
     void drop(const Arrived& message);
+    void took_eager(UcxPeers::Link& link, size_t bytes);
     void fail(PeerId peer, std::string_view why);
-    static size_t charge(size_t bytes) { return bytes + sizeof(Arrived); }
+    static size_t charge(size_t bytes) { return bytes + wire::kEagerCharge; }
 
     UcxPeers& peers_;
     UcxOutbox& outbox_;

@@ -20,7 +20,11 @@ UcxOutbox::UcxOutbox(UcxPeers& peers, CompletionQueue& completions, Transport::C
 
 void UcxOutbox::send(PeerId peer, const Tag& tag, std::span<const std::byte> bytes,
                      Completion completion) {
-    const bool eager = bytes.size() <= eager_bytes_max_;
+    UcxPeers::Link& link = peers_.link(peer);
+    const uint64_t charge = bytes.size() + wire::kEagerCharge;
+    const bool eager = bytes.size() <= eager_bytes_max_ &&
+                       link.eager_sent - link.eager_returned + charge <= link.eager_window;
+    if (eager) link.eager_sent += charge;
     const uint64_t ticket = next_ticket_++;
     wire::Header header = make_header(eager ? wire::Kind::eager : wire::Kind::offer);
     header.slot = tag.slot;
@@ -70,6 +74,16 @@ void UcxOutbox::accept(PeerId peer, uint64_t offer_ticket, uint64_t receive_tick
 void UcxOutbox::refuse(UcxPeers::Link& link, uint64_t offer_ticket) {
     wire::Header header = make_header(wire::Kind::refuse);
     header.ticket = offer_ticket;
+    answer(link, header);
+}
+
+void UcxOutbox::credit(UcxPeers::Link& link) {
+    wire::Header header = make_header(wire::Kind::credit);
+    header.argument = link.eager_taken;
+    answer(link, header);
+}
+
+void UcxOutbox::answer(UcxPeers::Link& link, const wire::Header& header) {
     if (link.peer) {
         post(*link.peer, header, {}, 0);
     } else {

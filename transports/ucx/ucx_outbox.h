@@ -41,6 +41,9 @@ class UcxOutbox {
     // To an instance that may be a peer no more. Tried once for those.
     void refuse(UcxPeers::Link& link, uint64_t offer_ticket);
 
+    // Tells the instance how much of what it sent is taken.
+    void credit(UcxPeers::Link& link);
+
     // Answers that arrived. Tickets come from outside: those that do not fit the peer are ignored.
     void on_accept(PeerId peer, uint64_t ticket_untrusted, uint64_t receive_ticket);
     void on_refuse(PeerId peer, uint64_t ticket_untrusted);
@@ -104,6 +107,7 @@ class UcxOutbox {
     wire::Header make_header(wire::Kind kind) const;
     Posting post(PeerId peer, const wire::Header& header, std::span<const std::byte> bytes,
                  uint64_t ticket);
+    void answer(UcxPeers::Link& link, const wire::Header& header);
     Posting post_now(UcxPeers::Link& link, const wire::Header& header,
                      std::span<const std::byte> bytes, uint64_t ticket);
     bool retry(PeerId peer);

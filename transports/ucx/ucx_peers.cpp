@@ -20,9 +20,11 @@ uint64_t digest_of(std::span<const std::byte> bytes) {
     return digest;
 }
 
-Address make_address(uint64_t instance, size_t segment_bytes, std::span<const std::byte> worker) {
+Address make_address(uint64_t instance, uint64_t eager_window, size_t segment_bytes,
+                     std::span<const std::byte> worker) {
     wire::AddressHeader header;
     header.instance = instance;
+    header.eager_window = eager_window;
     header.digest = digest_of(worker);
     header.segment_bytes = static_cast<uint32_t>(segment_bytes);
     header.worker_bytes = static_cast<uint32_t>(worker.size());
@@ -55,11 +57,13 @@ base::Result<wire::AddressHeader> parse_address(std::span<const std::byte> addre
 
 }  // namespace
 
-UcxPeers::UcxPeers(UcxWorker& worker, uint64_t instance, size_t segment_bytes)
+UcxPeers::UcxPeers(UcxWorker& worker, const UcxOptions& options, uint64_t instance)
     : worker_(worker),
       instance_(instance),
-      segment_bytes_(segment_bytes),
-      address_(make_address(instance, segment_bytes, worker.address())) {}
+      segment_bytes_(options.segment_bytes),
+      // The other half is for offers.
+      eager_window_(options.unexpected_bytes_max / 2),
+      address_(make_address(instance, eager_window_, segment_bytes_, worker.address())) {}
 
 base::Result<PeerId> UcxPeers::connect(std::span<const std::byte> address) {
     PACE_TRY_ASSIGN(header, parse_address(address));
@@ -77,6 +81,7 @@ base::Result<PeerId> UcxPeers::connect(std::span<const std::byte> address) {
         auto made = std::make_unique<Link>();
         made->owner = this;
         made->instance = header.instance;
+        made->eager_window = header.eager_window;
         made->worker_address.assign(worker.begin(), worker.end());
         link = made.get();
         links_.emplace(header.instance, std::move(made));

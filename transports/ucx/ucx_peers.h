@@ -30,14 +30,25 @@ class UcxPeers {
         ucp_ep_h endpoint = nullptr;
         std::optional<PeerId> peer;        // none after disconnect()
         std::optional<base::Error> error;  // set once: the link is to be closed
+
+        // Eager bytes since the link began, kEagerCharge included. How far this instance is ahead
+        // of the other is sent - returned; it must not exceed the other's window.
+        uint64_t eager_window = 0;
+        uint64_t eager_sent = 0;
+        uint64_t eager_returned = 0;
+        uint64_t eager_taken = 0;     // of the other's, by this instance
+        uint64_t eager_reported = 0;  // what the other was told of that
     };
 
-    UcxPeers(UcxWorker& worker, uint64_t instance, size_t segment_bytes);
+    UcxPeers(UcxWorker& worker, const UcxOptions& options, uint64_t instance);
     UcxPeers(const UcxPeers&) = delete;
     UcxPeers& operator=(const UcxPeers&) = delete;
 
     // This instance's address for others.
     const Address& address() const { return address_; }
+
+    // How far ahead others may be, as the address tells them.
+    uint64_t eager_window() const { return eager_window_; }
 
     // The peer behind `address`, made if need be. No bytes move.
     base::Result<PeerId> connect(std::span<const std::byte> address);
@@ -77,6 +88,7 @@ class UcxPeers {
     UcxWorker& worker_;
     uint64_t instance_;
     size_t segment_bytes_;
+    uint64_t eager_window_;
     Address address_;
     std::unordered_map<uint64_t, std::unique_ptr<Link>> links_;  // UCX holds pointers to them
     std::vector<Link*> by_id_;

@@ -6,6 +6,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include <array>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -110,23 +111,79 @@ TEST(UcxTransport, RefusesAPeerWithOtherSegments) {
     EXPECT_EQ(peer.error().kind, base::ErrorKind::mismatch);
 }
 
-TEST(UcxTransport, GivesUpAPeerThatSendsMoreThanIsKeptUnasked) {
-    UcxOptions options;
-    options.unexpected_bytes_max = 100'000;
-    const auto a = make();
-    const auto b = make(options);
-    const PeerId a_to_b = *a->connect(b->address());
-    ASSERT_TRUE(b->connect(a->address()));
-    std::string reason;
-    b->set_peer_lost_handler([&](PeerId, const base::Error& error) { reason = error.message; });
-    const std::vector<std::byte> bytes(10'000);
-    for (uint32_t slot = 0; slot < 20; ++slot) a->send(a_to_b, {1, slot, 0}, bytes, {});
-    const base::TimePoint deadline = base::now() + std::chrono::seconds(10);
-    while (reason.empty() && base::now() < deadline) {
-        a->poll();
-        b->poll();
+// Two transports that keep little of what nobody has asked for.
+class UcxUnasked : public ::testing::Test {
+  protected:
+    UcxUnasked() {
+        UcxOptions options;
+        options.unexpected_bytes_max = 100'000;
+        a_ = make(options);
+        b_ = make(options);
+        a_to_b_ = *a_->connect(b_->address());
+        b_to_a_ = *b_->connect(a_->address());
+        b_->set_peer_lost_handler(
+            [this](PeerId, const base::Error& error) { lost_ = error.message; });
     }
-    EXPECT_NE(reason.find("100000 bytes"), std::string::npos) << reason;
+
+    template <typename Predicate>
+    bool await(Predicate done) {
+        const base::TimePoint deadline = base::now() + std::chrono::seconds(20);
+        while (!done() && base::now() < deadline) {
+            a_->poll();
+            b_->poll();
+        }
+        return done();
+    }
+
+    std::unique_ptr<UcxTransport> a_;
+    std::unique_ptr<UcxTransport> b_;
+    PeerId a_to_b_ = 0;
+    PeerId b_to_a_ = 0;
+    std::string lost_;
+};
+
+TEST_F(UcxUnasked, ASenderThatRunsAheadIsHeldBackAndNothingIsLost) {
+    constexpr uint32_t kMessages = 300;
+    constexpr size_t kSizes = 3;
+    const std::array<std::vector<std::byte>, kSizes> sent = {
+        std::vector<std::byte>{}, conformance::pattern(700, 1), conformance::pattern(10'000, 2)};
+    uint32_t ended = 0;
+    for (const uint64_t exchange : {1U, 2U, 3U}) {
+        uint32_t sends = 0;
+        uint32_t receives = 0;
+        for (uint32_t slot = 0; slot < kMessages; ++slot) {
+            a_->send(a_to_b_, {exchange, slot, 0}, sent[slot % kSizes], [&](base::Result<> result) {
+                EXPECT_TRUE(result);
+                ++sends;
+            });
+        }
+        for (int turn = 0; turn < 1000; ++turn) {
+            a_->poll();
+            b_->poll();
+        }
+        EXPECT_LT(sends, kMessages) << "some wait at the sender";
+        std::vector<std::vector<std::byte>> received(kMessages);
+        for (uint32_t slot = 0; slot < kMessages; ++slot) {
+            received[slot].resize(sent[slot % kSizes].size());
+            b_->receive(b_to_a_, {exchange, slot, 0}, received[slot], [&](base::Result<> result) {
+                EXPECT_TRUE(result);
+                ++receives;
+            });
+        }
+        ASSERT_TRUE(await([&] { return sends == kMessages && receives == kMessages; }));
+        for (uint32_t slot = 0; slot < kMessages; ++slot)
+            EXPECT_EQ(received[slot], sent[slot % kSizes]) << slot;
+        ended += receives;
+    }
+    EXPECT_EQ(ended, 3 * kMessages);
+    EXPECT_EQ(lost_, "");
+}
+
+TEST_F(UcxUnasked, APeerThatOffersWithoutEndIsGivenUp) {
+    const std::vector<std::byte> bytes(20'000);
+    for (uint32_t slot = 0; slot < 2000; ++slot) a_->send(a_to_b_, {1, slot, 0}, bytes, {});
+    ASSERT_TRUE(await([&] { return !lost_.empty(); }));
+    EXPECT_NE(lost_.find("100000 bytes"), std::string::npos) << lost_;
 }
 
 TEST(UcxTransport, WakesAnEventLoopThatSleeps) {

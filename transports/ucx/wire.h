@@ -1,9 +1,13 @@
 // What UcxTransports say to each other: one header before each active message, and the address.
 //
-// A small message is one `eager`. A large one is an `offer`; its receiver, once the receive is posted, answers `accept` with
-// a ticket of its own, and the bytes come as `data` with that ticket; or it answers `refuse`, because the exchange is
-// closed or the two do not fit, and the send ends. Integers are in the host's order: UCX addresses and
-// the sums that travel inside are bound to one byte order anyway, and connect() refuses the other (kAddressMagic).
+// A small message is one `eager`. A large one is an `offer`; its receiver, once the receive is
+// posted, answers `accept` with a ticket of its own, and the bytes come as `data` with that ticket;
+// or it answers `refuse`, because the exchange is closed or the two do not fit, and the send ends.
+// A sender that is a window ahead of what its receiver has asked for offers small messages too, so that
+// the receiver need not keep them; `credit` tells it how far the receiver has come.
+//
+// Integers are in the host's order: the sums that travel inside are bound to one byte order anyway, and
+// connect() refuses the other (kAddressMagic).
 #pragma once
 
 #include <cstdint>
@@ -21,7 +25,11 @@ enum class Kind : uint32_t {
     accept,     // answer to `ticket`: send the bytes to ticket `argument`
     refuse,     // answer to `ticket`: the bytes are not wanted
     data,       // bytes from offset `argument` on, for the receiver's `ticket`
+    credit,     // the receiver is done with `argument` of the sender's eager bytes in all
 };
+
+// What an eager message counts for in the window of its receiver, beyond its bytes.
+inline constexpr uint64_t kEagerCharge = 128;
 
 struct Header {
     Kind kind = Kind::hello;
@@ -43,10 +51,11 @@ inline constexpr uint64_t kAddressMagic = 0x5061'6365'5543'5801U;
 struct AddressHeader {
     uint64_t magic = kAddressMagic;
     uint64_t instance = 0;
-    uint64_t digest = 0;  // of the worker address: UCX does not check what it parses
+    uint64_t digest = 0;        // of the worker address: UCX does not check what it parses
+    uint64_t eager_window = 0;  // how far ahead of this instance a sender of eager messages may be
     uint32_t segment_bytes = 0;
     uint32_t worker_bytes = 0;
 };
-static_assert(sizeof(AddressHeader) == 32 && std::is_trivially_copyable_v<AddressHeader>);
+static_assert(sizeof(AddressHeader) == 40 && std::is_trivially_copyable_v<AddressHeader>);
 
 }  // namespace pace::transports::wire

@@ -6,7 +6,8 @@ namespace pace::controller {
 namespace {
 
 bool is_among(Rank rank, std::span<const Member> members) {
-    return std::any_of(members.begin(), members.end(), [rank](const Member& m) { return m.rank == rank; });
+    return std::any_of(members.begin(), members.end(),
+                       [rank](const Member& m) { return m.rank == rank; });
 }
 
 }  // namespace
@@ -32,7 +33,8 @@ std::vector<Adoptions::Adoption> Adoptions::list(std::span<const Member> members
     }
     for (const Member& member : members) {
         const Worker& worker = workers[member.rank];
-        if (worker.state == WorkerState::admitted && worker.wants_model && !is_pending(member.rank)) {
+        if (worker.state == WorkerState::admitted && worker.wants_model &&
+            !is_pending(member.rank)) {
             listed.push_back({member.rank, kNoRank});
         }
     }

@@ -27,7 +27,8 @@ class Adoptions {
     bool is_pending(Rank newcomer) const;
 
   private:
-    Rank donor_for(NodeId node, std::span<const Member> members, const std::vector<Worker>& workers) const;
+    Rank donor_for(NodeId node, std::span<const Member> members,
+                   const std::vector<Worker>& workers) const;
 
     std::vector<Adoption> pending_;
 };

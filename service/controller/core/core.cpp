@@ -28,7 +28,9 @@ CoreOptions with_defaults(CoreOptions options) {
 
 // Each life of the controller numbers its groups from a random base, so that no order is taken for one of an earlier
 // life, and no number has to be made durable. A life has room for 2^32 groups before two bases could meet by more than chance.
-GroupId first_group(uint64_t token) { return ((token >> 33U) << 32U) + 1; }
+GroupId first_group(uint64_t token) {
+    return ((token >> 33U) << 32U) + 1;
+}
 
 }  // namespace
 
@@ -74,7 +76,8 @@ struct Core::State {
 
 // -------------------------------------------------------------------------------------------------- nodes
 
-void Core::State::lose_node(NodeId node, const std::string& reason, bool excluded, const Turn& turn) {
+void Core::State::lose_node(NodeId node, const std::string& reason, bool excluded,
+                            const Turn& turn) {
     if (!cluster.nodes.is_attached(node)) return;
     cluster.nodes.detach(node, reason, excluded, turn);
     turn.warn(excluded ? "node-excluded" : "node-lost",
@@ -102,13 +105,24 @@ void Core::State::on(const NodeAttach& event, const Turn& turn) {
     turn.note("node-attached", fmt::format("node '{}' (#{})", event.name, node));
 }
 
-void Core::State::on(const NodeHeard& event, const Turn& turn) { cluster.nodes.on_heard(event.node, turn.now); }
+void Core::State::on(const NodeHeard& event, const Turn& turn) {
+    cluster.nodes.on_heard(event.node, turn.now);
+}
 
-void Core::State::on(const NodeLost& event, const Turn& turn) { lose_node(event.node, event.reason, false, turn); }
+void Core::State::on(const NodeLost& event, const Turn& turn) {
+    lose_node(event.node, event.reason, false, turn);
+}
 
 void Core::State::on(const PeerLost& event, const Turn& turn) {
     const auto culprit = cluster.nodes.on_peer_lost(event, turn);
-    if (!culprit) return;
+    if (!culprit) {
+        // The suspect may well be alive and only the connection gone, and with it the rounds that went over it.
+        for (const auto& [id, job] : jobs.all()) {
+            job->on_link_lost(event.reporter, event.suspect);
+            job->settle(turn);
+        }
+        return;
+    }
     lose_node(*culprit, fmt::format("lost by its peers: {}", event.reason), true, turn);
 }
 
@@ -120,7 +134,9 @@ void Core::State::on(const WorkerJoin& event, const Turn& turn) {
     if (job != nullptr) settle(*job, turn);
 }
 
-void Core::State::on(const JobCreate& event, const Turn& turn) { jobs.create(event, turn); }
+void Core::State::on(const JobCreate& event, const Turn& turn) {
+    jobs.create(event, turn);
+}
 
 void Core::State::on(const WorkerLeave& event, const Turn& turn) {
     with_job(event.job, turn, [&](Job& job) { job.leave(event, turn); });
@@ -163,18 +179,21 @@ void Core::State::on(const Heartbeat& event, const Turn& turn) {
 }
 
 void Core::State::on(const Tick& /*event*/, const Turn& turn) {
-    while (const auto late = cluster.nodes.overdue(turn.now)) lose_node(late->node, late->reason, true, turn);
+    while (const auto late = cluster.nodes.overdue(turn.now))
+        lose_node(late->node, late->reason, true, turn);
     std::vector<NodeId> deaf;
     for (const auto& [id, job] : jobs.all()) {
         if (const NodeId node = job->deaf_node(turn.now)) deaf.push_back(node);
     }
-    for (const NodeId node : deaf) lose_node(node, "it did not answer a change of view", true, turn);
+    for (const NodeId node : deaf)
+        lose_node(node, "it did not answer a change of view", true, turn);
     settle_all(turn);
 }
 
 // --------------------------------------------------------------------------------------------------- Core
 
-Core::Core(CoreOptions options, uint64_t (*make_token)()) : state_(std::make_unique<State>(options, make_token)) {}
+Core::Core(CoreOptions options, uint64_t (*make_token)())
+    : state_(std::make_unique<State>(options, make_token)) {}
 
 Core::~Core() = default;
 
@@ -195,7 +214,8 @@ std::optional<TimePoint> Core::next_deadline() const {
 base::Result<> Core::replay(std::span<const std::byte> record) {
     PACE_TRY_ASSIGN(decoded, decode(record));
     if (const auto* node = std::get_if<NodeRecord>(&decoded)) {
-        if (node->node == 0) return base::make_error(base::ErrorKind::corrupt, "the journal has a node with id 0");
+        if (node->node == 0)
+            return base::make_error(base::ErrorKind::corrupt, "the journal has a node with id 0");
         state_->cluster.nodes.restore(node->node, node->name);
         return {};
     }
@@ -208,7 +228,8 @@ void Core::replay_finished(TimePoint now) {
 
 std::vector<std::vector<std::byte>> Core::journal_snapshot() const {
     std::vector<JournalRecord> records;
-    for (const auto& [id, node] : state_->cluster.nodes.nodes()) records.emplace_back(NodeRecord{id, node.name});
+    for (const auto& [id, node] : state_->cluster.nodes.nodes())
+        records.emplace_back(NodeRecord{id, node.name});
     for (const auto& [id, job] : state_->jobs.all()) job->append_records(records);
     std::vector<std::vector<std::byte>> encoded;
     encoded.reserve(records.size());
@@ -218,12 +239,15 @@ std::vector<std::vector<std::byte>> Core::journal_snapshot() const {
 
 StatusView Core::status(TimePoint now) const {
     StatusView view;
-    for (const auto& [id, node] : state_->cluster.nodes.nodes()) view.nodes.push_back(view_of(node, now));
+    for (const auto& [id, node] : state_->cluster.nodes.nodes())
+        view.nodes.push_back(view_of(node, now));
     for (const auto& [id, job] : state_->jobs.all()) view.jobs.push_back(view_of(*job, now));
     view.counters = state_->cluster.counters;
     return view;
 }
 
-const Core::Counters& Core::counters() const { return state_->cluster.counters; }
+const Core::Counters& Core::counters() const {
+    return state_->cluster.counters;
+}
 
 }  // namespace pace::controller

@@ -73,8 +73,8 @@ std::vector<GroupRecord> GroupHistory::recent() const {
 std::vector<std::vector<Rank>> GroupHistory::window() const {
     std::vector<std::vector<Rank>> groups;
     for (uint64_t back = std::min(groups_, window_); back >= 1; --back) {
-        const auto first = members_.begin() +
-                           static_cast<std::ptrdiff_t>(((groups_ - back) % window_) * stride_);
+        const auto first =
+            members_.begin() + static_cast<std::ptrdiff_t>(((groups_ - back) % window_) * stride_);
         const auto end = std::find(first, first + static_cast<std::ptrdiff_t>(stride_), kNoRank);
         groups.emplace_back(first, end);
     }

@@ -14,11 +14,11 @@ namespace pace::controller {
 struct GroupRecord {
     GroupOrder order;
     TimePoint ordered;
-    TimePoint ended;           // meaningful once `done`
+    TimePoint ended;  // meaningful once `done`
     bool done = false;
     bool failed = false;
-    uint64_t moving_ns = 0;    // of its slowest node
-    uint64_t bytes = 0;        // of all its nodes
+    uint64_t moving_ns = 0;  // of its slowest node
+    uint64_t bytes = 0;      // of all its nodes
 };
 
 class GroupHistory {
@@ -45,7 +45,7 @@ class GroupHistory {
     uint32_t stride_;
     uint64_t groups_ = 0;
     std::vector<GroupRecord> recent_;
-    std::vector<Rank> members_;        // `stride_` ranks a group, kNoRank after the last
+    std::vector<Rank> members_;  // `stride_` ranks a group, kNoRank after the last
     uint64_t window_;
     Staleness staleness_{};
 };

@@ -24,8 +24,10 @@ void Groups::remove_member(Rank rank) {
 void Groups::on_ready(const Ready& event, const Turn& turn) {
     Worker& worker = workers_[event.rank];
     if (policy_->is_waiting(event.rank)) {
-        return turn.warn("ready-twice", fmt::format("job {}: rank {} is waiting already; its second signal is ignored",
-                                                    options_.name, event.rank));
+        return turn.warn(
+            "ready-twice",
+            fmt::format("job {}: rank {} is waiting already; its second signal is ignored",
+                        options_.name, event.rank));
     }
     // A daemon announces a worker only after its last exchange: its report of that one is implied.
     if (worker.slot != Worker::kNoSlot) {
@@ -38,9 +40,11 @@ void Groups::on_ready(const Ready& event, const Turn& turn) {
     worker.iteration = event.iteration;
     ++cluster_.counters.signals;
     if (policy_->add_signal(Signal{event.rank, event.digest, event.iteration, turn.now})) {
-        turn.warn("digest", fmt::format("job {}: rank {} averages buffers of other types or sizes than most; it will "
-                                        "average with its own kind only",
-                                        options_.name, event.rank));
+        turn.warn("digest",
+                  fmt::format(
+                      "job {}: rank {} averages buffers of other types or sizes than most; it will "
+                      "average with its own kind only",
+                      options_.name, event.rank));
     }
 }
 
@@ -119,8 +123,10 @@ void Groups::on_done(const GroupDone& event, const Turn& turn) {
     const auto node = std::find(nodes.begin(), nodes.end(), event.node);
     if (node == nodes.end()) return;
     if (event.failed) {
-        return abort(slot, event.node,
-                     fmt::format("the exchange failed at node '{}'", cluster_.nodes.name_of(event.node)), turn);
+        return abort(
+            slot, event.node,
+            fmt::format("the exchange failed at node '{}'", cluster_.nodes.name_of(event.node)),
+            turn);
     }
     nodes.erase(node);
     release(slot, event.node, turn.now);
@@ -131,7 +137,8 @@ void Groups::on_done(const GroupDone& event, const Turn& turn) {
 void Groups::on_node_lost(NodeId node, const std::string& reason, const Turn& turn) {
     for (uint32_t slot = 0; slot < slots_.size(); ++slot) {
         const auto& nodes = slots_[slot].nodes;
-        if (std::find(nodes.begin(), nodes.end(), node) != nodes.end()) abort(slot, node, reason, turn);
+        if (std::find(nodes.begin(), nodes.end(), node) != nodes.end())
+            abort(slot, node, reason, turn);
     }
 }
 

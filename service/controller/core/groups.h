@@ -71,9 +71,9 @@ class Groups {
     std::vector<InFlight> slots_;
     std::vector<uint32_t> free_slots_;
     std::unordered_map<GroupId, uint32_t> slots_of_;
-    std::vector<Signal> signals_;          // scratch of form
-    std::vector<uint64_t> iterations_;     // scratch of broadcast
-    GroupWeights weights_;                 // scratch of broadcast
+    std::vector<Signal> signals_;       // scratch of form
+    std::vector<uint64_t> iterations_;  // scratch of broadcast
+    GroupWeights weights_;              // scratch of broadcast
 };
 
 }  // namespace pace::controller

@@ -36,7 +36,8 @@ bool Job::is_member_back(const WorkerJoin& event) const {
 }
 
 void Job::join(const WorkerJoin& event, const Turn& turn) {
-    if (event.resume && event.epoch > 0 && event.epoch < kEpochMax && ranks_seen_ == 0 && !is_started()) {
+    if (event.resume && event.epoch > 0 && event.epoch < kEpochMax && ranks_seen_ == 0 &&
+        !is_started()) {
         // The journal is lost, the training is not: whoever comes back in time was a member.
         for (Worker& worker : workers_) worker.state = WorkerState::missing;
         ranks_seen_ = unsettled_ = options_.world;
@@ -45,9 +46,9 @@ void Job::join(const WorkerJoin& event, const Turn& turn) {
     const bool back = is_member_back(event);
     if (event.resume && event.epoch < kEpochMax) views_.raise_epoch_to(event.epoch);
     const bool under_way = is_started() && !back;
-    const WorkerState state = back         ? WorkerState::member
-                              : under_way  ? WorkerState::newcomer
-                                           : WorkerState::joined;
+    const WorkerState state = back        ? WorkerState::member
+                              : under_way ? WorkerState::newcomer
+                                          : WorkerState::joined;
     attach(event.rank, event.node, state, turn);
     Worker& worker = workers_[event.rank];
     worker.iteration = event.iteration;
@@ -96,8 +97,8 @@ Worker* Job::live_at(NodeId node, Rank rank) {
 void Job::leave(const WorkerLeave& event, const Turn& turn) {
     if (live_at(event.node, event.rank) == nullptr) return;
     if (!event.orderly) {
-        turn.warn("worker-died", fmt::format("job {}: rank {} on node '{}' died", options_.name, event.rank,
-                                             cluster_.nodes.name_of(event.node)));
+        turn.warn("worker-died", fmt::format("job {}: rank {} on node '{}' died", options_.name,
+                                             event.rank, cluster_.nodes.name_of(event.node)));
     }
     detach(event.rank, event.orderly ? WorkerState::left : WorkerState::lost, turn);
 }
@@ -135,8 +136,8 @@ void Job::on_ready(const Ready& event, const Turn& turn) {
     if (worker == nullptr) return;
     if (!groups_) {
         return turn.warn("ready-without-groups",
-                         fmt::format("job {}: rank {} is ready for a group, but the policy is {}", options_.name,
-                                     event.rank, "all-reduce"));
+                         fmt::format("job {}: rank {} is ready for a group, but the policy is {}",
+                                     options_.name, event.rank, "all-reduce"));
     }
     // Its daemon has not heard yet that it was suspended, and will end this request as stale.
     if (worker->state == WorkerState::suspended) return;
@@ -146,7 +147,8 @@ void Job::on_ready(const Ready& event, const Turn& turn) {
 }
 
 void Job::on_withdraw(const Withdraw& event, const Turn& turn) {
-    if (groups_ && live_at(event.node, event.rank) != nullptr) groups_->on_withdraw(event.rank, turn);
+    if (groups_ && live_at(event.node, event.rank) != nullptr)
+        groups_->on_withdraw(event.rank, turn);
 }
 
 void Job::on_group_done(const GroupDone& event, const Turn& turn) {
@@ -194,8 +196,9 @@ void Job::suspend(Rank rank, const std::string& reason, const Turn& turn) {
     worker.state = WorkerState::suspended;
     place(rank, Placement::joined, turn);
     turn.act(WorkerSuspended{worker.node, id_, rank, reason});
-    turn.warn("worker-suspended", fmt::format("job {}: rank {} on node '{}' is suspended: {}", options_.name,
-                                              rank, cluster_.nodes.name_of(worker.node), reason));
+    turn.warn("worker-suspended",
+              fmt::format("job {}: rank {} on node '{}' is suspended: {}", options_.name, rank,
+                          cluster_.nodes.name_of(worker.node), reason));
     request_view(0);
 }
 
@@ -209,13 +212,24 @@ void Job::request_view(NodeId node) {
     view_wanted_ = true;
 }
 
-void Job::on_view_prepared(const ViewPrepared& event) { views_.on_prepared(event); }
+void Job::on_link_lost(NodeId a, NodeId b) {
+    const std::vector<NodeId> nodes = nodes_of(views_.view().members);
+    const auto has = [&nodes](NodeId node) {
+        return std::binary_search(nodes.begin(), nodes.end(), node);
+    };
+    if (has(a) && has(b)) request_view(0);
+}
+
+void Job::on_view_prepared(const ViewPrepared& event) {
+    views_.on_prepared(event);
+}
 
 void Job::settle(const Turn& turn) {
     if (gathering_) end_gathering(turn);
     if (gathering_) return;
     if (start_is_due()) {
-        turn.note("job-started", fmt::format("job {}: all {} workers have joined", options_.name, options_.world));
+        turn.note("job-started",
+                  fmt::format("job {}: all {} workers have joined", options_.name, options_.world));
         view_wanted_ = true;
     }
     while (view_broken_ || (view_wanted_ && !views_.is_changing()) || views_.is_prepared()) {
@@ -248,7 +262,8 @@ std::vector<Member> Job::members_covered() const {
     std::vector<Member> members;
     for (Rank rank = 0; rank < workers_.size(); ++rank) {
         const Worker& worker = workers_[rank];
-        if (is_taking_part(worker.state) && views_.covers(worker.node)) members.push_back({rank, worker.node});
+        if (is_taking_part(worker.state) && views_.covers(worker.node))
+            members.push_back({rank, worker.node});
     }
     return members;
 }
@@ -266,7 +281,8 @@ void Job::commit_view(const Turn& turn) {
 
 // A daemon answers PrepareView at once; one that has not after five times the longest silence allowed is broken.
 NodeId Job::deaf_node(TimePoint now) const {
-    const bool late = views_.is_changing() && now - views_.changing_since() >= 5 * cluster_.options.liveness_max;
+    const bool late =
+        views_.is_changing() && now - views_.changing_since() >= 5 * cluster_.options.liveness_max;
     return late ? views_.first_awaited() : 0;
 }
 
@@ -279,7 +295,9 @@ bool Job::has_ended(TimePoint now) const {
 
 std::optional<TimePoint> Job::next_deadline() const {
     std::optional<TimePoint> earliest;
-    const auto consider = [&](TimePoint when) { earliest = std::min(earliest.value_or(when), when); };
+    const auto consider = [&](TimePoint when) {
+        earliest = std::min(earliest.value_or(when), when);
+    };
     if (gathering_ && gather_deadline_) consider(*gather_deadline_);
     if (empty_since_) consider(*empty_since_ + cluster_.options.abandoned_keep);
     if (views_.is_changing()) consider(views_.changing_since() + 5 * cluster_.options.liveness_max);
@@ -293,7 +311,8 @@ std::optional<TimePoint> Job::next_deadline() const {
 
 void Job::replay(const EpochRecord& record) {
     for (Worker& worker : workers_) {
-        if (!is_started() && worker.state == WorkerState::joined) worker.state = WorkerState::member;
+        if (!is_started() && worker.state == WorkerState::joined)
+            worker.state = WorkerState::member;
     }
     views_.raise_epoch_to(record.epoch);
 }
@@ -306,9 +325,15 @@ void Job::replay(const PlacementRecord& record) {
         case Placement::joined:
             worker.state = is_started() ? WorkerState::newcomer : WorkerState::joined;
             break;
-        case Placement::member: worker.state = WorkerState::member; break;
-        case Placement::left: worker.state = WorkerState::left; break;
-        case Placement::lost: worker.state = WorkerState::lost; break;
+        case Placement::member:
+            worker.state = WorkerState::member;
+            break;
+        case Placement::left:
+            worker.state = WorkerState::left;
+            break;
+        case Placement::lost:
+            worker.state = WorkerState::lost;
+            break;
     }
 }
 
@@ -343,8 +368,9 @@ void Job::end_gathering(const Turn& turn) {
         if (workers_[rank].state != WorkerState::missing) continue;
         workers_[rank].state = WorkerState::lost;
         place(rank, Placement::lost, turn);
-        turn.warn("worker-missing", fmt::format("job {}: rank {} did not come back after the controller's restart",
-                                                options_.name, rank));
+        turn.warn("worker-missing",
+                  fmt::format("job {}: rank {} did not come back after the controller's restart",
+                              options_.name, rank));
     }
     view_wanted_ = true;
 }
@@ -358,7 +384,8 @@ void Job::append_records(std::vector<JournalRecord>& records) const {
         Placement placement = Placement::joined;
         if (worker.state == WorkerState::left) placement = Placement::left;
         if (worker.state == WorkerState::lost) placement = Placement::lost;
-        if (is_taking_part(worker.state) || worker.state == WorkerState::missing) placement = Placement::member;
+        if (is_taking_part(worker.state) || worker.state == WorkerState::missing)
+            placement = Placement::member;
         records.emplace_back(PlacementRecord{id_, rank, worker.node, placement});
     }
 }

@@ -43,6 +43,8 @@ class Job {
     void on_view_prepared(const ViewPrepared& event);
     void on_report(NodeId node, const WorkerReport& report, const Turn& turn);
     void on_stalled(NodeId node, const Turn& turn);
+    // Two nodes have lost their connection to each other: whatever round ran between them begins anew.
+    void on_link_lost(NodeId a, NodeId b);
     void on_node_lost(NodeId node, const std::string& reason, const Turn& turn);
 
     // Draws the consequences of what happened: starts, changes the view, orders groups. After every event.
@@ -60,7 +62,9 @@ class Job {
     void replay_finished(TimePoint now);
     void append_records(std::vector<JournalRecord>& records) const;
 
-    const Worker* find(Rank rank) const { return rank < workers_.size() ? &workers_[rank] : nullptr; }
+    const Worker* find(Rank rank) const {
+        return rank < workers_.size() ? &workers_[rank] : nullptr;
+    }
     const std::vector<Worker>& workers() const { return workers_; }
     const Views& views() const { return views_; }
     const Groups* groups() const { return groups_.get(); }
@@ -81,7 +85,9 @@ class Job {
     void begin_view(const Turn& turn);
     void commit_view(const Turn& turn);
     std::vector<Member> members_covered() const;
-    bool start_is_due() const { return !is_started() && ranks_seen_ == options_.world && live_ > 0; }
+    bool start_is_due() const {
+        return !is_started() && ranks_seen_ == options_.world && live_ > 0;
+    }
 
     JobId id_;
     JobOptions options_;
@@ -94,9 +100,10 @@ class Job {
     std::unique_ptr<Groups> groups_;  // null for policies without groups
     uint32_t ranks_seen_ = 0;         // that are not absent
     uint32_t live_ = 0;
-    uint32_t unsettled_ = 0;          // lost or missing: not gone in order
-    bool view_wanted_ = false;        // the membership is not what the view, or the change under way, says
-    bool view_broken_ = false;        // the change under way needs a node that is gone
+    uint32_t unsettled_ = 0;  // lost or missing: not gone in order
+    bool view_wanted_ =
+        false;  // the membership is not what the view, or the change under way, says
+    bool view_broken_ = false;  // the change under way needs a node that is gone
     bool gathering_ = false;
     std::optional<TimePoint> gather_deadline_;
     std::optional<TimePoint> empty_since_;  // no live worker since, after there was one

@@ -33,8 +33,9 @@ Result<> check_name(const std::string& name) {
     }
     if (!std::all_of(name.begin(), name.end(), is_name_byte)) {
         // The name is not repeated: it may hold anything.
-        return make_error(ErrorKind::invalid,
-                          "name has a byte that is not allowed; use letters, digits, '.', '_' and '-'");
+        return make_error(
+            ErrorKind::invalid,
+            "name has a byte that is not allowed; use letters, digits, '.', '_' and '-'");
     }
     return {};
 }
@@ -47,7 +48,8 @@ Result<> check_world(uint32_t world) {
 
 Result<> check_enums(const JobOptions& o) {
     if (o.policy != Policy::all_reduce && o.policy != Policy::partial_reduce) {
-        return make_error(ErrorKind::invalid, "policy is {}; use all-reduce (1) or partial-reduce (2)",
+        return make_error(ErrorKind::invalid,
+                          "policy is {}; use all-reduce (1) or partial-reduce (2)",
                           static_cast<int>(o.policy));
     }
     if (static_cast<uint8_t>(o.weights) > static_cast<uint8_t>(Weights::dynamic)) {
@@ -64,10 +66,11 @@ Result<> check_enums(const JobOptions& o) {
 // A job whose members all reduce together has no groups, so that an option of groups is a misunderstanding.
 Result<> check_no_group_options(const JobOptions& o) {
     const auto refuse = [](std::string_view option, auto value) {
-        return make_error(ErrorKind::invalid,
-                          "{} is {}, but the all-reduce policy forms no groups; leave it out or use "
-                          "policy partial-reduce",
-                          option, value);
+        return make_error(
+            ErrorKind::invalid,
+            "{} is {}, but the all-reduce policy forms no groups; leave it out or use "
+            "policy partial-reduce",
+            option, value);
     };
     if (o.group_size != 0) return refuse("group_size", o.group_size);
     if (o.group_min != 0) return refuse("group_min", o.group_min);
@@ -101,8 +104,8 @@ Result<> check_sizes(const JobOptions& o) {
 
 Result<> check_alpha(double alpha) {
     if (std::isfinite(alpha) && alpha >= 0 && alpha < 1) return {};
-    return make_error(ErrorKind::invalid, "alpha is {}; use a number from 0 up to, not including, 1",
-                      alpha);
+    return make_error(ErrorKind::invalid,
+                      "alpha is {}; use a number from 0 up to, not including, 1", alpha);
 }
 
 Result<> check_window(const JobOptions& o) {
@@ -113,9 +116,10 @@ Result<> check_window(const JobOptions& o) {
                           o.history_window, window_min(o), o.group_size, o.world);
     }
     if (uint64_t{o.history_window} * (o.group_size - 1) > kWindowEdgesMax) {
-        return make_error(ErrorKind::invalid,
-                          "history_window is {}; use at most {} with group_size {}, or 0 for the default",
-                          o.history_window, kWindowEdgesMax / (o.group_size - 1), o.group_size);
+        return make_error(
+            ErrorKind::invalid,
+            "history_window is {}; use at most {} with group_size {}, or 0 for the default",
+            o.history_window, kWindowEdgesMax / (o.group_size - 1), o.group_size);
     }
     return {};
 }
@@ -145,7 +149,8 @@ Result<JobOptions> check(const JobOptions& options) {
     PACE_TRY(check_sizes(filled));
     PACE_TRY(check_alpha(filled.alpha));
     if (filled.history_window == 0) {
-        filled.history_window = static_cast<uint32_t>(std::max<uint64_t>(1, 2 * window_min(filled)));
+        filled.history_window =
+            static_cast<uint32_t>(std::max<uint64_t>(1, 2 * window_min(filled)));
     }
     PACE_TRY(check_window(filled));
     return filled;
@@ -155,7 +160,8 @@ std::string differences(const JobOptions& asked, const JobOptions& of_job) {
     std::string text;
     const auto compare = [&](std::string_view option, const auto& ours, const auto& theirs) {
         if (ours == theirs) return;
-        text += fmt::format("{}{} {} (the job has {})", text.empty() ? "" : ", ", option, ours, theirs);
+        text +=
+            fmt::format("{}{} {} (the job has {})", text.empty() ? "" : ", ", option, ours, theirs);
     };
     compare("world", asked.world, of_job.world);
     compare("policy", name_of(asked.policy), name_of(of_job.policy));

@@ -29,19 +29,25 @@ Job& Jobs::create(const JobOptions& options, uint32_t uid, const Turn& turn) {
 }
 
 void Jobs::create(const JobCreate& event, const Turn& turn) {
-    const auto refuse = [&](Error error) { turn.act(JoinRefused{event.node, event.request, std::move(error)}); };
+    const auto refuse = [&](Error error) {
+        turn.act(JoinRefused{event.node, event.request, std::move(error)});
+    };
     const Result<JobOptions> options = check(event.options);
     if (!options) return refuse(options.error());
     const Job* existing = find(options->name);
     if (existing != nullptr && existing->uid() != event.uid) {
-        return refuse(make_error(ErrorKind::denied, "job '{}' belongs to another user; choose another name", options->name));
-    }
-    if (existing != nullptr) {
-        return refuse(make_error(ErrorKind::taken, "job '{}' exists already; let workers join it, or choose another name",
+        return refuse(make_error(ErrorKind::denied,
+                                 "job '{}' belongs to another user; choose another name",
                                  options->name));
     }
+    if (existing != nullptr) {
+        return refuse(make_error(
+            ErrorKind::taken,
+            "job '{}' exists already; let workers join it, or choose another name", options->name));
+    }
     const Job& job = create(*options, event.uid, turn);
-    turn.act(JoinAccepted{event.node, event.request, job.id(), kNoRank, job.options(), job.token(), false});
+    turn.act(JoinAccepted{event.node, event.request, job.id(), kNoRank, job.options(), job.token(),
+                          false});
 }
 
 // ---------------------------------------------------------------------------------------------- joining
@@ -62,21 +68,25 @@ Job* Jobs::join(const WorkerJoin& event, const Turn& turn) {
 // The job that the worker may join, created if need be; or why it may not. Options are as check() returns them.
 Result<Job*> Jobs::admission(const WorkerJoin& event, const JobOptions& options, const Turn& turn) {
     if (event.rank >= options.world) {
-        return make_error(ErrorKind::invalid, "rank is {}; in a world of {} use 0 to {}", event.rank, options.world,
-                          options.world - 1);
+        return make_error(ErrorKind::invalid, "rank is {}; in a world of {} use 0 to {}",
+                          event.rank, options.world, options.world - 1);
     }
     Job* job = find(options.name);
     if (job == nullptr) return &create(options, event.uid, turn);
     if (job->uid() != event.uid) {
-        return make_error(ErrorKind::denied, "job '{}' belongs to another user; choose another name", options.name);
+        return make_error(ErrorKind::denied,
+                          "job '{}' belongs to another user; choose another name", options.name);
     }
     if (options != job->options()) {
-        return make_error(ErrorKind::mismatch, "job '{}' has other options: {}; join with the job's, or choose another name",
-                          options.name, differences(options, job->options()));
+        return make_error(
+            ErrorKind::mismatch,
+            "job '{}' has other options: {}; join with the job's, or choose another name",
+            options.name, differences(options, job->options()));
     }
     const Worker& holder = *job->find(event.rank);
     if (is_live(holder.state)) {
-        return make_error(ErrorKind::taken, "rank {} of job '{}' is held by a worker on node '{}'; use a free rank",
+        return make_error(ErrorKind::taken,
+                          "rank {} of job '{}' is held by a worker on node '{}'; use a free rank",
                           event.rank, options.name, cluster_.nodes.name_of(holder.node));
     }
     return job;
@@ -105,7 +115,8 @@ void Jobs::sweep(Job& job, const Turn& turn) {
 Result<> Jobs::replay(const JournalRecord& record) {
     if (const auto* created = std::get_if<JobRecord>(&record)) {
         PACE_TRY_ASSIGN(options, check(created->options));
-        if (created->job == 0) return make_error(ErrorKind::corrupt, "the journal has a job with id 0");
+        if (created->job == 0)
+            return make_error(ErrorKind::corrupt, "the journal has a job with id 0");
         add(created->job, options, created->uid, created->token);
         return {};
     }

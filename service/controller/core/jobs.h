@@ -33,7 +33,8 @@ class Jobs {
 
   private:
     Job* find(const std::string& name);
-    base::Result<Job*> admission(const WorkerJoin& event, const JobOptions& options, const Turn& turn);
+    base::Result<Job*> admission(const WorkerJoin& event, const JobOptions& options,
+                                 const Turn& turn);
     Job& add(JobId id, const JobOptions& options, uint32_t uid, uint64_t token);
     Job& create(const JobOptions& options, uint32_t uid, const Turn& turn);
 

@@ -195,13 +195,19 @@ PlacementRecord decode_placement(Reader& in) {
 
 Result<JournalRecord> decode_kind(uint8_t kind, Reader& in) {
     switch (static_cast<Kind>(kind)) {
-        case Kind::node: return JournalRecord(decode_node(in));
-        case Kind::job: return JournalRecord(decode_job(in));
-        case Kind::job_end: return JournalRecord(decode_job_end(in));
-        case Kind::epoch: return JournalRecord(decode_epoch(in));
-        case Kind::placement: return JournalRecord(decode_placement(in));
+        case Kind::node:
+            return JournalRecord(decode_node(in));
+        case Kind::job:
+            return JournalRecord(decode_job(in));
+        case Kind::job_end:
+            return JournalRecord(decode_job_end(in));
+        case Kind::epoch:
+            return JournalRecord(decode_epoch(in));
+        case Kind::placement:
+            return JournalRecord(decode_placement(in));
     }
-    return make_error(ErrorKind::corrupt, "a journal record has kind {}, which does not exist", kind);
+    return make_error(ErrorKind::corrupt, "a journal record has kind {}, which does not exist",
+                      kind);
 }
 
 }  // namespace
@@ -217,14 +223,16 @@ Result<JournalRecord> decode(std::span<const std::byte> bytes_untrusted) {
     in.get(version);
     in.get(kind);
     if (!in.ok()) {
-        return make_error(ErrorKind::corrupt, "a journal record of {} bytes is too short for its head",
+        return make_error(ErrorKind::corrupt,
+                          "a journal record of {} bytes is too short for its head",
                           bytes_untrusted.size());
     }
     if (version != kJournalVersion) {
-        return make_error(ErrorKind::version,
-                          "a journal record has version {}; this controller reads version {}: run the "
-                          "version of Pace that wrote the journal",
-                          version, kJournalVersion);
+        return make_error(
+            ErrorKind::version,
+            "a journal record has version {}; this controller reads version {}: run the "
+            "version of Pace that wrote the journal",
+            version, kJournalVersion);
     }
     Result<JournalRecord> record = decode_kind(kind, in);
     if (!record) return record;

@@ -28,7 +28,8 @@ void observe(Worker& worker, const WorkerReport& report, bool measure_steps, Tim
     if (report.rounds_submitted > worker.rounds_submitted) {
         const uint64_t rounds = report.rounds_submitted - worker.rounds_submitted;
         if (measure_steps && worker.rounds_since) {
-            const double step_s = base::to_seconds(now - *worker.rounds_since) / static_cast<double>(rounds);
+            const double step_s =
+                base::to_seconds(now - *worker.rounds_since) / static_cast<double>(rounds);
             worker.steps.add(std::chrono::duration_cast<Duration>(
                 std::chrono::duration<double>(step_s * worker.busy_share)));
         }

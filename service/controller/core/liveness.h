@@ -10,7 +10,8 @@ namespace pace::controller {
 class Liveness {
   public:
     Liveness() = default;
-    Liveness(TimePoint now, Duration least, Duration most) : heard_(now), least_(least), most_(most) {}
+    Liveness(TimePoint now, Duration least, Duration most)
+        : heard_(now), least_(least), most_(most) {}
 
     void on_heard(TimePoint now);
 

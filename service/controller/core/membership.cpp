@@ -98,16 +98,15 @@ std::optional<NodeId> Membership::on_peer_lost(const PeerLost& event, const Turn
 
 // Remembers a report and counts those of the same pair within the window, this one included.
 uint32_t Membership::reports_between(NodeId a, NodeId b, TimePoint now) {
-    while (!reports_.empty() && (now - reports_.front().when > kBrokenLinkWindow ||
-                                 reports_.size() >= kReportsMax)) {
+    while (!reports_.empty() &&
+           (now - reports_.front().when > kBrokenLinkWindow || reports_.size() >= kReportsMax)) {
         reports_.pop_front();
     }
     const Report report{now, std::min(a, b), std::max(a, b)};
     reports_.push_back(report);
-    return static_cast<uint32_t>(
-        std::count_if(reports_.begin(), reports_.end(), [&](const Report& r) {
-            return r.low == report.low && r.high == report.high;
-        }));
+    return static_cast<uint32_t>(std::count_if(
+        reports_.begin(), reports_.end(),
+        [&](const Report& r) { return r.low == report.low && r.high == report.high; }));
 }
 
 TimePoint Membership::deadline_of(const Node& node) {
@@ -116,7 +115,9 @@ TimePoint Membership::deadline_of(const Node& node) {
 }
 
 // Deadlines move with every message; the queue is corrected when an entry comes up, not before.
-void Membership::schedule(const Node& node) { deadlines_.push({deadline_of(node), node.id}); }
+void Membership::schedule(const Node& node) {
+    deadlines_.push({deadline_of(node), node.id});
+}
 
 std::optional<Membership::Overdue> Membership::overdue(TimePoint now) {
     while (!deadlines_.empty() && deadlines_.top().when <= now) {
@@ -129,8 +130,9 @@ std::optional<Membership::Overdue> Membership::overdue(TimePoint now) {
             continue;
         }
         if (node->probe_deadline) {
-            return Overdue{id, fmt::format("a peer lost node '{}', and it did not answer a probe within {} ms",
-                                           node->name, options_.probe_wait.count() / 1'000'000)};
+            return Overdue{
+                id, fmt::format("a peer lost node '{}', and it did not answer a probe within {} ms",
+                                node->name, options_.probe_wait.count() / 1'000'000)};
         }
         return Overdue{id, fmt::format("node '{}' was silent for {:.0f} ms", node->name,
                                        base::to_seconds(now - node->liveness.heard()) * 1e3)};

@@ -14,7 +14,7 @@ namespace pace::controller {
 
 enum class NodeStatus : uint8_t { alive, suspected, gone };
 enum class WorkerStatus : uint8_t {
-    joined,     // waits for the others to join
+    joined,  // waits for the others to join
     active,
     newcomer,   // joined a job under way, not admitted yet
     late,       // the others carry on around it
@@ -44,7 +44,7 @@ struct WorkerView {
     WorkerStatus status = WorkerStatus::joined;
     uint64_t iteration = 0;
     uint64_t rounds_submitted = 0;
-    Duration step_last{};    // zero: not known
+    Duration step_last{};  // zero: not known
     Duration step_median{};
     std::optional<Duration> waiting;  // its ready signal, for so long
     bool exchanging = false;
@@ -64,15 +64,15 @@ struct JobView {
     uint64_t base_round = 0;
     bool started = false;
     bool changing_view = false;
-    bool gathering = false;  // waits for its members after the controller's restart
+    bool gathering = false;           // waits for its members after the controller's restart
     std::vector<WorkerView> workers;  // those that have joined once, in rank order
     std::optional<SlowWorker> slow;
     Duration step_median{};  // of the median worker
 
     // Averaging jobs only.
     Duration group_wait{};
-    uint32_t sync_components = 0;   // of the sync-graph, without the frozen; 1 is good
-    bool holding = false;           // a group is held for a bridge
+    uint32_t sync_components = 0;  // of the sync-graph, without the frozen; 1 is good
+    bool holding = false;          // a group is held for a bridge
     uint64_t groups_in_flight = 0;
     uint64_t bridged_groups = 0;
     std::vector<GroupRecord> recent_groups;  // oldest first

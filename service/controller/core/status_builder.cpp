@@ -16,21 +16,29 @@ WorkerStatus status_of(const Job& job, Rank rank) {
     const Worker& worker = job.workers()[rank];
     switch (worker.state) {
         case WorkerState::absent:
-        case WorkerState::lost: return WorkerStatus::lost;
-        case WorkerState::joined: return WorkerStatus::joined;
+        case WorkerState::lost:
+            return WorkerStatus::lost;
+        case WorkerState::joined:
+            return WorkerStatus::joined;
         case WorkerState::newcomer:
-        case WorkerState::admitted: return WorkerStatus::newcomer;
-        case WorkerState::suspended: return WorkerStatus::suspended;
-        case WorkerState::missing: return WorkerStatus::missing;
-        case WorkerState::left: return WorkerStatus::left;
-        case WorkerState::member: break;
+        case WorkerState::admitted:
+            return WorkerStatus::newcomer;
+        case WorkerState::suspended:
+            return WorkerStatus::suspended;
+        case WorkerState::missing:
+            return WorkerStatus::missing;
+        case WorkerState::left:
+            return WorkerStatus::left;
+        case WorkerState::member:
+            break;
     }
     if (worker.stopped_since) return WorkerStatus::late;
     if (job.groups() != nullptr) {
         return job.groups()->policy().is_frozen(rank) ? WorkerStatus::late : WorkerStatus::active;
     }
     const Duration patience = std::max<Duration>(kLateLeast, kLateSteps * worker.steps.median());
-    return std::chrono::milliseconds(worker.busy_ms) > patience ? WorkerStatus::late : WorkerStatus::active;
+    return std::chrono::milliseconds(worker.busy_ms) > patience ? WorkerStatus::late
+                                                                : WorkerStatus::active;
 }
 
 WorkerView view_of(const Job& job, Rank rank) {
@@ -60,7 +68,8 @@ void name_slowest(JobView& view) {
     const auto middle = steps.begin() + static_cast<std::ptrdiff_t>((steps.size() - 1) / 2);
     std::nth_element(steps.begin(), middle, steps.end());
     view.step_median = *middle;
-    const double factor = static_cast<double>(slowest->step_median.count()) / static_cast<double>(middle->count());
+    const double factor =
+        static_cast<double>(slowest->step_median.count()) / static_cast<double>(middle->count());
     if (factor >= kSlowFactor) view.slow = SlowWorker{slowest->rank, factor};
 }
 
@@ -68,7 +77,8 @@ void name_slowest(JobView& view) {
 double gap_of(const Job& job) {
     std::unordered_map<Rank, Rank> index;
     for (Rank rank = 0; rank < job.workers().size(); ++rank) {
-        if (is_taking_part(job.workers()[rank].state)) index.emplace(rank, static_cast<Rank>(index.size()));
+        if (is_taking_part(job.workers()[rank].state))
+            index.emplace(rank, static_cast<Rank>(index.size()));
     }
     std::vector<std::vector<Rank>> groups = job.groups()->history().window();
     for (std::vector<Rank>& group : groups) {
@@ -101,7 +111,8 @@ void add_groups(const Job& job, TimePoint now, JobView& view) {
 }  // namespace
 
 NodeView view_of(const Node& node, TimePoint now) {
-    NodeView view{node.id, node.name, node.host, node.processors, node.workers, NodeStatus::alive, {}, {}};
+    NodeView view{node.id,      node.name,         node.host, node.processors,
+                  node.workers, NodeStatus::alive, {},        {}};
     if (!node.attached) {
         view.status = NodeStatus::gone;
         return view;
@@ -123,7 +134,8 @@ JobView view_of(const Job& job, TimePoint now) {
     view.changing_view = job.views().is_changing();
     view.gathering = job.is_gathering();
     for (Rank rank = 0; rank < job.workers().size(); ++rank) {
-        if (job.workers()[rank].state != WorkerState::absent) view.workers.push_back(view_of(job, rank));
+        if (job.workers()[rank].state != WorkerState::absent)
+            view.workers.push_back(view_of(job, rank));
     }
     name_slowest(view);
     if (job.groups() != nullptr) add_groups(job, now, view);
@@ -132,23 +144,34 @@ JobView view_of(const Job& job, TimePoint now) {
 
 std::string_view name_of(NodeStatus status) {
     switch (status) {
-        case NodeStatus::alive: return "alive";
-        case NodeStatus::suspected: return "suspected";
-        case NodeStatus::gone: return "gone";
+        case NodeStatus::alive:
+            return "alive";
+        case NodeStatus::suspected:
+            return "suspected";
+        case NodeStatus::gone:
+            return "gone";
     }
     return "?";
 }
 
 std::string_view name_of(WorkerStatus status) {
     switch (status) {
-        case WorkerStatus::joined: return "joined";
-        case WorkerStatus::active: return "active";
-        case WorkerStatus::newcomer: return "newcomer";
-        case WorkerStatus::late: return "late";
-        case WorkerStatus::suspended: return "suspended";
-        case WorkerStatus::missing: return "missing";
-        case WorkerStatus::left: return "left";
-        case WorkerStatus::lost: return "lost";
+        case WorkerStatus::joined:
+            return "joined";
+        case WorkerStatus::active:
+            return "active";
+        case WorkerStatus::newcomer:
+            return "newcomer";
+        case WorkerStatus::late:
+            return "late";
+        case WorkerStatus::suspended:
+            return "suspended";
+        case WorkerStatus::missing:
+            return "missing";
+        case WorkerStatus::left:
+            return "left";
+        case WorkerStatus::lost:
+            return "lost";
     }
     return "?";
 }

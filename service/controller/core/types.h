@@ -239,7 +239,8 @@ struct CommitView {
     uint64_t epoch = 0;
     uint64_t base_round = 0;
     NodeId donor = 0;
-    std::vector<NodeId> behind;  // nodes of the old view that have committed base_round - 1 rounds only
+    std::vector<NodeId>
+        behind;  // nodes of the old view that have committed base_round - 1 rounds only
     std::vector<Member> members;
     struct Adoption {
         Rank newcomer = 0;
@@ -329,8 +330,8 @@ struct Note {
 };
 
 using Action = std::variant<Attached, JoinAccepted, JoinRefused, PrepareView, CommitView,
-                            GroupOrder, GroupAbort, WorkerSuspended, Withdrawn, Probe, Excluded, NodeGone,
-                            NodeKnown, JournalAppend, Note>;
+                            GroupOrder, GroupAbort, WorkerSuspended, Withdrawn, Probe, Excluded,
+                            NodeGone, NodeKnown, JournalAppend, Note>;
 using Actions = std::vector<Action>;
 
 }  // namespace pace::controller

@@ -45,7 +45,9 @@ size_t Views::index_of(NodeId node) const {
     return found ? static_cast<size_t>(it - answers_.begin()) : answers_.size();
 }
 
-bool Views::covers(NodeId node) const { return index_of(node) != answers_.size(); }
+bool Views::covers(NodeId node) const {
+    return index_of(node) != answers_.size();
+}
 
 void Views::on_prepared(const ViewPrepared& event) {
     if (!changing_ || event.epoch != epoch_) return;
@@ -57,7 +59,8 @@ void Views::on_prepared(const ViewPrepared& event) {
 }
 
 NodeId Views::first_awaited() const {
-    const auto it = std::find_if(answers_.begin(), answers_.end(), [](const Answer& a) { return !a.given; });
+    const auto it =
+        std::find_if(answers_.begin(), answers_.end(), [](const Answer& a) { return !a.given; });
     return changing_ && it != answers_.end() ? it->node : 0;
 }
 
@@ -80,7 +83,12 @@ void Views::commit(std::vector<Member> members, const std::vector<CommitView::Ad
     commit.adoptions = adoptions;
     changing_ = false;
     view_ = View{epoch_, completed, std::move(members)};
-    for (const NodeId node : nodes_of(view_.members)) {
+    std::vector<NodeId> addressees = nodes_of(view_.members);
+    // A donor whose own members have all left is in the view no more, but is the only one to give the last round's result.
+    const bool donor_left =
+        std::find(addressees.begin(), addressees.end(), donor) == addressees.end();
+    if (donor_left && !commit.behind.empty()) addressees.push_back(donor);
+    for (const NodeId node : addressees) {
         commit.node = node;
         turn.act(commit);
     }

@@ -16,7 +16,15 @@ namespace pace::controller {
 // any -> left or lost -> joined or newcomer, when the rank is taken again;
 // missing: a member according to the journal whose daemon has not announced it again yet.
 enum class WorkerState : uint8_t {
-    absent, joined, newcomer, admitted, member, suspended, missing, left, lost,
+    absent,
+    joined,
+    newcomer,
+    admitted,
+    member,
+    suspended,
+    missing,
+    left,
+    lost,
 };
 
 // A live worker has a daemon that speaks for it.
@@ -51,7 +59,7 @@ class StepTimes {
 
 struct Worker {
     WorkerState state = WorkerState::absent;
-    bool wants_model = false;   // admitted, and its first request is to be answered with a model
+    bool wants_model = false;  // admitted, and its first request is to be answered with a model
     NodeId node = 0;
     uint64_t iteration = 0;
     StepTimes steps;
@@ -64,9 +72,9 @@ struct Worker {
     // From its daemon's heartbeats.
     uint64_t rounds_submitted = 0;
     uint64_t busy_ms = 0;
-    double busy_share = 1;                     // of the heartbeats that found it computing, recently
+    double busy_share = 1;  // of the heartbeats that found it computing, recently
     std::optional<TimePoint> stopped_since;
-    std::optional<TimePoint> rounds_since;     // when rounds_submitted last grew
+    std::optional<TimePoint> rounds_since;  // when rounds_submitted last grew
 };
 
 }  // namespace pace::controller

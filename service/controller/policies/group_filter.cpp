@@ -22,8 +22,8 @@ void GroupFilter::on_removed(Rank rank) {
     if (hold_ && hold_->checked == rank) hold_->checked = kNoRank;
 }
 
-void GroupFilter::take_first(const SignalQueue& queue, const SignalQueue::Line& line,
-                             uint32_t size, std::vector<Rank>& ret_members) const {
+void GroupFilter::take_first(const SignalQueue& queue, const SignalQueue::Line& line, uint32_t size,
+                             std::vector<Rank>& ret_members) const {
     ret_members.clear();
     for (Rank rank = line.first; ret_members.size() < size; rank = queue.next(rank)) {
         ret_members.push_back(rank);
@@ -70,8 +70,8 @@ bool GroupFilter::take_bridging(const SignalQueue& queue, const SignalQueue::Lin
 // While a group is held, only what arrived since the last look can bridge: looking at the whole queue
 // for every arrival would be quadratic.
 Rank GroupFilter::first_unchecked(const SignalQueue& queue, const SignalQueue::Line& line) const {
-    const bool valid = is_holding(line.digest) && hold_->groups == graph_.groups() &&
-                       hold_->checked != kNoRank;
+    const bool valid =
+        is_holding(line.digest) && hold_->groups == graph_.groups() && hold_->checked != kNoRank;
     return queue.next(valid ? hold_->checked : line.first);
 }
 

@@ -47,7 +47,7 @@ Duration GroupWait::wait() const {
     const double usual_ns = group_size_ * (gap_mean_ns_ + 2 * gap_deviation_ns_);
     const Duration most = kStepsMax * median_step_;
     if (usual_ns >= static_cast<double>(most.count())) return most;
-    return Duration(static_cast<int64_t>(usual_ns));
+    return std::max(Duration(static_cast<int64_t>(usual_ns)), median_step_ / 2);
 }
 
 Duration GroupWait::frozen_after() const {

@@ -1,7 +1,8 @@
 // GroupWait: how long a signal waits for its group to fill, learnt from how signals arrive.
 //
 // A group of P needs P arrivals; it is given P times the usual gap between two of them, deviation included (Jacobson's
-// estimator), and never more than ten median steps. The gap starts anew when a group forms: a wait of our own making is
+// estimator), but half a median step at least, so that in a large job an ordinary pause of microseconds does not close small
+// groups, and ten median steps at most. The gap starts anew when a group forms: a wait of our own making is
 // no property of the workers, and counting it would let the wait feed on itself.
 #pragma once
 
@@ -33,8 +34,8 @@ class GroupWait {
     Duration frozen_after() const;
 
   private:
-    static constexpr size_t kSteps = 127;         // of which the median is taken
-    static constexpr uint32_t kRefresh = 16;      // steps between two readings of the median
+    static constexpr size_t kSteps = 127;     // of which the median is taken
+    static constexpr uint32_t kRefresh = 16;  // steps between two readings of the median
     static constexpr int kArrivalsBeforeTrust = 4;
 
     uint32_t group_size_;

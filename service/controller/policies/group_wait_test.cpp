@@ -28,8 +28,13 @@ TEST(GroupWait, FollowsTheUsualGapBetweenArrivals) {
         wait.on_arrival(now);
         wait.on_step(milliseconds(20));
     }
-    EXPECT_GE(wait.wait(), milliseconds(8));
-    EXPECT_LE(wait.wait(), milliseconds(9));
+    EXPECT_EQ(wait.wait(), milliseconds(10));  // half a step
+    for (int i = 0; i < 100; ++i) {
+        now += milliseconds(4);
+        wait.on_arrival(now);
+    }
+    EXPECT_GE(wait.wait(), milliseconds(16));
+    EXPECT_LE(wait.wait(), milliseconds(17));
 }
 
 TEST(GroupWait, DoesNotFeedOnItsOwnWaits) {

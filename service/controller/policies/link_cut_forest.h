@@ -39,7 +39,8 @@ class LinkCutForest {
     using Index = uint32_t;
     struct Node {
         std::array<Index, 2> child{};
-        Index parent = 0;   // in the splay tree, or of the path (then the parent does not know the child)
+        Index parent =
+            0;  // in the splay tree, or of the path (then the parent does not know the child)
         Index oldest = 0;   // node with the smallest time in the splay subtree
         uint32_t own = 0;   // weight of this vertex
         uint32_t hung = 0;  // weight of what hangs below by path parents

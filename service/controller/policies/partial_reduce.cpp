@@ -49,7 +49,8 @@ void PartialReduce::begin_computing(Rank rank, TimePoint now) {
 void PartialReduce::end_computing(Rank rank) {
     const MemberState& member = members_[rank];
     if (member.phase != Phase::computing || member.frozen) return;
-    (member.earlier == kNoRank ? longest_computing_ : members_[member.earlier].later) = member.later;
+    (member.earlier == kNoRank ? longest_computing_ : members_[member.earlier].later) =
+        member.later;
     (member.later == kNoRank ? latest_computing_ : members_[member.later].earlier) = member.earlier;
 }
 
@@ -105,8 +106,9 @@ bool PartialReduce::note_digest(Rank rank, uint32_t digest) {
     set_counted(rank, true);
     if (!news) return false;
     const uint32_t own_kind = counted_by_digest_.at(digest);
-    return std::any_of(counted_by_digest_.begin(), counted_by_digest_.end(),
-                       [&](const auto& kind) { return kind.first != digest && kind.second >= own_kind; });
+    return std::any_of(counted_by_digest_.begin(), counted_by_digest_.end(), [&](const auto& kind) {
+        return kind.first != digest && kind.second >= own_kind;
+    });
 }
 
 bool PartialReduce::withdraw(Rank rank, TimePoint now) {
@@ -125,7 +127,9 @@ void PartialReduce::release(Rank rank, TimePoint now) {
 
 // ------------------------------------------------------------------------------------------------- groups
 
-uint32_t PartialReduce::full_size() const { return std::min(group_size_, counted_); }
+uint32_t PartialReduce::full_size() const {
+    return std::min(group_size_, counted_);
+}
 
 // The smallest group that group_wait closes: only the own kind can fill it.
 uint32_t PartialReduce::least_size(uint32_t digest) const {
@@ -173,7 +177,9 @@ void PartialReduce::take(TimePoint now, std::vector<Signal>& ret_group) {
 std::optional<TimePoint> PartialReduce::next_deadline() const {
     if (queue_.size() == 0) return std::nullopt;
     std::optional<TimePoint> earliest;
-    const auto consider = [&](TimePoint when) { earliest = std::min(earliest.value_or(when), when); };
+    const auto consider = [&](TimePoint when) {
+        earliest = std::min(earliest.value_or(when), when);
+    };
     for (const SignalQueue::Line& line : queue_.lines()) {
         if (line.size >= full_size() && filter_.is_holding(line.digest)) {
             consider(filter_.hold_deadline());

@@ -40,8 +40,9 @@ class PartialReduce final : public GroupPolicy {
         Phase phase = Phase::absent;
         bool frozen = false;
         bool has_digest = false;
-        bool has_exchanged = false;  // `since` is the end of an exchange, so that a step can be measured
-        uint32_t digest = 0;         // of its last signal
+        bool has_exchanged =
+            false;            // `since` is the end of an exchange, so that a step can be measured
+        uint32_t digest = 0;  // of its last signal
         TimePoint since;
         Rank earlier = kNoRank;  // neighbours among the computing, in the order in which they began
         Rank later = kNoRank;

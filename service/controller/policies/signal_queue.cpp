@@ -21,9 +21,8 @@ void SignalQueue::push(const Signal& signal) {
 bool SignalQueue::remove(Rank rank) {
     Slot& slot = slots_[rank];
     if (!slot.waiting) return false;
-    const auto line = std::find_if(lines_.begin(), lines_.end(), [&](const Line& l) {
-        return l.digest == slot.signal.digest;
-    });
+    const auto line = std::find_if(lines_.begin(), lines_.end(),
+                                   [&](const Line& l) { return l.digest == slot.signal.digest; });
     if (slot.previous != kNoRank) slots_[slot.previous].next = slot.next;
     if (slot.next != kNoRank) slots_[slot.next].previous = slot.previous;
     if (line->first == rank) line->first = slot.next;

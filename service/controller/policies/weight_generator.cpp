@@ -79,7 +79,8 @@ void generate_dynamic(const JobOptions& options, std::span<const uint64_t> itera
         sum += ret_weights.members.back();
     }
     // What rounding leaves over is nobody's: without an initial model the members' weights are scaled to one exactly.
-    const bool whole = options.missing == Missing::closest || versions.back().staleness + 1 == versions.size();
+    const bool whole =
+        options.missing == Missing::closest || versions.back().staleness + 1 == versions.size();
     if (!whole) {
         ret_weights.initial = std::max(0.0, 1 - sum);
         return;
@@ -103,8 +104,8 @@ void generate_weights(const JobOptions& options, std::span<const uint64_t> itera
     // Alpha 0 is the limit in which only the newest version counts.
     const auto newest = std::count(iterations.begin(), iterations.end(), ret_weights.iteration);
     for (const uint64_t k : iterations) {
-        ret_weights.members.push_back(
-            k == ret_weights.iteration ? 1.0 / static_cast<double>(newest) : 0.0);
+        ret_weights.members.push_back(k == ret_weights.iteration ? 1.0 / static_cast<double>(newest)
+                                                                 : 0.0);
     }
 }
 

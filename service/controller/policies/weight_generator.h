@@ -11,9 +11,9 @@
 namespace pace::controller {
 
 struct GroupWeights {
-    std::vector<double> members;   // in the order of the iterations given
-    double initial = 0;            // of the model at the start of training
-    uint64_t iteration = 0;        // of every member afterwards: the newest
+    std::vector<double> members;  // in the order of the iterations given
+    double initial = 0;           // of the model at the start of training
+    uint64_t iteration = 0;       // of every member afterwards: the newest
 };
 
 // `iterations` of the members, not empty. The weights sum to one, `initial` included. Iterations may be any

@@ -50,7 +50,8 @@ const std::vector<Worked> kWorked = {
 
 TEST(WeightGenerator, AgreesWithTheWorkedExamples) {
     for (const Worked& worked : kWorked) {
-        const GroupWeights weights = weigh(dynamic(worked.alpha, worked.missing), worked.iterations);
+        const GroupWeights weights =
+            weigh(dynamic(worked.alpha, worked.missing), worked.iterations);
         ASSERT_EQ(weights.members.size(), worked.weights.size());
         for (size_t i = 0; i < worked.weights.size(); ++i) {
             EXPECT_NEAR(weights.members[i], worked.weights[i], 1e-15);
@@ -87,7 +88,8 @@ GroupWeights slowly(const JobOptions& options, const std::vector<uint64_t>& iter
         uint64_t nearest = r[0];
         for (const uint64_t present : r) {
             const auto distance = [i](uint64_t v) { return v > i ? v - i : i - v; };
-            if (std::pair(distance(present), present) < std::pair(distance(nearest), nearest)) nearest = present;
+            if (std::pair(distance(present), present) < std::pair(distance(nearest), nearest))
+                nearest = present;
         }
         if (nearest != i && options.missing == Missing::initial) {
             weights.initial += beta;

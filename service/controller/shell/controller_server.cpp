@@ -27,6 +27,10 @@ constexpr int kQueueMax = 100'000;
 // Messages taken in one turn, so that a flood leaves the loop's other guests their turns.
 constexpr int kBatch = 256;
 
+// A timer that is later than this is a stall of our own. A guess: many times what a loaded machine
+// takes to schedule a process, a fraction of any liveness deadline.
+constexpr base::Duration kStall = std::chrono::milliseconds(50);
+
 Dispatcher::Options dispatcher_options(const ControllerConfig& config) {
     using std::chrono::milliseconds;
     Dispatcher::Options options;
@@ -55,6 +59,7 @@ struct ControllerServer::State final : Outlet {
     base::Result<> recover();
     base::Result<> listen();
     void schedule();
+    void tick_is_due();
 
     bool send(std::string_view route, std::span<const std::byte> bytes) override {
         return socket.send(route, bytes) == control_zmq::Sent::done;
@@ -82,6 +87,7 @@ struct ControllerServer::State final : Outlet {
 
     base::EventLoop::TimerId timer = 0;
     TimePoint timer_at{};
+    bool listening_again = false;
 };
 
 base::Result<std::unique_ptr<ControllerServer>> ControllerServer::create(
@@ -175,11 +181,23 @@ void ControllerServer::State::schedule() {
     if (!deadline || (timer != 0 && timer_at <= *deadline)) return;
     if (timer != 0) loop.cancel_timer(timer);
     timer_at = *deadline;
-    timer = loop.run_at(timer_at, [this] {
-        timer = 0;
-        dispatcher.tick(base::now());
-        schedule();
-    });
+    timer = loop.run_at(timer_at, [this] { tick_is_due(); });
+}
+
+// A controller that was stalled itself (a suspended machine, a busy loop) has not heard those who
+// spoke meanwhile: it listens once more before it calls anyone silent.
+void ControllerServer::State::tick_is_due() {
+    timer = 0;
+    const TimePoint now = base::now();
+    if (now - timer_at > kStall && !listening_again) {
+        listening_again = true;
+        timer_at = now + kStall;
+        timer = loop.run_at(timer_at, [this] { tick_is_due(); });
+        return;
+    }
+    listening_again = false;
+    dispatcher.tick(now);
+    schedule();
 }
 
 std::string ControllerServer::State::status_json() const {

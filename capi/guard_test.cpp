@@ -1,0 +1,48 @@
+#include "capi/guard.h"
+
+#include <stdexcept>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace pace::capi {
+namespace {
+
+using base::ErrorKind;
+using base::Result;
+
+TEST(Guard, LetsNoExceptionThrough) {
+    pace_error error{};
+    EXPECT_EQ(guard(&error, []() -> Result<> { throw std::bad_alloc(); }), PACE_E_MEMORY);
+    EXPECT_EQ(error.status, PACE_E_MEMORY);
+    EXPECT_EQ(guard(&error, []() -> Result<> { throw std::runtime_error("why"); }),
+              PACE_E_INTERNAL);
+    EXPECT_STREQ(error.message, "why");
+    EXPECT_EQ(guard(nullptr, []() -> Result<> { throw 7; }), PACE_E_INTERNAL);
+}
+
+TEST(Guard, FillsTheErrorOnFailureOnly) {
+    pace_error error{};
+    error.status = 77;
+    EXPECT_EQ(guard(&error, []() -> Result<> { return {}; }), PACE_OK);
+    EXPECT_EQ(error.status, 77);
+    EXPECT_EQ(guard(&error,
+                    []() -> Result<> {
+                        return base::Error{ErrorKind::taken, "held"};
+                    }),
+              PACE_E_TAKEN);
+    EXPECT_EQ(error.status, PACE_E_TAKEN);
+    EXPECT_STREQ(error.message, "held");
+}
+
+TEST(Guard, CutsLongMessagesBetweenCharacters) {
+    pace_error error{};
+    // 510 bytes, then a character of two bytes that does not fit any more.
+    report(&error, PACE_E_INVALID, std::string(510, 'a') + "\xC3\xA9" + "b");
+    EXPECT_EQ(std::string(error.message), std::string(510, 'a'));
+    report(&error, PACE_E_INVALID, std::string(600, 'a'));
+    EXPECT_EQ(std::string(error.message).size(), sizeof(error.message) - 1);
+}
+
+}  // namespace
+}  // namespace pace::capi

@@ -1,0 +1,251 @@
+// The C interface as a trainer meets it, against a scripted daemon.
+#include "capi/pace.h"
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "libclient/testing/fake_daemon.h"
+#include "libclient/testing/temporary_folder.h"
+
+namespace pace::capi {
+namespace {
+
+using base::ErrorKind;
+using client::Packet;
+using client::testing::FakeDaemon;
+using client::testing::Peer;
+using client::testing::Script;
+using protocol::SubmissionEntry;
+namespace wire = protocol::client;
+
+// A script that keeps every submission for the test to end.
+Script holding() {
+    Script script;
+    script.on_submission = [](Peer&, const SubmissionEntry&) {};
+    return script;
+}
+
+class PaceTest : public ::testing::Test {
+  protected:
+    void start(Script script = {}) {
+        daemon_ = std::make_unique<FakeDaemon>(folder_.file("socket"), std::move(script));
+        job_.name = "fashion";
+        job_.world = 4;
+        job_.rank = 2;
+        ASSERT_EQ(pace_session_open(daemon_->endpoint().c_str(), &job_, &session_, &error_),
+                  PACE_OK)
+            << error_.message;
+    }
+    void TearDown() override { pace_session_free(session_); }
+
+    pace_buffer make_buffer() {
+        pace_buffer buffer{};
+        void* data = nullptr;
+        EXPECT_EQ(pace_buffer_create(session_, PACE_F32, 64, nullptr, &buffer, &data, &error_),
+                  PACE_OK)
+            << error_.message;
+        EXPECT_NE(data, nullptr);
+        return buffer;
+    }
+
+    void expect_invalid(pace_status status, const char* word) {
+        EXPECT_EQ(status, PACE_E_INVALID);
+        EXPECT_EQ(error_.status, PACE_E_INVALID);
+        EXPECT_NE(std::string(error_.message).find(word), std::string::npos) << error_.message;
+    }
+
+    client::testing::TemporaryFolder folder_;
+    std::unique_ptr<FakeDaemon> daemon_;
+    pace_job_options job_ = PACE_JOB_OPTIONS_INIT;
+    pace_session* session_ = nullptr;
+    pace_error error_{};
+};
+
+TEST_F(PaceTest, AverageTellsTheWholeStory) {
+    Script script;
+    script.on_submission = [](Peer& peer, const SubmissionEntry& submission) {
+        protocol::CompletionEntry entry{};
+        entry.id = submission.id;
+        entry.iteration = submission.iteration + 3;
+        entry.group = 12;
+        entry.bytes_sent = 100;
+        entry.bytes_received = 200;
+        entry.queued_ns = 5;
+        entry.moving_ns = 6;
+        entry.initial_weight = 0.125;
+        entry.nodes = 2;
+        entry.member_count = 2;
+        entry.members_listed = 2;
+        const std::array<protocol::MemberEntry, 2> members{{{2, 0, 3, 0.25}, {0, 0, 0, 0.625}}};
+        peer.complete(entry, members);
+    };
+    start(std::move(script));
+    const pace_buffer buffer = make_buffer();
+    pace_request request{};
+    ASSERT_EQ(pace_average(session_, &buffer, 1, 10, nullptr, &request, &error_), PACE_OK);
+    std::array<pace_member, 4> members{};
+    pace_request_info info = PACE_REQUEST_INFO_INIT;
+    info.members = members.data();
+    info.member_capacity = members.size();
+    ASSERT_EQ(pace_request_wait(session_, request, PACE_FOREVER, &info, &error_), PACE_OK);
+    EXPECT_EQ(info.status, PACE_OK);
+    EXPECT_EQ(info.iteration, 13U);
+    EXPECT_EQ(info.group, 12U);
+    EXPECT_EQ(info.bytes_sent, 100U);
+    EXPECT_EQ(info.bytes_received, 200U);
+    EXPECT_EQ(info.queued_ns, 5U);
+    EXPECT_EQ(info.moving_ns, 6U);
+    EXPECT_EQ(info.initial_weight, 0.125);
+    EXPECT_EQ(info.node_count, 2U);
+    EXPECT_EQ(info.member_count, 2U);
+    ASSERT_EQ(info.member_listed, 2U);
+    EXPECT_EQ(members[0].rank, 0U);
+    EXPECT_EQ(members[1].rank, 2U);
+    EXPECT_EQ(members[1].staleness, 3U);
+    EXPECT_EQ(members[1].weight, 0.25);
+    EXPECT_EQ(pace_request_wait(session_, request, 0, &info, &error_), PACE_E_HANDLE);
+    EXPECT_EQ(pace_buffer_free(session_, buffer, &error_), PACE_OK);
+}
+
+TEST_F(PaceTest, EachVerbArrivesAsItself) {
+    std::vector<SubmissionEntry> seen;
+    Script script;
+    script.on_submission = [&](Peer& peer, const SubmissionEntry& entry) {
+        seen.push_back(entry);
+        peer.complete_done(entry.id);
+    };
+    job_.policy = PACE_POLICY_ALL_REDUCE;
+    start(std::move(script));
+    const pace_buffer buffer = make_buffer();
+    pace_request request{};
+    const auto finish = [&] {
+        EXPECT_EQ(pace_request_wait(session_, request, PACE_FOREVER, nullptr, &error_), PACE_OK);
+    };
+    pace_reduce_options reduce = PACE_REDUCE_OPTIONS_INIT;
+    reduce.op = PACE_OP_SUM;
+    reduce.iteration = 4;
+    ASSERT_EQ(pace_reduce(session_, &buffer, 1, &reduce, &request, &error_), PACE_OK);
+    finish();
+    ASSERT_EQ(pace_broadcast(session_, &buffer, 1, 3, &request, &error_), PACE_OK);
+    finish();
+    ASSERT_EQ(pace_sync(session_, &buffer, 1, &request, &error_), PACE_OK);
+    finish();
+    ASSERT_EQ(pace_barrier(session_, &request, &error_), PACE_OK);
+    finish();
+    ASSERT_EQ(seen.size(), 4U);
+    EXPECT_EQ(seen[0].verb, protocol::Verb::reduce);
+    EXPECT_EQ(seen[0].op, protocol::ReduceOp::sum);
+    EXPECT_EQ(seen[0].iteration, 4U);
+    EXPECT_EQ(seen[1].verb, protocol::Verb::broadcast);
+    EXPECT_EQ(seen[1].root, 3U);
+    EXPECT_EQ(seen[2].verb, protocol::Verb::sync);
+    EXPECT_EQ(seen[3].verb, protocol::Verb::barrier);
+    EXPECT_EQ(seen[3].buffer_count, 0);
+    EXPECT_EQ(pace_average(session_, &buffer, 1, 0, nullptr, &request, &error_), PACE_E_VERB);
+}
+
+TEST_F(PaceTest, WaitingAndTestingTellApartUnendedAndEnded) {
+    start(holding());
+    pace_request request{};
+    ASSERT_EQ(pace_barrier(session_, &request, &error_), PACE_OK);
+    EXPECT_EQ(pace_request_test(session_, request, nullptr, &error_), PACE_PENDING);
+    EXPECT_EQ(pace_request_wait(session_, request, 0, nullptr, &error_), PACE_TIMEOUT);
+    EXPECT_EQ(pace_request_wait(session_, request, 1, nullptr, &error_), PACE_TIMEOUT);
+    expect_invalid(pace_request_wait(session_, request, -2, nullptr, &error_), "timeout_ms");
+    daemon_->with_peer([&](Peer& peer) {
+        protocol::CompletionEntry entry{};
+        entry.id = request.id;
+        entry.outcome = protocol::Outcome::failed;
+        entry.error_kind = static_cast<int32_t>(ErrorKind::mismatch);
+        peer.complete(entry);
+    });
+    pace_request_info info = PACE_REQUEST_INFO_INIT;
+    EXPECT_EQ(pace_request_test(session_, request, &info, &error_), PACE_E_MISMATCH);
+    EXPECT_EQ(info.status, PACE_E_MISMATCH);
+    EXPECT_EQ(error_.status, PACE_E_MISMATCH);
+    EXPECT_STRNE(error_.message, "");
+}
+
+TEST_F(PaceTest, ADeadDaemonEndsRequestsAsGone) {
+    start(holding());
+    pace_request request{};
+    ASSERT_EQ(pace_barrier(session_, &request, &error_), PACE_OK);
+    daemon_->kill();
+    pace_request_info info = PACE_REQUEST_INFO_INIT;
+    EXPECT_EQ(pace_request_wait(session_, request, PACE_FOREVER, &info, &error_),
+              PACE_E_DAEMON_GONE);
+    EXPECT_EQ(info.status, PACE_E_DAEMON_GONE);
+    daemon_->restart({});
+    EXPECT_EQ(pace_barrier(session_, &request, &error_), PACE_OK) << error_.message;
+}
+
+TEST_F(PaceTest, SessionInfoFitsCallersOfAnyAge) {
+    start();
+    pace_session_info info = PACE_SESSION_INFO_INIT;
+    ASSERT_EQ(pace_session_get_info(session_, &info, &error_), PACE_OK);
+    EXPECT_EQ(info.rank, 2U);
+    EXPECT_STREQ(info.job, "fashion");
+    EXPECT_STREQ(info.node, "node-a");
+    pace_session_info older = PACE_SESSION_INFO_INIT;
+    older.struct_size = offsetof(pace_session_info, generation);
+    older.generation = 99;
+    ASSERT_EQ(pace_session_get_info(session_, &older, &error_), PACE_OK);
+    EXPECT_EQ(older.world, 4U);
+    EXPECT_EQ(older.generation, 99U);
+    EXPECT_EQ(older.struct_size, offsetof(pace_session_info, generation));
+}
+
+TEST_F(PaceTest, ArgumentsThatAreWrongAreNamed) {
+    start();
+    pace_buffer buffer = make_buffer();
+    pace_request request{};
+    void* data = nullptr;
+    pace_session_info bad_info = PACE_SESSION_INFO_INIT;
+    bad_info.struct_size = 0;
+    pace_average_options bad_average = PACE_AVERAGE_OPTIONS_INIT;
+    bad_average.struct_size = 0;
+    pace_reduce_options bad_reduce = PACE_REDUCE_OPTIONS_INIT;
+    bad_reduce.op = 5;
+    pace_buffer_options bad_buffer = PACE_BUFFER_OPTIONS_INIT;
+    bad_buffer.reserved = 1;
+    pace_request_info bad_request = PACE_REQUEST_INFO_INIT;
+    bad_request.member_capacity = 3;
+    int fd = -1;
+
+    expect_invalid(pace_session_get_info(nullptr, &bad_info, &error_), "session");
+    expect_invalid(pace_session_get_info(session_, nullptr, &error_), "info");
+    expect_invalid(pace_session_get_info(session_, &bad_info, &error_), "PACE_SESSION_INFO_INIT");
+    expect_invalid(pace_session_get_fd(session_, nullptr, &error_), "ret_fd");
+    expect_invalid(pace_session_get_fd(nullptr, &fd, &error_), "session");
+    expect_invalid(pace_buffer_create(session_, 9, 1, nullptr, &buffer, &data, &error_), "type");
+    expect_invalid(pace_buffer_create(session_, PACE_F32, 0, nullptr, &buffer, &data, &error_),
+                   "count");
+    expect_invalid(pace_buffer_create(session_, PACE_F32, 1, nullptr, nullptr, &data, &error_),
+                   "ret_buffer");
+    expect_invalid(pace_buffer_create(session_, PACE_F32, 1, nullptr, &buffer, nullptr, &error_),
+                   "ret_data");
+    expect_invalid(pace_buffer_create(session_, PACE_F32, 1, &bad_buffer, &buffer, &data, &error_),
+                   "reserved");
+    expect_invalid(pace_average(session_, nullptr, 1, 0, nullptr, &request, &error_), "buffers");
+    expect_invalid(pace_average(session_, &buffer, 0, 0, nullptr, &request, &error_), "count");
+    expect_invalid(pace_average(session_, &buffer, 257, 0, nullptr, &request, &error_), "count");
+    expect_invalid(pace_average(session_, &buffer, 1, 0, nullptr, nullptr, &error_), "ret_request");
+    expect_invalid(pace_average(session_, &buffer, 1, 0, &bad_average, &request, &error_),
+                   "PACE_AVERAGE_OPTIONS_INIT");
+    expect_invalid(pace_reduce(session_, &buffer, 1, &bad_reduce, &request, &error_), "op");
+    expect_invalid(pace_broadcast(session_, &buffer, 1, 4, &request, &error_), "root");
+    expect_invalid(pace_request_wait(session_, request, 0, &bad_request, &error_), "members");
+    expect_invalid(pace_request_cancel(nullptr, request, &error_), "session");
+
+    // Nothing was written by all these failures, and no error need be taken.
+    EXPECT_EQ(request.id, 0U);
+    EXPECT_EQ(pace_barrier(nullptr, &request, nullptr), PACE_E_INVALID);
+    pace_session_free(nullptr);
+}
+
+}  // namespace
+}  // namespace pace::capi

@@ -1,0 +1,157 @@
+// A core under a virtual clock, and daemons that answer it as told. For tests only.
+#pragma once
+
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "service/controller/core/core.h"
+#include "service/controller/core/status.h"
+
+namespace pace::controller {
+
+class CoreFixture {
+  public:
+    explicit CoreFixture(CoreOptions options = {}) : options_(options) { restart(); }
+
+    // A new life of the controller, without its journal unless replay_journal() follows.
+    void restart() {
+        static uint64_t lives = 0;
+        ++lives;
+        core_ = std::make_unique<Core>(options_, [] { return lives << 40U; });
+    }
+    void replay_journal() {
+        for (const auto& record : journal_) {
+            if (!core_->replay(record)) std::abort();
+        }
+        core_->replay_finished(now_);
+    }
+
+    void send(const Event& event) {
+        const size_t before = actions_.size();
+        core_->handle(event, now_, actions_);
+        for (size_t i = before; i < actions_.size(); ++i) {
+            if (const auto* append = std::get_if<JournalAppend>(&actions_[i]))
+                journal_.push_back(append->record);
+        }
+        if (!answers_views_) return;
+        std::vector<PrepareView> asked;
+        for (size_t i = before; i < actions_.size(); ++i) {
+            if (const auto* prepare = std::get_if<PrepareView>(&actions_[i]))
+                asked.push_back(*prepare);
+        }
+        for (const PrepareView& prepare : asked)
+            send(ViewPrepared{prepare.node, prepare.job, prepare.epoch, completed_});
+    }
+
+    // All actions of a kind since the last take or clear.
+    template <typename T>
+    std::vector<T> sent() const {
+        std::vector<T> found;
+        for (const Action& action : actions_) {
+            if (const T* one = std::get_if<T>(&action)) found.push_back(*one);
+        }
+        return found;
+    }
+    template <typename T>
+    std::vector<T> take() {
+        std::vector<T> found = sent<T>();
+        actions_.clear();
+        return found;
+    }
+    void clear() { actions_.clear(); }
+
+    // Time passes; ticks come when they are due.
+    void pass(Duration duration) {
+        const TimePoint until = now_ + duration;
+        while (core_->next_deadline() && *core_->next_deadline() <= until) {
+            now_ = std::max(now_, *core_->next_deadline());
+            send(Tick{});
+        }
+        now_ = until;
+    }
+    void hear(const std::vector<NodeId>& nodes) {
+        for (const NodeId node : nodes) send(NodeHeard{node});
+    }
+    // As pass(), while these nodes send heartbeats every 100 ms.
+    void pass_hearing(Duration duration, const std::vector<NodeId>& nodes) {
+        for (Duration passed{}; passed < duration; passed += std::chrono::milliseconds(100)) {
+            pass(std::chrono::milliseconds(100));
+            hear(nodes);
+        }
+    }
+
+    NodeId attach(const std::string& name) {
+        send(NodeAttach{name, 1, {std::byte{1}}, "host", 8});
+        NodeId id = 0;
+        for (const auto& attached : sent<Attached>()) {
+            if (attached.name == name) id = attached.node;
+        }
+        return id;
+    }
+    void join(NodeId node, Rank rank, const JobOptions& options) {
+        send(WorkerJoin{rank + 100, node, rank, options, 1000, false, 0, 0, 0});
+    }
+    void resume(NodeId node, Rank rank, const JobOptions& options, uint64_t epoch) {
+        send(WorkerJoin{rank + 100, node, rank, options, 1000, true, 5, 3, epoch});
+    }
+
+    // `world` workers, `per_node` of them on each node, started. Returns the nodes.
+    std::vector<NodeId> start(const JobOptions& options, uint32_t per_node = 1) {
+        std::vector<NodeId> nodes;
+        for (Rank rank = 0; rank < options.world; ++rank) {
+            if (rank % per_node == 0)
+                nodes.push_back(attach("node" + std::to_string(rank / per_node)));
+            join(nodes.back(), rank, options);
+        }
+        return nodes;
+    }
+
+    JobView job(JobId id = 1) const {
+        for (JobView& view : core_->status(now_).jobs) {
+            if (view.job == id) return view;
+        }
+        return {};
+    }
+    WorkerStatus status_of(Rank rank) const {
+        for (const WorkerView& worker : job().workers) {
+            if (worker.rank == rank) return worker.status;
+        }
+        return WorkerStatus::lost;
+    }
+
+    Core& core() { return *core_; }
+    TimePoint now() const { return now_; }
+    void answer_views(bool yes) { answers_views_ = yes; }
+    void complete_rounds(uint64_t rounds) { completed_ = rounds; }
+    const std::vector<std::vector<std::byte>>& journal() const { return journal_; }
+
+  private:
+    CoreOptions options_;
+    std::unique_ptr<Core> core_;
+    TimePoint now_{std::chrono::seconds(1000)};
+    Actions actions_;
+    std::vector<std::vector<std::byte>> journal_;
+    bool answers_views_ = true;
+    uint64_t completed_ = 0;
+};
+
+inline JobOptions averaging(uint32_t world, uint32_t group_size = 0) {
+    JobOptions options;
+    options.name = "job";
+    options.world = world;
+    options.group_size = group_size;
+    return options;
+}
+
+inline JobOptions reducing(uint32_t world) {
+    JobOptions options;
+    options.name = "job";
+    options.world = world;
+    options.policy = Policy::all_reduce;
+    return options;
+}
+
+}  // namespace pace::controller

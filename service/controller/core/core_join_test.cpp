@@ -1,0 +1,160 @@
+// Joining, leaving, and everything that a join is refused for.
+#include <gtest/gtest.h>
+
+#include "service/controller/core/core_fixture.h"
+
+namespace pace::controller {
+namespace {
+
+using base::ErrorKind;
+
+class CoreJoinTest : public ::testing::Test, public CoreFixture {
+  protected:
+    base::Error refusal() {
+        const auto refused = take<JoinRefused>();
+        return refused.size() == 1 ? refused[0].error
+                                   : base::Error{ErrorKind::internal, "not refused"};
+    }
+};
+
+TEST_F(CoreJoinTest, IntroducesNodesToEachOther) {
+    const NodeId a = attach("a");
+    clear();
+    const NodeId b = attach("b");
+    const auto known = take<NodeKnown>();
+    ASSERT_EQ(known.size(), 2U);
+    EXPECT_EQ(known[0].to, 0U);
+    EXPECT_EQ(known[0].node, b);
+    EXPECT_EQ(known[1].to, b);
+    EXPECT_EQ(known[1].node, a);
+}
+
+TEST_F(CoreJoinTest, FillsInTheJobsOptionsAndGivesAllItsWorkersOneToken) {
+    const NodeId a = attach("a");
+    join(a, 0, averaging(2));
+    join(a, 1, averaging(2));
+    const auto accepted = take<JoinAccepted>();
+    ASSERT_EQ(accepted.size(), 2U);
+    EXPECT_EQ(accepted[0].options.group_size, 2U);
+    EXPECT_EQ(accepted[0].token, accepted[1].token);
+    EXPECT_NE(accepted[0].token, 0U);
+    EXPECT_FALSE(accepted[1].under_way);
+    EXPECT_EQ(accepted[1].request, 101U);
+}
+
+TEST_F(CoreJoinTest, RefusesOptionsThatMakeNoSense) {
+    join(attach("a"), 0, averaging(3, 1));
+    EXPECT_EQ(refusal().kind, ErrorKind::invalid);
+}
+
+TEST_F(CoreJoinTest, RefusesARankOutsideTheWorld) {
+    join(attach("a"), 3, averaging(3));
+    const base::Error error = refusal();
+    EXPECT_EQ(error.kind, ErrorKind::invalid);
+    EXPECT_EQ(error.message, "rank is 3; in a world of 3 use 0 to 2");
+}
+
+TEST_F(CoreJoinTest, RefusesARankThatIsHeldAndNamesTheNode) {
+    const NodeId a = attach("a");
+    join(a, 0, averaging(3));
+    clear();
+    join(attach("b"), 0, averaging(3));
+    const base::Error error = refusal();
+    EXPECT_EQ(error.kind, ErrorKind::taken);
+    EXPECT_NE(error.message.find("'a'"), std::string::npos);
+}
+
+TEST_F(CoreJoinTest, RefusesOtherOptionsAndListsEachDifference) {
+    const NodeId a = attach("a");
+    join(a, 0, averaging(3));
+    clear();
+    join(a, 1, averaging(4, 4));
+    const base::Error error = refusal();
+    EXPECT_EQ(error.kind, ErrorKind::mismatch);
+    EXPECT_NE(error.message.find("world 4 (the job has 3), group_size 4 (the job has 3)"),
+              std::string::npos);
+}
+
+TEST_F(CoreJoinTest, RefusesAnotherUsersJob) {
+    const NodeId a = attach("a");
+    join(a, 0, averaging(3));
+    clear();
+    send(WorkerJoin{1, a, 1, averaging(3), 1001, false, 0, 0, 0});
+    EXPECT_EQ(refusal().kind, ErrorKind::denied);
+    send(JobCreate{2, a, averaging(3), 1001});
+    EXPECT_EQ(refusal().kind, ErrorKind::denied);
+    send(JobCreate{3, a, averaging(3), 1000});
+    EXPECT_EQ(refusal().kind, ErrorKind::taken);
+}
+
+TEST_F(CoreJoinTest, CreatesAJobWithoutWorkersThatWorkersThenJoin) {
+    const NodeId a = attach("a");
+    send(JobCreate{9, a, averaging(1), 1000});
+    const auto created = take<JoinAccepted>();
+    ASSERT_EQ(created.size(), 1U);
+    EXPECT_EQ(created[0].rank, kNoRank);
+    join(a, 0, averaging(1));
+    const auto joined = take<JoinAccepted>();
+    ASSERT_EQ(joined.size(), 1U);
+    EXPECT_EQ(joined[0].job, created[0].job);
+    EXPECT_EQ(joined[0].token, created[0].token);
+}
+
+TEST_F(CoreJoinTest, EndsAJobWhenAllHaveLeftInOrder) {
+    const auto nodes = start(averaging(2));
+    send(WorkerLeave{nodes[0], 1, 0, true});
+    EXPECT_EQ(core().status(now()).jobs.size(), 1U);
+    send(WorkerLeave{nodes[1], 1, 1, true});
+    EXPECT_TRUE(core().status(now()).jobs.empty());
+    clear();
+    join(nodes[0], 0, averaging(5));  // the name is free again
+    EXPECT_EQ(take<JoinAccepted>().size(), 1U);
+}
+
+TEST_F(CoreJoinTest, KeepsAJobWhoseWorkersDiedForAWhile) {
+    const auto nodes = start(averaging(2));
+    send(WorkerLeave{nodes[0], 1, 0, true});
+    send(WorkerLeave{nodes[1], 1, 1, false});
+    pass_hearing(std::chrono::minutes(9), nodes);
+    EXPECT_EQ(core().status(now()).jobs.size(), 1U);
+    pass_hearing(std::chrono::minutes(2), nodes);
+    EXPECT_TRUE(core().status(now()).jobs.empty());
+}
+
+TEST_F(CoreJoinTest, LetsAWorkerThatDiedJoinAgainFromAnyNode) {
+    const auto nodes = start(averaging(3));
+    send(WorkerLeave{nodes[2], 1, 2, false});
+    clear();
+    join(nodes[0], 2, averaging(3));
+    const auto accepted = take<JoinAccepted>();
+    ASSERT_EQ(accepted.size(), 1U);
+    EXPECT_TRUE(accepted[0].under_way);
+    EXPECT_EQ(status_of(2), WorkerStatus::newcomer);
+}
+
+TEST_F(CoreJoinTest, IgnoresNonsense) {
+    const auto nodes = start(averaging(3));
+    clear();
+    for (const JobId job : {0U, 1U, 77U}) {
+        for (const NodeId node : {0U, nodes[0], 99U}) {
+            for (const Rank rank : {1U, 3U, kNoRank}) {
+                send(WorkerLeave{node, job, rank, false});
+                send(WorkerAdmit{node, job, rank, true});
+                send(Withdraw{node, job, rank});
+                send(Ready{node, job, rank, 1, 1});
+                send(GroupDone{node, job, 5, true, 0, 0});
+                send(ViewPrepared{node, job, 7, 7});
+                send(Stalled{node, job, {0, 99, node}});
+                send(Heartbeat{node, {{job, rank, 1, ~uint64_t{0}, ~uint64_t{0}, true}}});
+            }
+        }
+    }
+    send(PeerLost{0, 99, ""});
+    send(PeerLost{nodes[0], nodes[0], ""});
+    send(NodeLost{99, ""});
+    EXPECT_TRUE(take<GroupOrder>().empty());
+    EXPECT_EQ(job().epoch, 1U);
+}
+
+}  // namespace
+}  // namespace pace::controller

@@ -1,0 +1,120 @@
+// Liveness, probes, exclusion.
+#include <gtest/gtest.h>
+
+#include "service/controller/core/core_fixture.h"
+
+namespace pace::controller {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class CoreNodesTest : public ::testing::Test, public CoreFixture {};
+
+TEST_F(CoreNodesTest, ExcludesASilentNodeWithItsWorkersAndTellsTheOthers) {
+    const auto nodes = start(reducing(3));
+    clear();
+    pass_hearing(seconds(3), {nodes[0], nodes[2]});
+    const auto excluded = sent<Excluded>();
+    ASSERT_EQ(excluded.size(), 1U);
+    EXPECT_EQ(excluded[0].node, nodes[1]);
+    EXPECT_EQ(sent<NodeGone>().size(), 1U);
+    EXPECT_EQ(take<CommitView>().at(0).members.size(), 2U);
+    EXPECT_EQ(status_of(1), WorkerStatus::lost);
+}
+
+TEST_F(CoreNodesTest, LearnsHowOftenANodeIsHeardAndNoticesSooner) {
+    const auto nodes = start(reducing(2));
+    pass_hearing(seconds(5), nodes);
+    clear();
+    for (int i = 0; i < 6; ++i) {
+        pass(milliseconds(100));
+        hear({nodes[0]});
+    }
+    EXPECT_EQ(take<Excluded>().size(), 1U);  // after liveness_min, not liveness_max
+}
+
+TEST_F(CoreNodesTest, NeverWaitsLongerThanLivenessMax) {
+    const auto nodes = start(reducing(2));
+    for (int i = 0; i < 20; ++i) {
+        pass(milliseconds(i % 2 == 0 ? 1900 : 100));
+        hear(nodes);
+    }
+    EXPECT_TRUE(take<Excluded>().empty());
+    pass(milliseconds(2001));
+    EXPECT_EQ(take<Excluded>().size(), 2U);
+}
+
+TEST_F(CoreNodesTest, KeepsASuspectThatAnswersItsProbe) {
+    const auto nodes = start(reducing(3));
+    send(PeerLost{nodes[0], nodes[1], "reset"});
+    EXPECT_EQ(take<Probe>().at(0).node, nodes[1]);
+    pass(milliseconds(20));
+    hear({nodes[1]});
+    pass(milliseconds(100));
+    EXPECT_TRUE(take<Excluded>().empty());
+}
+
+TEST_F(CoreNodesTest, ExcludesASuspectThatDoesNotAnswer) {
+    const auto nodes = start(reducing(3));
+    send(PeerLost{nodes[0], nodes[1], "reset"});
+    pass(milliseconds(29));
+    EXPECT_TRUE(sent<Excluded>().empty());
+    pass(milliseconds(1));
+    EXPECT_EQ(take<Excluded>().at(0).node, nodes[1]);
+}
+
+TEST_F(CoreNodesTest, ExcludesASuspectAtOnceWhenASecondPeerHasLostIt) {
+    const auto nodes = start(reducing(3));
+    send(PeerLost{nodes[0], nodes[1], "reset"});
+    send(PeerLost{nodes[0], nodes[1], "reset"});
+    EXPECT_TRUE(sent<Excluded>().empty());
+    send(PeerLost{nodes[2], nodes[1], "reset"});
+    EXPECT_EQ(take<Excluded>().at(0).node, nodes[1]);
+}
+
+TEST_F(CoreNodesTest, BreaksABrokenLinkAtTheNodeWithFewerWorkers) {
+    const NodeId small = attach("small");
+    const NodeId large = attach("large");
+    join(small, 0, reducing(3));
+    join(large, 1, reducing(3));
+    join(large, 2, reducing(3));
+    for (int i = 0; i < 3; ++i) {
+        send(PeerLost{small, large, "reset"});
+        hear({small, large});
+        pass(milliseconds(100));
+    }
+    const auto excluded = take<Excluded>();
+    ASSERT_EQ(excluded.size(), 1U);
+    EXPECT_EQ(excluded[0].node, small);
+}
+
+TEST_F(CoreNodesTest, ExcludesASilentNodeThatARoundWaitsFor) {
+    const auto nodes = start(reducing(2));
+    pass_hearing(seconds(5), nodes);
+    clear();
+    send(Stalled{nodes[0], 1, {nodes[1]}});
+    EXPECT_TRUE(sent<Excluded>().empty());
+    pass(milliseconds(490));
+    hear({nodes[0]});
+    EXPECT_TRUE(sent<Excluded>().empty());
+    pass(milliseconds(20));
+    EXPECT_EQ(take<Excluded>().size(), 1U);
+}
+
+TEST_F(CoreNodesTest, LosesTheEarlierAttachmentOfANodeThatAttachesAgain) {
+    const auto nodes = start(reducing(2));
+    clear();
+    const NodeId again = attach("node0");
+    EXPECT_EQ(again, nodes[0]);
+    EXPECT_EQ(sent<NodeGone>().at(0).node, nodes[0]);
+    EXPECT_TRUE(sent<Excluded>().empty());
+    EXPECT_EQ(status_of(0), WorkerStatus::lost);
+    // Its workers come back as newcomers: the job went on without them.
+    clear();
+    resume(again, 0, reducing(2), 1);
+    EXPECT_TRUE(take<JoinAccepted>().at(0).under_way);
+}
+
+}  // namespace
+}  // namespace pace::controller

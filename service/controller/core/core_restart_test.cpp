@@ -1,0 +1,154 @@
+// The controller dies and comes back, with its journal and without.
+#include <gtest/gtest.h>
+
+#include "service/controller/core/core_fixture.h"
+
+namespace pace::controller {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class CoreRestartTest : public ::testing::Test, public CoreFixture {
+  protected:
+    void restart_with_journal() {
+        restart();
+        replay_journal();
+        clear();
+    }
+};
+
+TEST_F(CoreRestartTest, GathersItsMembersAndGoesOnWithAllOfThem) {
+    const auto nodes = start(averaging(3, 2));
+    restart_with_journal();
+    EXPECT_TRUE(job().gathering);
+    for (Rank rank = 0; rank < 3; ++rank) {
+        EXPECT_EQ(attach("node" + std::to_string(rank)),
+                  nodes[rank]);  // ids outlive the controller
+        send(NodeHeard{nodes[rank]});
+        resume(nodes[rank], rank, averaging(3, 2), 1);
+        if (rank == 0) send(Ready{nodes[0], 1, 0, 6, 7});
+        if (rank == 1) send(Ready{nodes[1], 1, 1, 6, 7});
+        if (rank < 2) {
+            EXPECT_TRUE(sent<GroupOrder>().empty());
+        }
+    }
+    for (const JoinAccepted& accepted : sent<JoinAccepted>()) EXPECT_FALSE(accepted.under_way);
+    EXPECT_EQ(sent<GroupOrder>().size(), 1U);
+    const auto views = take<CommitView>();
+    ASSERT_EQ(views.size(), 3U);
+    EXPECT_EQ(views[0].epoch, 2U);
+    EXPECT_EQ(views[0].members.size(), 3U);
+    EXPECT_FALSE(job().gathering);
+}
+
+TEST_F(CoreRestartTest, DropsMembersThatDoNotComeBackInTime) {
+    start(averaging(3, 2));
+    restart_with_journal();
+    const NodeId a = attach("node0");
+    resume(a, 0, averaging(3, 2), 1);
+    pass_hearing(milliseconds(1900), {a});
+    EXPECT_TRUE(sent<CommitView>().empty());
+    pass_hearing(milliseconds(200), {a});
+    EXPECT_EQ(take<CommitView>().at(0).members.size(), 1U);
+    // A member that comes too late is a newcomer.
+    const NodeId b = attach("node1");
+    clear();
+    resume(b, 1, averaging(3, 2), 1);
+    EXPECT_TRUE(take<JoinAccepted>().at(0).under_way);
+}
+
+TEST_F(CoreRestartTest, WaitsForTheFirstToComeBackHoweverLongItTakes) {
+    start(averaging(2));
+    restart_with_journal();
+    pass(seconds(60));
+    for (Rank rank = 0; rank < 2; ++rank) {
+        resume(attach("node" + std::to_string(rank)), rank, averaging(2), 1);
+    }
+    EXPECT_EQ(take<CommitView>().at(0).members.size(), 2U);
+}
+
+TEST_F(CoreRestartTest, TakesANewTrainerOfAnOldRankForANewcomer) {
+    start(averaging(2));
+    restart_with_journal();
+    const NodeId a = attach("node0");
+    join(a, 0, averaging(2));
+    EXPECT_TRUE(take<JoinAccepted>().at(0).under_way);
+    resume(attach("node1"), 1, averaging(2), 1);
+    EXPECT_EQ(take<CommitView>().at(0).members.size(), 1U);
+}
+
+TEST_F(CoreRestartTest, MakesAJobThatHadNotStartedWaitForItsWorkersAgain) {
+    const NodeId a = attach("a");
+    join(a, 0, averaging(2));
+    join(a, 1, averaging(2));
+    restart();
+    // Only the records up to the first join are left.
+    for (size_t i = 0; i < 3; ++i) ASSERT_TRUE(core().replay(journal()[i]));
+    core().replay_finished(now());
+    clear();
+    attach("a");
+    resume(a, 0, averaging(2), 0);
+    EXPECT_TRUE(sent<CommitView>().empty());
+    resume(a, 1, averaging(2), 0);
+    EXPECT_EQ(take<CommitView>().size(), 1U);
+}
+
+TEST_F(CoreRestartTest, RecoversARunningJobFromItsWorkersAloneWhenTheJournalIsLost) {
+    start(averaging(3));
+    restart();
+    clear();
+    std::vector<NodeId> nodes;
+    for (Rank rank = 0; rank < 2; ++rank) {
+        nodes.push_back(attach("node" + std::to_string(rank)));
+        resume(nodes.back(), rank, averaging(3), 17);
+    }
+    pass_hearing(milliseconds(2100), nodes);
+    const auto views = take<CommitView>();
+    ASSERT_FALSE(views.empty());
+    EXPECT_EQ(views[0].epoch, 18U);
+    EXPECT_EQ(views[0].members.size(), 2U);
+}
+
+TEST_F(CoreRestartTest, NumbersItsGroupsAnew) {
+    const auto group = [&](const std::vector<NodeId>& nodes) {
+        send(Ready{nodes[0], 1, 0, 1, 7});
+        send(Ready{nodes[1], 1, 1, 1, 7});
+        return take<GroupOrder>().at(0).group;
+    };
+    const auto nodes = start(averaging(2));
+    const GroupId first = group(nodes);
+    restart_with_journal();
+    for (Rank rank = 0; rank < 2; ++rank)
+        resume(attach("node" + std::to_string(rank)), rank, averaging(2), 1);
+    EXPECT_NE(group(nodes), first);
+}
+
+TEST_F(CoreRestartTest, ForgetsJobsThatHaveEnded) {
+    const auto nodes = start(averaging(2));
+    for (Rank rank = 0; rank < 2; ++rank) send(WorkerLeave{nodes[rank], 1, rank, true});
+    restart_with_journal();
+    EXPECT_TRUE(core().status(now()).jobs.empty());
+}
+
+TEST_F(CoreRestartTest, CanCompactItsJournal) {
+    const auto nodes = start(averaging(4), 2);
+    for (int i = 0; i < 10; ++i) {
+        send(WorkerLeave{nodes[0], 1, 1, false});
+        join(nodes[0], 1, averaging(4));
+        send(WorkerAdmit{nodes[0], 1, 1, false});
+    }
+    send(WorkerLeave{nodes[1], 1, 3, true});
+    const auto records = core().journal_snapshot();
+    EXPECT_LT(records.size(), journal().size());
+    const uint64_t epoch = job().epoch;
+    restart();
+    for (const auto& record : records) ASSERT_TRUE(core().replay(record));
+    core().replay_finished(now());
+    EXPECT_EQ(job().epoch, epoch);
+    EXPECT_EQ(status_of(1), WorkerStatus::missing);
+    EXPECT_EQ(status_of(3), WorkerStatus::left);
+}
+
+}  // namespace
+}  // namespace pace::controller

@@ -1,0 +1,248 @@
+// The gate, the view-change protocol, newcomers and adoptions, suspension.
+#include <gtest/gtest.h>
+
+#include "service/controller/core/core_fixture.h"
+
+namespace pace::controller {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class CoreViewsTest : public ::testing::Test, public CoreFixture {
+  protected:
+    std::vector<Rank> ranks_of(const CommitView& view) {
+        std::vector<Rank> ranks;
+        for (const Member& member : view.members) ranks.push_back(member.rank);
+        return ranks;
+    }
+    void answer(NodeId node, uint64_t epoch, uint64_t completed) {
+        send(ViewPrepared{node, 1, epoch, completed});
+    }
+};
+
+using Ranks = std::vector<Rank>;
+
+TEST_F(CoreViewsTest, WaitForAllWorkersToJoinOnce) {
+    const NodeId a = attach("a");
+    join(a, 0, reducing(3));
+    join(a, 1, reducing(3));
+    send(WorkerLeave{a, 1, 1, false});
+    EXPECT_TRUE(take<PrepareView>().empty());
+    join(a, 2, reducing(3));
+    // Rank 1 has joined once; that it died since is an ordinary loss.
+    const auto views = take<CommitView>();
+    ASSERT_EQ(views.size(), 1U);
+    EXPECT_EQ(views[0].epoch, 1U);
+    EXPECT_EQ(views[0].base_round, 0U);
+    EXPECT_EQ(ranks_of(views[0]), (Ranks{0, 2}));
+}
+
+TEST_F(CoreViewsTest, AreCommittedOnlyWhenEveryNodeHasAnswered) {
+    answer_views(false);
+    const auto nodes = start(reducing(3));
+    EXPECT_EQ(take<PrepareView>().size(), 3U);
+    answer(nodes[0], 1, 0);
+    answer(nodes[0], 1, 0);
+    answer(nodes[1], 1, 0);
+    answer(nodes[2], 2, 0);  // of an epoch that does not exist
+    EXPECT_TRUE(take<CommitView>().empty());
+    answer(nodes[2], 1, 0);
+    EXPECT_EQ(take<CommitView>().size(), 3U);
+}
+
+TEST_F(CoreViewsTest, GoOnFromTheLastRoundThatAnyNodeHasCommitted) {
+    const auto nodes = start(reducing(4));
+    answer_views(false);
+    clear();
+    send(WorkerLeave{nodes[3], 1, 3, false});
+    // The node without a member left is asked too: it may be the only one that has the last round.
+    EXPECT_EQ(take<PrepareView>().size(), 4U);
+    answer(nodes[0], 2, 6);
+    answer(nodes[1], 2, 7);
+    answer(nodes[2], 2, 6);
+    answer(nodes[3], 2, 7);
+    const auto views = take<CommitView>();
+    ASSERT_EQ(views.size(), 3U);
+    EXPECT_EQ(views[0].base_round, 7U);
+    EXPECT_EQ(views[0].donor, nodes[1]);
+    EXPECT_EQ(views[0].behind, (std::vector<NodeId>{nodes[0], nodes[2]}));
+    EXPECT_EQ(ranks_of(views[0]), (Ranks{0, 1, 2}));
+}
+
+TEST_F(CoreViewsTest, LeaveOutAWorkerThatIsLostWhileTheyChange) {
+    const auto nodes = start(reducing(4));
+    answer_views(false);
+    clear();
+    send(WorkerLeave{nodes[3], 1, 3, false});
+    answer(nodes[0], 2, 0);
+    send(WorkerLeave{nodes[0], 1, 0, false});
+    for (const NodeId node : {nodes[1], nodes[2], nodes[3]}) answer(node, 2, 0);
+    const auto views = take<CommitView>();
+    ASSERT_EQ(views.size(), 2U);
+    EXPECT_EQ(views[0].epoch, 2U);
+    EXPECT_EQ(ranks_of(views[0]), (Ranks{1, 2}));
+}
+
+// A node is lost after any number of the others, and possibly itself, have answered.
+TEST_F(CoreViewsTest, RestartUnderAHigherEpochWhenANodeIsLostAtAnyPoint) {
+    for (size_t answered = 0; answered < 4; ++answered) {
+        for (size_t lost = 0; lost < 4; ++lost) {
+            CoreFixture f;
+            const auto nodes = f.start(reducing(5));
+            f.answer_views(false);
+            f.send(WorkerLeave{nodes[4], 1, 4, true});
+            f.clear();
+            for (size_t i = 0; i < answered; ++i) f.send(ViewPrepared{nodes[i], 1, 2, 1});
+            f.send(NodeLost{nodes[lost], "test"});
+            const auto asked = f.take<PrepareView>();
+            ASSERT_EQ(asked.size(), 4U);
+            EXPECT_EQ(asked[0].epoch, 3U);
+            for (const NodeId node : nodes) f.send(ViewPrepared{node, 1, 2, 9});  // late answers
+            EXPECT_TRUE(f.take<CommitView>().empty());
+            for (const PrepareView& prepare : asked) f.send(ViewPrepared{prepare.node, 1, 3, 1});
+            const auto views = f.take<CommitView>();
+            ASSERT_EQ(views.size(), 3U);
+            EXPECT_EQ(views[0].members.size(), 3U);
+            EXPECT_EQ(views[0].base_round, 1U);
+        }
+    }
+}
+
+TEST_F(CoreViewsTest, ExcludeANodeThatNeverAnswersThoughItLives) {
+    const auto nodes = start(reducing(3));
+    answer_views(false);
+    send(WorkerLeave{nodes[2], 1, 2, true});
+    answer(nodes[0], 2, 0);
+    answer(nodes[2], 2, 0);
+    clear();
+    pass_hearing(seconds(11), nodes);
+    const auto excluded = sent<Excluded>();
+    ASSERT_FALSE(excluded.empty());
+    EXPECT_EQ(excluded[0].node, nodes[1]);
+}
+
+TEST_F(CoreViewsTest, TakeInANewcomerOnlyWhenItIsAdmittedAndGiveItTheModel) {
+    const auto nodes = start(reducing(3));
+    send(WorkerLeave{nodes[2], 1, 2, false});
+    clear();
+    join(nodes[2], 2, reducing(3));
+    EXPECT_TRUE(take<PrepareView>().empty());
+    complete_rounds(40);
+    send(WorkerAdmit{nodes[2], 1, 2, true});
+    const auto views = take<CommitView>();
+    ASSERT_EQ(views.size(), 3U);
+    EXPECT_EQ(ranks_of(views[0]), (Ranks{0, 1, 2}));
+    EXPECT_EQ(views[0].adoptions, (std::vector<CommitView::Adoption>{{2, 0}}));
+}
+
+TEST_F(CoreViewsTest, PreferADonorOnTheNewcomersNode) {
+    const auto nodes = start(reducing(6), 2);
+    send(WorkerLeave{nodes[2], 1, 4, false});
+    join(nodes[1], 4, reducing(6));
+    clear();
+    send(WorkerAdmit{nodes[1], 1, 4, true});
+    EXPECT_EQ(take<CommitView>()[0].adoptions, (std::vector<CommitView::Adoption>{{4, 2}}));
+}
+
+TEST_F(CoreViewsTest, ListNoAdoptionWhenNobodyHasTheModel) {
+    const auto nodes = start(reducing(2));
+    send(WorkerLeave{nodes[0], 1, 0, false});
+    send(WorkerLeave{nodes[1], 1, 1, false});
+    join(nodes[0], 0, reducing(2));
+    clear();
+    send(WorkerAdmit{nodes[0], 1, 0, true});
+    auto views = take<CommitView>();
+    ASSERT_EQ(views.size(), 1U);
+    EXPECT_TRUE(views[0].adoptions.empty());
+    // The next one finds the first.
+    join(nodes[1], 1, reducing(2));
+    clear();
+    send(WorkerAdmit{nodes[1], 1, 1, true});
+    views = take<CommitView>();
+    EXPECT_EQ(views[0].adoptions, (std::vector<CommitView::Adoption>{{1, 0}}));
+}
+
+TEST_F(CoreViewsTest, NameAnotherDonorWhenOneIsLostBeforeTheAdoptionEnded) {
+    const auto nodes = start(reducing(4));
+    send(WorkerLeave{nodes[3], 1, 3, false});
+    join(nodes[3], 3, reducing(4));
+    send(WorkerAdmit{nodes[3], 1, 3, true});
+    clear();
+    // A change that leaves the donor where it is does not repeat the adoption.
+    send(WorkerLeave{nodes[2], 1, 2, true});
+    EXPECT_TRUE(take<CommitView>()[0].adoptions.empty());
+    send(NodeLost{nodes[0], "test"});
+    EXPECT_EQ(take<CommitView>()[0].adoptions, (std::vector<CommitView::Adoption>{{3, 1}}));
+}
+
+TEST_F(CoreViewsTest, DoNotRepeatAnAdoptionThatHasEnded) {
+    const auto nodes = start(reducing(4));
+    send(WorkerLeave{nodes[3], 1, 3, false});
+    join(nodes[3], 3, reducing(4));
+    send(WorkerAdmit{nodes[3], 1, 3, true});
+    send(Heartbeat{nodes[3], {{1, 3, 1, 1, 5, false}}});  // it computes: its request has ended
+    clear();
+    send(NodeLost{nodes[0], "test"});
+    EXPECT_TRUE(take<CommitView>()[0].adoptions.empty());
+}
+
+TEST_F(CoreViewsTest, SuspendAStoppedWorkerOnWhichARoundWaitsAndTakeItBack) {
+    const auto nodes = start(reducing(3));
+    const auto beat = [&](bool stopped) {
+        for (Rank rank = 0; rank < 3; ++rank) {
+            send(Heartbeat{nodes[rank],
+                           {{1, rank, 0, rank == 1 ? 4U : 5U, 0, rank == 1 && stopped}}});
+        }
+    };
+    clear();
+    for (int i = 0; i < 19; ++i) {
+        beat(true);
+        pass_hearing(milliseconds(100), nodes);
+    }
+    EXPECT_TRUE(sent<WorkerSuspended>().empty());
+    pass_hearing(milliseconds(200), nodes);
+    beat(true);
+    const auto suspended = sent<WorkerSuspended>();
+    ASSERT_EQ(suspended.size(), 1U);
+    EXPECT_EQ(suspended[0].rank, 1U);
+    EXPECT_EQ(ranks_of(take<CommitView>()[0]), (Ranks{0, 2}));
+    EXPECT_EQ(status_of(1), WorkerStatus::suspended);
+    beat(false);
+    send(WorkerAdmit{nodes[1], 1, 1, false});
+    EXPECT_EQ(ranks_of(take<CommitView>()[0]), (Ranks{0, 1, 2}));
+}
+
+TEST_F(CoreViewsTest, DoNotSuspendAStoppedWorkerThatNobodyWaitsFor) {
+    const auto nodes = start(reducing(2));
+    clear();
+    for (int i = 0; i < 50; ++i) {
+        for (Rank rank = 0; rank < 2; ++rank)
+            send(Heartbeat{nodes[rank], {{1, rank, 0, 5, 1, rank == 1}}});
+        pass_hearing(milliseconds(100), nodes);
+    }
+    EXPECT_TRUE(take<WorkerSuspended>().empty());
+}
+
+TEST_F(CoreViewsTest, SuspendAWorkerThatComputesLongerThanItsTimeout) {
+    JobOptions options = reducing(2);
+    options.worker_timeout_ms = 700;
+    const auto nodes = start(options);
+    send(Heartbeat{nodes[0], {{1, 0, 0, 5, 0, false}}});
+    send(Heartbeat{nodes[1], {{1, 1, 0, 4, 700, false}}});
+    EXPECT_TRUE(take<WorkerSuspended>().empty());
+    send(Heartbeat{nodes[1], {{1, 1, 0, 4, 701, false}}});
+    EXPECT_EQ(take<WorkerSuspended>().size(), 1U);
+}
+
+TEST_F(CoreViewsTest, WaitAtLeastThirtySecondsWithoutATimeout) {
+    const auto nodes = start(reducing(2));
+    send(Heartbeat{nodes[0], {{1, 0, 0, 5, 0, false}}});
+    send(Heartbeat{nodes[1], {{1, 1, 0, 4, 29'999, false}}});
+    EXPECT_TRUE(take<WorkerSuspended>().empty());
+    send(Heartbeat{nodes[1], {{1, 1, 0, 4, 30'001, false}}});
+    EXPECT_EQ(take<WorkerSuspended>().size(), 1U);
+}
+
+}  // namespace
+}  // namespace pace::controller

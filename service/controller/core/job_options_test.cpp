@@ -1,0 +1,98 @@
+#include "service/controller/core/job_options.h"
+
+#include <cmath>
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "service/controller/core/core_fixture.h"
+
+namespace pace::controller {
+namespace {
+
+TEST(JobOptions, HaveDefaultsFilledIn) {
+    const auto options = check(averaging(8));
+    ASSERT_TRUE(options);
+    EXPECT_EQ(options->group_size, 3U);
+    EXPECT_EQ(options->group_min, 2U);
+    EXPECT_EQ(options->history_window, 8U);  // twice ceil(7 / 2)
+    EXPECT_EQ(check(averaging(2))->group_size, 2U);
+    EXPECT_EQ(check(*options).value(), *options);  // checking twice changes nothing
+}
+
+TEST(JobOptions, AreAcceptedForEveryWorldAndGroupSize) {
+    for (uint32_t world = 1; world <= 17; ++world) {
+        EXPECT_TRUE(check(reducing(world)));
+        for (uint32_t size = 2; size <= world; ++size) EXPECT_TRUE(check(averaging(world, size)));
+    }
+    EXPECT_TRUE(check(averaging(1)));
+    EXPECT_TRUE(check(averaging(65536)));
+}
+
+struct Refusal {
+    const char* names;  // what the sentence must contain
+    std::function<void(JobOptions&)> spoil;
+};
+
+TEST(JobOptions, AreRefusedWithASentenceThatNamesOptionAndValue) {
+    const std::vector<Refusal> refusals = {
+        {"name is empty", [](JobOptions& o) { o.name = ""; }},
+        {"name has 64 bytes", [](JobOptions& o) { o.name = std::string(64, 'x'); }},
+        {"name has a byte", [](JobOptions& o) { o.name = "a/b"; }},
+        {"world is 0", [](JobOptions& o) { o.world = 0; }},
+        {"world is 65537", [](JobOptions& o) { o.world = 65537; }},
+        {"policy is 9", [](JobOptions& o) { o.policy = static_cast<Policy>(9); }},
+        {"weights is 9", [](JobOptions& o) { o.weights = static_cast<Weights>(9); }},
+        {"missing is 9", [](JobOptions& o) { o.missing = static_cast<Missing>(9); }},
+        {"group_size is 1", [](JobOptions& o) { o.group_size = 1; }},
+        {"group_size is 9", [](JobOptions& o) { o.group_size = 9; }},
+        {"group_min is 1", [](JobOptions& o) { o.group_min = 1; }},
+        {"group_min is 4", [](JobOptions& o) { o.group_min = 4; }},
+        {"alpha is 1", [](JobOptions& o) { o.alpha = 1; }},
+        {"alpha is -0.1", [](JobOptions& o) { o.alpha = -0.1; }},
+        {"alpha is nan", [](JobOptions& o) { o.alpha = std::nan(""); }},
+        {"history_window is 3", [](JobOptions& o) { o.history_window = 3; }},
+        {"history_window is 4000000000", [](JobOptions& o) { o.history_window = 4000000000; }},
+    };
+    for (const Refusal& refusal : refusals) {
+        JobOptions options = averaging(8);
+        refusal.spoil(options);
+        const auto checked = check(options);
+        ASSERT_FALSE(checked) << refusal.names;
+        EXPECT_EQ(checked.error().kind, base::ErrorKind::invalid);
+        EXPECT_NE(checked.error().message.find(refusal.names), std::string::npos)
+            << checked.error().message;
+    }
+}
+
+TEST(JobOptions, OfGroupsAreRefusedForAllReduce) {
+    const std::vector<Refusal> refusals = {
+        {"group_size is 3", [](JobOptions& o) { o.group_size = 3; }},
+        {"group_min is 2", [](JobOptions& o) { o.group_min = 2; }},
+        {"group_wait_ms is 5", [](JobOptions& o) { o.group_wait_ms = 5; }},
+        {"history_window is 5", [](JobOptions& o) { o.history_window = 5; }},
+        {"weights is dynamic", [](JobOptions& o) { o.weights = Weights::dynamic; }},
+        {"missing is initial", [](JobOptions& o) { o.missing = Missing::initial; }},
+        {"alpha is 0.9", [](JobOptions& o) { o.alpha = 0.9; }},
+    };
+    for (const Refusal& refusal : refusals) {
+        JobOptions options = reducing(8);
+        refusal.spoil(options);
+        const auto checked = check(options);
+        ASSERT_FALSE(checked) << refusal.names;
+        EXPECT_NE(checked.error().message.find(refusal.names), std::string::npos)
+            << checked.error().message;
+    }
+}
+
+TEST(JobOptions, AreComparedOptionByOption) {
+    JobOptions asked = *check(averaging(8, 3));
+    asked.alpha = 0.9;
+    asked.weights = Weights::dynamic;
+    EXPECT_EQ(differences(asked, *check(averaging(8, 3))),
+              "weights dynamic (the job has constant), alpha 0.9 (the job has 0.5)");
+    EXPECT_EQ(differences(asked, asked), "");
+}
+
+}  // namespace
+}  // namespace pace::controller

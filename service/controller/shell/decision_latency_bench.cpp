@@ -1,0 +1,238 @@
+// controller_latency_bench: what a group decision adds to an exchange.
+//
+// From the moment the last ready signal of a group is said to the moment its order is in the
+// daemon's hands: embedded (controller and link on one loop, inproc://) and between processes
+// (tcp:// loopback, each process on a loop of its own), each with a loop that sleeps and with one
+// that polls for a while first. Prints medians and tails in microseconds, and how many decisions a
+// second one daemon gets out of the controller when it keeps many groups going.
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/event_loop.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "daemon/control/controller_link.h"
+#include "service/controller/shell/controller_server.h"
+
+namespace {
+
+using namespace pace;
+using daemon::control::GroupOrder;
+using std::chrono::microseconds;
+
+constexpr int kWarmUp = 500;
+constexpr int kDecisions = 5000;
+
+// A node with all the workers of one job: it signals, and measures until the order comes.
+class Probe final : public daemon::ControlHandler {
+  public:
+    Probe(base::EventLoop& loop, const std::string& endpoint,
+          std::shared_ptr<control_zmq::Context> context, uint32_t world)
+        : loop_(loop), world_(world) {
+        daemon::ControllerLinkConfig config;
+        config.endpoint = endpoint;
+        config.context = std::move(context);
+        config.name = "probe";
+        config.generation = base::random_token();
+        auto link = daemon::ControllerLink::create(loop, config, *this);
+        if (!link) {
+            std::fprintf(stderr, "%s\n", link.error().message.c_str());
+            std::exit(1);
+        }
+        link_ = std::move(*link);
+        until([this] { return committed_; });
+    }
+
+    // Both workers of a world of two, one decision after the other.
+    std::vector<double> measure_latency() {
+        std::vector<double> microseconds;
+        for (int i = 0; i < kWarmUp + kDecisions; ++i) {
+            link_->send(daemon::control::Ready{job_, 0, iteration_, 1});
+            // The first signal is queued before the clock starts.
+            for (int turn = 0; turn < 3; ++turn) loop_.turn(false);
+            ordered_ = 0;
+            const uint64_t begin = base::now_ns();
+            link_->send(daemon::control::Ready{job_, 1, iteration_, 1});
+            until([this] { return ordered_ != 0; });
+            if (i >= kWarmUp)
+                microseconds.push_back(static_cast<double>(ordered_ - begin) / 1000.0);
+        }
+        return microseconds;
+    }
+
+    // Every worker signals again as soon as its group was ordered.
+    double measure_rate() {
+        resignal_ = true;
+        orders_ = 0;
+        for (uint32_t rank = 0; rank < world_; ++rank)
+            link_->send(daemon::control::Ready{job_, rank, iteration_, 1});
+        const auto begin = base::now();
+        until([begin] { return base::now() - begin > std::chrono::seconds(2); });
+        return static_cast<double>(orders_) / base::to_seconds(base::now() - begin);
+    }
+
+    void on_attached(daemon::control::NodeId /*self*/) override {
+        for (uint32_t rank = 0; rank < world_; ++rank) {
+            daemon::control::WorkerJoin join;
+            join.request = rank + 1;
+            join.rank = rank;
+            join.options.name = "bench";
+            join.options.world = world_;
+            join.options.policy = daemon::control::Policy::partial_reduce;
+            join.options.group_size = 2;
+            join.uid = 1;
+            link_->send(join);
+        }
+    }
+    void on_join_accepted(const daemon::control::JoinAccepted& accepted) override {
+        job_ = accepted.job;
+    }
+    void on_join_refused(const daemon::control::JoinRefused& refused) override {
+        std::fprintf(stderr, "%s\n", refused.error.message.c_str());
+        std::exit(1);
+    }
+    void on_prepare_view(const daemon::control::PrepareView& view) override {
+        link_->send(daemon::control::ViewPrepared{view.job, view.epoch, 0});
+    }
+    void on_commit_view(const daemon::control::CommitView& view) override {
+        committed_ = view.members.size() == world_;
+    }
+    void on_group_order(const GroupOrder& order) override {
+        ordered_ = base::now_ns();
+        ++orders_;
+        iteration_ = order.iteration + 1;
+        link_->send(daemon::control::GroupDone{job_, order.group, false, 1, 1});
+        if (!resignal_) return;
+        for (const auto& part : order.members)
+            link_->send(daemon::control::Ready{job_, part.rank, iteration_, 1});
+    }
+    void on_detached(bool /*excluded*/, const std::string& reason) override {
+        std::fprintf(stderr, "detached: %s\n", reason.c_str());
+    }
+    void on_refused(const base::Error& /*error*/) override {}
+    void report_workers(std::vector<daemon::control::WorkerReport>& /*reports*/) override {}
+    void on_group_abort(const daemon::control::GroupAbort& /*abort*/) override {}
+    void on_worker_suspended(const daemon::control::WorkerSuspended& /*suspended*/) override {}
+    void on_withdrawn(const daemon::control::Withdrawn& /*withdrawn*/) override {}
+    void on_node_gone(const daemon::control::NodeGone& /*gone*/) override {}
+    void on_node_known(const daemon::control::NodeKnown& /*known*/) override {}
+    void on_status_reply(const daemon::control::StatusReply& /*reply*/) override {}
+
+  private:
+    void until(const std::function<bool()>& holds) {
+        while (!holds()) loop_.turn(true);
+    }
+
+    base::EventLoop& loop_;
+    std::unique_ptr<daemon::ControllerLink> link_;
+    uint32_t world_;
+    daemon::control::JobId job_ = 0;
+    uint64_t iteration_ = 0;
+    uint64_t ordered_ = 0;
+    uint64_t orders_ = 0;
+    bool committed_ = false;
+    bool resignal_ = false;
+};
+
+std::unique_ptr<base::EventLoop> make_loop(base::Duration spin) {
+    return base::EventLoop::create(spin).value();
+}
+
+std::unique_ptr<controller::ControllerServer> make_server(
+    base::EventLoop& loop, std::shared_ptr<control_zmq::Context> context,
+    const std::string& listen) {
+    controller::ControllerConfig config;
+    config.listen = {listen};
+    auto server = controller::ControllerServer::create(loop, std::move(context), config);
+    if (!server) {
+        std::fprintf(stderr, "%s\n", server.error().message.c_str());
+        std::exit(1);
+    }
+    return std::move(*server);
+}
+
+void print(const char* where, base::Duration spin, std::vector<double> samples, double rate) {
+    std::sort(samples.begin(), samples.end());
+    const auto at = [&samples](double share) {
+        return samples[static_cast<size_t>(share * static_cast<double>(samples.size() - 1))];
+    };
+    std::printf("%-18s spin %3d us   median %7.1f us   p90 %7.1f   p99 %7.1f   %8.0f decisions/s\n",
+                where, static_cast<int>(spin / microseconds(1)), at(0.5), at(0.9), at(0.99), rate);
+    std::fflush(stdout);
+}
+
+void embedded(base::Duration spin) {
+    const auto loop = make_loop(spin);
+    const auto context = control_zmq::Context::create().value();
+    const auto server = make_server(*loop, context, "inproc://bench");
+    std::vector<double> samples = Probe(*loop, "inproc://bench", context, 2).measure_latency();
+    const auto busy_context = control_zmq::Context::create().value();
+    const auto busy_server = make_server(*loop, busy_context, "inproc://bench");
+    const double rate = Probe(*loop, "inproc://bench", busy_context, 64).measure_rate();
+    print("embedded", spin, std::move(samples), rate);
+}
+
+// The controller in a child process, which ends with this one.
+pid_t fork_controller(base::Duration spin, std::string& ret_endpoint) {
+    std::array<int, 2> pipe_fds{};
+    if (pipe(pipe_fds.data()) != 0) std::exit(1);
+    const pid_t child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        const auto loop = make_loop(spin);
+        const auto server = make_server(*loop, nullptr, "tcp://127.0.0.1:0");
+        const std::string& endpoint = server->endpoints().front();
+        if (write(pipe_fds[1], endpoint.data(), endpoint.size()) < 0) _exit(1);
+        close(pipe_fds[1]);
+        loop->run();
+        _exit(0);
+    }
+    close(pipe_fds[1]);
+    std::array<char, 128> text{};
+    const ssize_t got = read(pipe_fds[0], text.data(), text.size());
+    close(pipe_fds[0]);
+    if (got > 0) ret_endpoint.assign(text.data(), static_cast<size_t>(got));
+    return child;
+}
+
+void between_processes(base::Duration spin) {
+    std::vector<double> samples;
+    double rate = 0;
+    for (const uint32_t world : {2U, 64U}) {
+        std::string endpoint;
+        const pid_t child = fork_controller(spin, endpoint);
+        {
+            const auto loop = make_loop(spin);
+            Probe probe(*loop, endpoint, nullptr, world);
+            if (world == 2)
+                samples = probe.measure_latency();
+            else
+                rate = probe.measure_rate();
+        }
+        kill(child, SIGKILL);
+        waitpid(child, nullptr, 0);
+    }
+    print("between processes", spin, std::move(samples), rate);
+}
+
+}  // namespace
+
+int main() {
+    base::set_log_level(base::LogLevel::error);
+    // Processes first: a fork does not take ZeroMQ's threads along.
+    for (const int spin : {0, 50}) between_processes(microseconds(spin));
+    for (const int spin : {0, 50}) embedded(microseconds(spin));
+    return 0;
+}

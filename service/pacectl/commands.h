@@ -1,0 +1,26 @@
+// The commands of pacectl. Each gives the exit code: 0 done, 1 it failed (said on stderr), 2 wrong use.
+#pragma once
+
+#include <string>
+
+#include "libclient/endpoint.h"
+#include "libclient/job_options.h"
+
+namespace pace::pacectl {
+
+int show_status(const client::Endpoint& endpoint, bool json);
+int show_daemon(const client::Endpoint& endpoint, bool json);
+
+int create_job(const client::Endpoint& endpoint, const client::JobOptions& options);
+int list_jobs(const client::Endpoint& endpoint);
+int show_job(const client::Endpoint& endpoint, const std::string& name);
+
+// Shows the status again and again until q. Needs a terminal.
+int run_top(const client::Endpoint& endpoint, double interval_s);
+
+int run_doctor(const client::Endpoint& endpoint);
+
+// Writes PREFIX.secret and PREFIX.public and prints the public key.
+int generate_keys(const std::string& prefix);
+
+}  // namespace pace::pacectl

@@ -1,0 +1,128 @@
+#include "service/pacectl/findings.h"
+
+#include <limits>
+
+#include <gtest/gtest.h>
+
+namespace pace::pacectl {
+namespace {
+
+Facts healthy() {
+    Facts facts;
+    facts.socket = {.path = "/run/pace/paced.sock",
+                    .exists = true,
+                    .is_socket = true,
+                    .may_connect = true,
+                    .mode = 0660,
+                    .owner = "pace",
+                    .group = "pace",
+                    .looked_at = ""};
+    facts.daemon.version = PACE_VERSION;
+    facts.daemon.document =
+        Json{{"pid", 7U},
+             {"controller", {{"endpoint", "tcp://h:1"}, {"reachable", true}, {"embedded", false}}},
+             {"data", {{"transport", "tcp"}, {"address", "10.0.0.7:4242"}}},
+             {"limits", {{"clients_max", 256U}, {"client_bytes_max", 1000U}}},
+             {"clients", {{{"pid", 9U}, {"bytes", 10U}}}}};
+    facts.machine.memlock_bytes = uint64_t{1} << 30U;
+    facts.machine.shared_memory_bytes = uint64_t{1} << 30U;
+    facts.machine.memory_available_bytes = uint64_t{1} << 34U;
+    facts.machine.daemons = {7};
+    facts.machine.ucx_version = "1.13.1";
+    facts.machine.zmq_version = "4.3.4";
+    return facts;
+}
+
+// The verdict on a subject, and that every finding that is not ok says what to do.
+Verdict verdict_on(const Facts& facts, std::string_view subject) {
+    Verdict worst = Verdict::ok;
+    for (const Finding& finding : judge(facts)) {
+        EXPECT_EQ(finding.verdict == Verdict::ok, finding.advice.empty()) << finding.what;
+        if (finding.subject == subject) worst = std::max(worst, finding.verdict);
+    }
+    return worst;
+}
+
+TEST(Findings, AHealthyMachineHasNone) {
+    const auto findings = judge(healthy());
+    EXPECT_FALSE(any_failed(findings));
+    EXPECT_NE(findings_text(findings).find("all is well"), std::string::npos)
+        << findings_text(findings);
+}
+
+TEST(Findings, ASocketThatIsNotThereOrClosedIsAFailure) {
+    Facts facts = healthy();
+    facts.socket.may_connect = false;
+    EXPECT_EQ(verdict_on(facts, "socket"), Verdict::fail);
+    facts.socket.is_socket = false;
+    EXPECT_EQ(verdict_on(facts, "socket"), Verdict::fail);
+    facts.socket = {.path = "/x", .looked_at = "/x: No such file or directory"};
+    EXPECT_EQ(verdict_on(facts, "socket"), Verdict::fail);
+    facts = healthy();
+    facts.socket.mode = 0666;
+    EXPECT_EQ(verdict_on(facts, "socket"), Verdict::warn);
+}
+
+TEST(Findings, ADaemonThatDoesNotAnswerIsAFailureAndAnotherVersionAWarning) {
+    Facts facts = healthy();
+    facts.daemon.version = "0.0.9";
+    EXPECT_EQ(verdict_on(facts, "daemon"), Verdict::warn);
+    facts.daemon = {};
+    facts.daemon.refused = base::Error{base::ErrorKind::unavailable, "nobody listens"};
+    EXPECT_EQ(verdict_on(facts, "daemon"), Verdict::fail);
+    facts = healthy();
+    facts.daemon.document.reset();
+    facts.daemon.document_error = base::Error{base::ErrorKind::corrupt, "no JSON"};
+    EXPECT_EQ(verdict_on(facts, "daemon"), Verdict::warn);
+}
+
+TEST(Findings, AnUnreachableControllerIsAFailureAndLoopbackDataAWarning) {
+    Facts facts = healthy();
+    (*facts.daemon.document)["controller"]["reachable"] = false;
+    EXPECT_EQ(verdict_on(facts, "controller"), Verdict::fail);
+    (*facts.daemon.document)["controller"] = {{"embedded", true}};
+    EXPECT_EQ(verdict_on(facts, "controller"), Verdict::ok);
+    facts = healthy();
+    (*facts.daemon.document)["data"]["address"] = "127.0.0.1:0";
+    EXPECT_EQ(verdict_on(facts, "data"), Verdict::warn);
+}
+
+TEST(Findings, ScarceResourcesAreWarnings) {
+    Facts facts = healthy();
+    facts.machine.memlock_bytes = 65536;
+    EXPECT_EQ(verdict_on(facts, "locked memory"), Verdict::warn);
+    facts.machine.shared_memory_bytes = uint64_t{64} << 20U;
+    EXPECT_EQ(verdict_on(facts, "shared memory"), Verdict::warn);
+    facts.machine.shared_memory_bytes.reset();
+    EXPECT_EQ(verdict_on(facts, "shared memory"), Verdict::warn);
+    facts.machine.daemons = {7, 8};
+    EXPECT_EQ(verdict_on(facts, "processes"), Verdict::warn);
+    (*facts.daemon.document)["clients"][0]["bytes"] = 950U;
+    EXPECT_EQ(verdict_on(facts, "clients"), Verdict::warn);
+    EXPECT_FALSE(any_failed(judge(facts)));
+    facts.machine.ucx_version.clear();
+    EXPECT_TRUE(any_failed(judge(facts)));
+}
+
+TEST(Facts, LimitsAreReadAsTheKernelWritesThem) {
+    constexpr std::string_view kLimits =
+        "Limit                     Soft Limit           Hard Limit           Units     \n"
+        "Max locked memory         8388608              unlimited            bytes     \n"
+        "Max open files            unlimited            unlimited            files     \n";
+    EXPECT_EQ(limit_in(kLimits, "Max locked memory"), 8388608U);
+    EXPECT_EQ(limit_in(kLimits, "Max open files"), std::numeric_limits<uint64_t>::max());
+    EXPECT_EQ(limit_in(kLimits, "Max realtime"), std::nullopt);
+    EXPECT_EQ(limit_in("Max open files", "Max open files"), std::nullopt);
+}
+
+TEST(Facts, AreGatheredWithoutADaemon) {
+    const Facts facts =
+        gather_facts({.kind = client::EndpointKind::unix_socket, .path = "/nonexistent/socket"});
+    EXPECT_FALSE(facts.socket.exists);
+    EXPECT_TRUE(facts.daemon.refused);
+    EXPECT_TRUE(facts.machine.memlock_bytes);
+    EXPECT_TRUE(any_failed(judge(facts)));
+}
+
+}  // namespace
+}  // namespace pace::pacectl

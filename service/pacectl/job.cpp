@@ -1,0 +1,34 @@
+#include <chrono>
+
+#include "libclient/tool_link.h"
+#include "service/pacectl/commands.h"
+#include "service/pacectl/output.h"
+#include "service/pacectl/status_text.h"
+
+namespace pace::pacectl {
+
+int create_job(const client::Endpoint& endpoint, const client::JobOptions& options) {
+    auto link = client::ToolLink::open(endpoint, std::chrono::seconds(5));
+    if (!link) return say_error(link.error());
+    if (const auto created = link->create_job(options); !created) return say_error(created.error());
+    return print(fmt::format("job {} of {} workers is there\n", options.name, options.world));
+}
+
+int list_jobs(const client::Endpoint& endpoint) {
+    const auto status = fetch_document(endpoint, "status");
+    if (!status) return say_error(status.error());
+    return print(job_list_text(*status));
+}
+
+int show_job(const client::Endpoint& endpoint, const std::string& name) {
+    const auto status = fetch_document(endpoint, "status");
+    if (!status) return say_error(status.error());
+    const Json* job = find_job(*status, name);
+    if (job == nullptr)
+        return say_error(base::make_error(base::ErrorKind::not_found,
+                                          "there is no job '{}'; `pacectl job list` shows all",
+                                          name));
+    return print(job_text(*status, *job, {.groups = 64}) + "\n" + job_options_text(*job));
+}
+
+}  // namespace pace::pacectl

@@ -1,0 +1,29 @@
+#include "service/pacectl/commands.h"
+#include "service/pacectl/daemon_text.h"
+#include "service/pacectl/output.h"
+#include "service/pacectl/status_text.h"
+
+namespace pace::pacectl {
+
+namespace {
+
+// The document itself, for programs: indented, and only ASCII, so that it cannot harm a terminal.
+std::string json_text(const Json& document) {
+    return document.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+int show_status(const client::Endpoint& endpoint, bool json) {
+    const auto status = fetch_document(endpoint, "status");
+    if (!status) return say_error(status.error());
+    return print(json ? json_text(*status) : status_text(*status, {}));
+}
+
+int show_daemon(const client::Endpoint& endpoint, bool json) {
+    const auto daemon = fetch_document(endpoint, "daemon");
+    if (!daemon) return say_error(daemon.error());
+    return print(json ? json_text(*daemon) : daemon_text(*daemon));
+}
+
+}  // namespace pace::pacectl

@@ -1,0 +1,92 @@
+#include "service/pacectl/status_text.h"
+
+#include <gtest/gtest.h>
+
+namespace pace::pacectl {
+namespace {
+
+// As service/controller/shell/status_json.cpp writes it.
+Json example() {
+    return Json::parse(R"({
+      "version": "0.1.0", "listening": ["inproc://controller"], "curve": false,
+      "journal": {"state": "failed", "failure": "no space"},
+      "counters": {"signals": 40, "groups": 12, "bridged_groups": 3, "views": 1},
+      "nodes": [
+        {"node": 1, "name": "a", "status": "alive", "workers": 1, "processors": 8,
+         "silent_ms": 12.5, "host": "a.example"},
+        {"node": 2, "name": "b", "status": "suspected", "workers": 1}],
+      "nodes_left_out": 5,
+      "jobs": [{
+        "job": 1, "name": "fashion", "epoch": 4, "uid": 1000, "started": true,
+        "options": {"policy": "partial-reduce", "world": 2, "group_size": 2, "weights": "dynamic"},
+        "step_median_ms": 10.0, "slowest": {"rank": 1, "factor": 5.0},
+        "workers": [
+          {"rank": 0, "node": 1, "status": "active", "iteration": 90, "step_median_ms": 10.0,
+           "step_last_ms": 11.0, "exchanging": true},
+          {"rank": 1, "node": 2, "status": "late", "iteration": 80, "step_median_ms": 50.0,
+           "waiting_ms": 3.0}],
+        "workers_left_out": 0,
+        "sync_components": 1, "spectral_gap": 0.25, "groups_in_flight": 1, "group_wait_ms": 2.0,
+        "recent_groups": [
+          {"group": 76, "state": "done", "members": [], "size": 0},
+          {"group": 77, "state": "moving", "ordered_ms_ago": 4.0, "moving_ms": 1.5,
+           "bytes": 2048, "size": 70,
+           "members": [{"rank": 0, "node": 1, "iteration": 90, "weight": 0.75},
+                       {"rank": 1, "node": 2, "iteration": 80, "weight": 0.25}]}],
+        "staleness": [{"from": 0, "to": 0, "members": 10}, {"from": 4, "to": 7, "members": 2}]
+      }]})");
+}
+
+bool has(const std::string& text, std::string_view part) {
+    return text.find(part) != std::string::npos;
+}
+
+TEST(StatusText, NamesTheSlowestTheLastGroupsAndTheStaleness) {
+    const std::string shown = status_text(example(), {});
+    EXPECT_TRUE(has(shown, "slowest: rank 1 on b, 5.0 times the median step of 10.0 ms")) << shown;
+    EXPECT_TRUE(has(shown, "0@90×0.75 1@80×0.25 … 68 more")) << shown;
+    EXPECT_TRUE(has(shown, "spectral gap 0.250; sync-graph in 1 piece")) << shown;
+    EXPECT_TRUE(has(shown, "4..7")) << shown;
+    EXPECT_TRUE(has(shown, "active, exchanging")) << shown;
+    EXPECT_TRUE(has(shown, "job fashion: partial-reduce of 2, dynamic weights, 2 of 2 workers"));
+    EXPECT_TRUE(has(shown, "journal: failed (no space)")) << shown;
+    EXPECT_TRUE(has(shown, "and 5 more nodes")) << shown;
+}
+
+TEST(StatusText, ShowsTheSlowestWhenNotAllFit) {
+    const std::string shown = status_text(example(), {.workers = 1, .groups = 1});
+    EXPECT_TRUE(has(shown, "late")) << shown;
+    EXPECT_FALSE(has(shown, "active, exchanging")) << shown;
+    EXPECT_TRUE(has(shown, "and 1 more workers")) << shown;
+    EXPECT_FALSE(has(shown, "  76  ")) << shown;
+}
+
+TEST(StatusText, AnEmptyDocumentIsAnEmptyCluster) {
+    const std::string shown = status_text(Json::object(), {});
+    EXPECT_TRUE(has(shown, "no node is attached"));
+    EXPECT_TRUE(has(shown, "no job"));
+}
+
+// Whatever is taken out or replaced, something is shown and nothing throws.
+TEST(StatusText, AnyFieldMayBeMissingOrOfAnotherKind) {
+    const Json whole = example().flatten();
+    for (const auto& [path, value] : whole.items()) {
+        for (const Json& other : {Json(), Json("x"), Json(-1), Json::array(), Json::object()}) {
+            Json broken = example();
+            broken[Json::json_pointer(path)] = other;
+            EXPECT_FALSE(status_text(broken, {}).empty()) << path;
+            EXPECT_FALSE(job_list_text(broken).empty()) << path;
+        }
+    }
+}
+
+TEST(StatusText, AJobIsFoundByItsName) {
+    const Json status = example();
+    const Json* job = find_job(status, "fashion");
+    ASSERT_NE(job, nullptr);
+    EXPECT_TRUE(has(job_options_text(*job), "group_size"));
+    EXPECT_EQ(find_job(status, "other"), nullptr);
+}
+
+}  // namespace
+}  // namespace pace::pacectl

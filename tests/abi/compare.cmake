@@ -1,0 +1,27 @@
+# Runs COMMAND and compares what it prints, filtered, with the file GOLDEN.
+#   cmake "-DCOMMAND=program|argument|argument" -DGOLDEN=file [-DFILTER=symbols|needed] -P compare.cmake
+string(REPLACE "|" ";" COMMAND "${COMMAND}")
+execute_process(COMMAND ${COMMAND} OUTPUT_VARIABLE output RESULT_VARIABLE result)
+if(NOT result EQUAL 0)
+  message(FATAL_ERROR "${COMMAND} failed: ${result}")
+endif()
+
+if(FILTER)
+  string(REPLACE "\n" ";" lines "${output}")
+  set(kept "")
+  foreach(line IN LISTS lines)
+    if(FILTER STREQUAL "symbols" AND line MATCHES "^[0-9a-f]+ ([A-Za-z]) (.+)$")
+      list(APPEND kept "${CMAKE_MATCH_1} ${CMAKE_MATCH_2}")
+    elseif(FILTER STREQUAL "needed" AND line MATCHES "\\((NEEDED|SONAME)\\).*\\[(.+)\\]")
+      list(APPEND kept "${CMAKE_MATCH_1} ${CMAKE_MATCH_2}")
+    endif()
+  endforeach()
+  list(SORT kept)
+  list(JOIN kept "\n" output)
+  string(APPEND output "\n")
+endif()
+
+file(READ "${GOLDEN}" golden)
+if(NOT output STREQUAL golden)
+  message(FATAL_ERROR "the ABI differs from ${GOLDEN}\n--- expected\n${golden}--- found\n${output}")
+endif()

@@ -1,0 +1,13 @@
+/* What header.c and header.cpp have in common: pace.h first and alone, then every INIT macro. */
+#include <pace.h>
+
+static size_t sizes(void) {
+    pace_job_options job = PACE_JOB_OPTIONS_INIT;
+    pace_session_info session = PACE_SESSION_INFO_INIT;
+    pace_buffer_options buffer = PACE_BUFFER_OPTIONS_INIT;
+    pace_request_info request = PACE_REQUEST_INFO_INIT;
+    pace_average_options average = PACE_AVERAGE_OPTIONS_INIT;
+    pace_reduce_options reduce = PACE_REDUCE_OPTIONS_INIT;
+    return (size_t)job.struct_size + session.struct_size + buffer.struct_size +
+           request.struct_size + average.struct_size + reduce.struct_size;
+}

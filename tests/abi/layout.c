@@ -1,0 +1,136 @@
+/* Prints the size and offsets of every public struct and the value of every enumerator, for
+ * comparison with layout.txt. A new field or enumerator gets a line here. */
+#include <pace.h>
+#include <stdio.h>
+
+#define STRUCT(type) printf("struct %s size %zu\n", #type, sizeof(type))
+#define FIELD(type, field) \
+    printf("  %s offset %zu size %zu\n", #field, offsetof(type, field), sizeof(((type*)0)->field))
+#define VALUE(name) printf("%s = %ld\n", #name, (long)(name))
+
+static void print_statuses(void) {
+    VALUE(PACE_OK);
+    VALUE(PACE_TIMEOUT);
+    VALUE(PACE_ABORTED);
+    VALUE(PACE_CANCELED);
+    VALUE(PACE_STALE);
+    VALUE(PACE_PENDING);
+    VALUE(PACE_E_INVALID);
+    VALUE(PACE_E_HANDLE);
+    VALUE(PACE_E_VERB);
+    VALUE(PACE_E_MISMATCH);
+    VALUE(PACE_E_NOT_FOUND);
+    VALUE(PACE_E_TAKEN);
+    VALUE(PACE_E_VERSION);
+    VALUE(PACE_E_DAEMON_GONE);
+    VALUE(PACE_E_NO_CONTROLLER);
+    VALUE(PACE_E_LIMIT);
+    VALUE(PACE_E_MEMORY);
+    VALUE(PACE_E_DISK);
+    VALUE(PACE_E_DENIED);
+    VALUE(PACE_E_CLOSED);
+    VALUE(PACE_E_INTERNAL);
+}
+
+static void print_choices(void) {
+    VALUE(PACE_POLICY_DEFAULT);
+    VALUE(PACE_POLICY_ALL_REDUCE);
+    VALUE(PACE_POLICY_PARTIAL_REDUCE);
+    VALUE(PACE_WEIGHTS_DEFAULT);
+    VALUE(PACE_WEIGHTS_CONSTANT);
+    VALUE(PACE_WEIGHTS_DYNAMIC);
+    VALUE(PACE_MISSING_DEFAULT);
+    VALUE(PACE_MISSING_CLOSEST);
+    VALUE(PACE_MISSING_INITIAL);
+    VALUE(PACE_F32);
+    VALUE(PACE_F64);
+    VALUE(PACE_F16);
+    VALUE(PACE_BF16);
+    VALUE(PACE_OP_MEAN);
+    VALUE(PACE_OP_SUM);
+    VALUE(PACE_FOREVER);
+    VALUE(PACE_MESSAGE_MAX);
+}
+
+static void print_job_options(void) {
+    STRUCT(pace_job_options);
+    FIELD(pace_job_options, struct_size);
+    FIELD(pace_job_options, rank);
+    FIELD(pace_job_options, world);
+    FIELD(pace_job_options, policy);
+    FIELD(pace_job_options, name);
+    FIELD(pace_job_options, group_size);
+    FIELD(pace_job_options, group_min);
+    FIELD(pace_job_options, weights);
+    FIELD(pace_job_options, missing);
+    FIELD(pace_job_options, alpha);
+    FIELD(pace_job_options, has_alpha);
+    FIELD(pace_job_options, group_wait_ms);
+    FIELD(pace_job_options, history_window);
+    FIELD(pace_job_options, worker_timeout_ms);
+    FIELD(pace_job_options, connect_ms);
+    FIELD(pace_job_options, reserved);
+}
+
+static void print_session_and_buffer(void) {
+    STRUCT(pace_error);
+    FIELD(pace_error, status);
+    FIELD(pace_error, message);
+    STRUCT(pace_session_info);
+    FIELD(pace_session_info, struct_size);
+    FIELD(pace_session_info, rank);
+    FIELD(pace_session_info, world);
+    FIELD(pace_session_info, under_way);
+    FIELD(pace_session_info, generation);
+    FIELD(pace_session_info, job);
+    FIELD(pace_session_info, node);
+    STRUCT(pace_buffer);
+    FIELD(pace_buffer, session);
+    FIELD(pace_buffer, index);
+    FIELD(pace_buffer, generation);
+    STRUCT(pace_buffer_options);
+    FIELD(pace_buffer_options, struct_size);
+    FIELD(pace_buffer_options, reserved);
+}
+
+static void print_request(void) {
+    STRUCT(pace_request);
+    FIELD(pace_request, session);
+    FIELD(pace_request, id);
+    STRUCT(pace_member);
+    FIELD(pace_member, rank);
+    FIELD(pace_member, reserved);
+    FIELD(pace_member, staleness);
+    FIELD(pace_member, weight);
+    STRUCT(pace_request_info);
+    FIELD(pace_request_info, struct_size);
+    FIELD(pace_request_info, status);
+    FIELD(pace_request_info, iteration);
+    FIELD(pace_request_info, group);
+    FIELD(pace_request_info, bytes_sent);
+    FIELD(pace_request_info, bytes_received);
+    FIELD(pace_request_info, queued_ns);
+    FIELD(pace_request_info, moving_ns);
+    FIELD(pace_request_info, initial_weight);
+    FIELD(pace_request_info, member_count);
+    FIELD(pace_request_info, node_count);
+    FIELD(pace_request_info, members);
+    FIELD(pace_request_info, member_capacity);
+    FIELD(pace_request_info, member_listed);
+    STRUCT(pace_average_options);
+    FIELD(pace_average_options, struct_size);
+    FIELD(pace_average_options, reserved);
+    STRUCT(pace_reduce_options);
+    FIELD(pace_reduce_options, struct_size);
+    FIELD(pace_reduce_options, op);
+    FIELD(pace_reduce_options, iteration);
+}
+
+int main(void) {
+    print_statuses();
+    print_choices();
+    print_job_options();
+    print_session_and_buffer();
+    print_request();
+    return 0;
+}

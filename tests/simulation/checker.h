@@ -1,0 +1,61 @@
+// Checker: what must hold at every step of a simulated cluster, whatever happens in it.
+//
+// It sees each event just before the core does and each action just after, and keeps the least state that tells
+// right from wrong: who is accepted where, whose signal waits, which epochs were issued.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "service/controller/core/core.h"
+
+namespace pace::simulation {
+
+using namespace controller;
+
+class Checker {
+  public:
+    // `wait_max`: no signal may wait longer.
+    Checker(uint32_t world, uint32_t group_size, Duration wait_max);
+
+    void before(const Event& event, TimePoint now);
+    void after(const Action& action, TimePoint now);
+    void on_controller_lost();
+    void at_end(TimePoint now);
+
+    // Whether the last `count` groups join all ranks that are accepted and signalled after `since`.
+    bool recent_groups_connect(size_t count, TimePoint since) const;
+
+    const std::vector<std::string>& violations() const { return violations_; }
+    uint64_t groups() const { return groups_; }
+    uint64_t full_groups() const { return full_groups_; }
+    uint64_t orders_of(Rank rank) const { return ranks_[rank].orders; }
+
+  private:
+    struct RankState {
+        NodeId node = 0;                   // 0: not accepted
+        std::optional<TimePoint> waiting;  // since
+        TimePoint last_signal{};
+        uint64_t orders = 0;
+    };
+
+    void on_order(const GroupOrder& order, TimePoint now);
+    void on_commit(const CommitView& view);
+    void on_epoch(uint64_t epoch, const char* what);
+    void end_wait(Rank rank, TimePoint now);
+    void forget(Rank rank);
+    void fail(std::string what);
+
+    uint32_t group_size_;
+    Duration wait_max_;
+    std::vector<RankState> ranks_;
+    std::deque<std::vector<Rank>> recent_;
+    uint64_t epoch_ = 0;
+    uint64_t groups_ = 0;
+    uint64_t full_groups_ = 0;
+    std::vector<std::string> violations_;
+};
+
+}  // namespace pace::simulation

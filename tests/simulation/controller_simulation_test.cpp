@@ -1,0 +1,110 @@
+// Whole clusters in virtual time: large and calm, small and under every fault at once.
+#include <gtest/gtest.h>
+
+#include "service/controller/core/status.h"
+#include "world.h"
+
+namespace pace::simulation {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+JobOptions job_of(uint32_t world, uint32_t group_size, Weights weights = Weights::constant,
+                  Missing missing = Missing::closest) {
+    JobOptions options;
+    options.name = "simulated";
+    options.world = world;
+    options.group_size = group_size;
+    options.weights = weights;
+    options.missing = missing;
+    return options;
+}
+
+void expect_sound(World& world, uint64_t seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    world.run();
+    for (const std::string& violation : world.checker().violations()) ADD_FAILURE() << violation;
+}
+
+TEST(Simulation, OfFiveThousandWorkersGroupsThemAllWithoutFaults) {
+    Scenario scenario;
+    scenario.seed = 11;
+    scenario.job = job_of(5000, 3);
+    scenario.per_node = 32;
+    scenario.length = seconds(2);
+    World world(scenario);
+    expect_sound(world, scenario.seed);
+    EXPECT_GE(world.checker().full_groups() * 100, world.checker().groups() * 99);
+    for (Rank rank = 0; rank < 5000; ++rank) EXPECT_GE(world.checker().orders_of(rank), 5U);
+    // T is 2 * ceil(4999 / 2); the slowest worker signals about once in two windows.
+    EXPECT_TRUE(world.checker().recent_groups_connect(3 * 5000, world.now() - seconds(1)));
+}
+
+TEST(Simulation, OfFiveThousandWorkersSurvivesFaultsOfEveryKind) {
+    Scenario scenario;
+    scenario.seed = 12;
+    scenario.job = job_of(5000, 4, Weights::dynamic, Missing::initial);
+    scenario.per_node = 50;
+    scenario.step = milliseconds(40);
+    scenario.length = seconds(6);
+    scenario.faults = {milliseconds(100), milliseconds(100), milliseconds(20), milliseconds(1500),
+                       seconds(3)};
+    World world(scenario);
+    expect_sound(world, scenario.seed);
+    EXPECT_GT(world.checker().groups(), 20'000U);
+}
+
+TEST(Simulation, OfManySmallClustersSurvivesFaultsOfEveryKind) {
+    for (uint64_t seed = 100; seed < 160; ++seed) {
+        base::Random random(seed);
+        Scenario scenario;
+        scenario.seed = seed;
+        const auto workers = static_cast<uint32_t>(2 + random.below(40));
+        const auto group_size = static_cast<uint32_t>(2 + random.below(workers - 1));
+        scenario.job =
+            job_of(workers, group_size, random.below(2) == 0 ? Weights::constant : Weights::dynamic,
+                   random.below(2) == 0 ? Missing::closest : Missing::initial);
+        scenario.per_node = static_cast<uint32_t>(1 + random.below(4));
+        scenario.spread = 1 + 9 * random.uniform();
+        scenario.length = seconds(20);
+        scenario.faults = {milliseconds(700), milliseconds(900), milliseconds(500), seconds(3),
+                           seconds(6)};
+        World world(scenario);
+        expect_sound(world, seed);
+    }
+}
+
+TEST(Simulation, IsAFunctionOfItsSeed) {
+    const auto groups = [](uint64_t seed) {
+        Scenario scenario;
+        scenario.seed = seed;
+        scenario.job = job_of(30, 3);
+        scenario.length = seconds(3);
+        scenario.faults.trainer_dies = milliseconds(100);
+        World world(scenario);
+        world.run();
+        return world.checker().groups();
+    };
+    EXPECT_EQ(groups(5), groups(5));
+    EXPECT_NE(groups(5), groups(6));
+}
+
+// Two racks in lockstep, half a step apart: the filter must make them one.
+TEST(Simulation, ConnectsWorkersThatWouldGroupApartForEver) {
+    for (uint64_t seed = 1; seed <= 20; ++seed) {
+        Scenario scenario;
+        scenario.seed = seed;
+        scenario.job = job_of(8, 2);
+        scenario.per_node = 1;
+        scenario.spread = 1.02;
+        scenario.length = seconds(4);
+        World world(scenario);
+        expect_sound(world, seed);
+        EXPECT_TRUE(world.checker().recent_groups_connect(2 * 14, world.now() - seconds(1)))
+            << "seed " << seed;
+    }
+}
+
+}  // namespace
+}  // namespace pace::simulation

@@ -1,0 +1,413 @@
+#include "world.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace pace::simulation {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+namespace {
+
+uint64_t next_token() {
+    static base::Random random(99);
+    return random.next() | 1U;
+}
+
+constexpr uint32_t kDigest = 5;
+
+}  // namespace
+
+World::World(const Scenario& scenario)
+    : scenario_(scenario),
+      random_(scenario.seed),
+      checker_(scenario.job.world, scenario.job.group_size, std::chrono::seconds(5)),
+      core_(std::make_unique<Core>(CoreOptions{}, next_token)),
+      end_(now_ + scenario.length),
+      trainers_(scenario.job.world) {
+    const uint32_t nodes = (scenario.job.world + scenario.per_node - 1) / scenario.per_node;
+    for (uint32_t node = 0; node < nodes; ++node) {
+        daemons_.emplace_back();
+        daemons_.back().name = fmt::format("node{}", node);
+    }
+    for (Rank rank = 0; rank < trainers_.size(); ++rank) {
+        Trainer& trainer = trainers_[rank];
+        trainer.node = rank / scenario.per_node;
+        trainer.step_ns = static_cast<double>(scenario.step.count()) *
+                          (1 + (scenario.spread - 1) * random_.uniform());
+        trainer.phase = Phase::joining;
+        daemons_[trainer.node].ranks.push_back(rank);
+    }
+}
+
+// --------------------------------------------------------------------------------------------------- time
+
+void World::at(TimePoint when, std::function<void()> run) {
+    tasks_.push({when, order_++, std::move(run)});
+}
+
+Duration World::uniform(Duration least, Duration most) {
+    return least + Duration(static_cast<int64_t>(
+                       random_.below(static_cast<uint64_t>((most - least).count()) + 1)));
+}
+
+// Runs at exponentially distributed intervals.
+void World::every(Duration mean, const std::function<void()>& run) {
+    if (mean.count() == 0) return;
+    const double factor = -std::log(1 - random_.uniform());
+    after(Duration(static_cast<int64_t>(static_cast<double>(mean.count()) * factor)),
+          [this, mean, run] {
+              run();
+              every(mean, run);
+          });
+}
+
+void World::run() {
+    for (size_t node = 0; node < daemons_.size(); ++node) attach(node);
+    const Faults& f = scenario_.faults;
+    every(f.trainer_dies, [this] { kill_trainer(random_rank(), false); });
+    every(f.trainer_leaves, [this] { kill_trainer(random_rank(), true); });
+    every(f.trainer_freezes, [this] { freeze_trainer(random_rank()); });
+    every(f.node_dies, [this] { kill_node(random_.below(daemons_.size())); });
+    every(f.controller_restarts, [this] { restart_controller(); });
+    while (!tasks_.empty() && tasks_.top().when <= end_) {
+        now_ = tasks_.top().when;
+        const std::function<void()> run = tasks_.top().run;
+        tasks_.pop();
+        run();
+    }
+    now_ = end_;
+    checker_.at_end(now_);
+}
+
+void World::schedule_tick() {
+    const auto deadline = core_->next_deadline();
+    if (!deadline || *deadline >= tick_at_) return;
+    tick_at_ = std::max(now_, *deadline);
+    at(tick_at_, [this, when = tick_at_, life = controller_life_] {
+        if (when != tick_at_ || life != controller_life_) return;
+        tick_at_ = TimePoint::max();
+        handle(Tick{});
+    });
+}
+
+// ----------------------------------------------------------------------------------------------- messages
+
+void World::up(size_t node, Event event) {
+    Daemon& daemon = daemons_[node];
+    daemon.up_last = std::max(daemon.up_last, now_ + uniform(microseconds(20), microseconds(200)));
+    at(daemon.up_last, [this, event = std::move(event), life = controller_life_] {
+        if (controller_up_ && life == controller_life_) handle(event);
+    });
+}
+
+void World::down(NodeId id, std::function<void(size_t)> run) {
+    const size_t node = index_of(id);
+    Daemon& daemon = daemons_[node];
+    daemon.down_last =
+        std::max(daemon.down_last, now_ + uniform(microseconds(20), microseconds(200)));
+    at(daemon.down_last, [this, node, life = daemon.life, run = std::move(run)] {
+        if (daemons_[node].alive && daemons_[node].life == life) run(node);
+    });
+}
+
+size_t World::index_of(NodeId id) const {
+    return index_of_.at(id);
+}
+
+void World::handle(const Event& event) {
+    checker_.before(event, now_);
+    actions_.clear();
+    core_->handle(event, now_, actions_);
+    for (const Action& action : actions_) {
+        checker_.after(action, now_);
+        dispatch(action);
+    }
+    schedule_tick();
+}
+
+void World::dispatch(const Action& action) {
+    if (const auto* append = std::get_if<JournalAppend>(&action))
+        journal_.push_back(append->record);
+    if (const auto* attached = std::get_if<Attached>(&action)) {
+        for (size_t node = 0; node < daemons_.size(); ++node) {
+            if (daemons_[node].name == attached->name) index_of_[attached->node] = node;
+        }
+        down(attached->node, [this, id = attached->node](size_t node) { on_attached(node, id); });
+    }
+    if (const auto* excluded = std::get_if<Excluded>(&action)) {
+        down(excluded->node, [this](size_t node) {
+            detach(node);
+            attach(node);
+        });
+    }
+    if (const auto* probe = std::get_if<Probe>(&action)) {
+        down(probe->node, [this, id = probe->node](size_t node) { up(node, NodeHeard{id}); });
+    }
+    if (const auto* accepted = std::get_if<JoinAccepted>(&action)) {
+        down(accepted->node,
+             [this, accepted = *accepted](size_t node) { on_accepted(node, accepted); });
+    }
+    if (const auto* refused = std::get_if<JoinRefused>(&action)) {
+        down(refused->node, [this, rank = static_cast<Rank>(refused->request)](size_t) {
+            after(milliseconds(100), [this, rank] { join(rank); });
+        });
+    }
+    if (const auto* prepare = std::get_if<PrepareView>(&action)) {
+        down(prepare->node, [this, p = *prepare](size_t node) {
+            up(node, ViewPrepared{p.node, p.job, p.epoch, 0});
+        });
+    }
+    if (const auto* commit = std::get_if<CommitView>(&action)) {
+        // Only the epoch and the adoptions matter here; the members of a large view would fill the memory.
+        down(commit->node, [this, epoch = commit->epoch](size_t node) {
+            daemons_[node].epoch = epoch;
+            for (const Rank rank : daemons_[node].ranks) {
+                if (trainers_[rank].phase == Phase::adopting) compute(rank);
+            }
+        });
+    }
+    if (const auto* order = std::get_if<GroupOrder>(&action)) {
+        Exchange& exchange = exchanges_[order->group];
+        exchange.members = order->members;
+        exchange.iteration = order->iteration;
+        for (const auto& part : order->members) {
+            const size_t node = index_of(part.node);
+            if (std::find(exchange.nodes.begin(), exchange.nodes.end(), node) !=
+                exchange.nodes.end())
+                continue;
+            exchange.nodes.push_back(node);
+            down(part.node, [this, order = *order](size_t n) { tell_order(n, order); });
+        }
+        // A node that dies before it hears of the order stops the exchange as well.
+        after(milliseconds(40), [this, group = order->group] { finish(group); });
+    }
+    if (const auto* abort = std::get_if<GroupAbort>(&action)) {
+        down(abort->node, [this, group = abort->group](size_t node) { fail_part(node, group); });
+    }
+}
+
+// ------------------------------------------------------------------------------------------------ daemons
+
+void World::attach(size_t node) {
+    Daemon& daemon = daemons_[node];
+    if (!daemon.alive) {
+        daemon.alive = true;
+        ++daemon.life;
+        beat(node, daemon.life);
+    }
+    up(node, NodeAttach{daemon.name, daemon.life, {}, daemon.name, 8});
+    // The controller may be restarting just now: ask again until it answers.
+    after(milliseconds(300), [this, node, life = daemon.life] {
+        if (daemons_[node].alive && daemons_[node].life == life && !daemons_[node].attached)
+            attach(node);
+    });
+}
+
+void World::on_attached(size_t node, NodeId id) {
+    Daemon& daemon = daemons_[node];
+    if (daemon.id != 0 && daemon.id != id)
+        checker_.on_controller_lost();  // ids must be stable; shows as violations
+    daemon.id = id;
+    daemon.attached = true;
+    for (const Rank rank : daemon.ranks) {
+        trainers_[rank].accepted = false;
+        join(rank);
+    }
+}
+
+// Excluded, or the controller is gone: exchanges void, members wait again.
+void World::detach(size_t node) {
+    Daemon& daemon = daemons_[node];
+    daemon.attached = false;
+    for (const Rank rank : daemon.ranks) {
+        trainers_[rank].accepted = false;
+        if (trainers_[rank].phase == Phase::adopting) trainers_[rank].phase = Phase::joining;
+    }
+}
+
+void World::beat(size_t node, uint64_t life) {
+    if (!daemons_[node].alive || daemons_[node].life != life) return;
+    if (daemons_[node].attached) up(node, NodeHeard{daemons_[node].id});
+    after(milliseconds(100), [this, node, life] { beat(node, life); });
+}
+
+void World::tell_order(size_t node, const GroupOrder& order) {
+    const auto found = exchanges_.find(order.group);
+    if (found == exchanges_.end()) return;
+    for (const auto& part : order.members) {
+        Trainer& trainer = trainers_[part.rank];
+        if (trainer.node != node || trainer.phase != Phase::waiting || !trainer.accepted) continue;
+        trainer.phase = Phase::exchanging;
+        trainer.group = order.group;
+    }
+    if (++found->second.told == found->second.nodes.size()) {
+        after(uniform(microseconds(200), milliseconds(2)),
+              [this, group = order.group] { finish(group); });
+    }
+}
+
+// The exchange ends well if all its nodes are there; if not, those that are notice.
+void World::finish(GroupId group) {
+    const auto found = exchanges_.find(group);
+    if (found == exchanges_.end()) return;
+    const Exchange exchange = found->second;
+    const auto missing = std::find_if(exchange.nodes.begin(), exchange.nodes.end(),
+                                      [&](size_t node) { return !daemons_[node].alive; });
+    const bool failed = missing != exchange.nodes.end() || exchange.told < exchange.nodes.size();
+    for (const size_t node : exchange.nodes) {
+        const Daemon& daemon = daemons_[node];
+        if (!daemon.alive) continue;
+        if (failed) {
+            if (missing != exchange.nodes.end() && random_.below(2) == 0) {
+                up(node, PeerLost{daemon.id, daemons_[*missing].id, "test"});
+            }
+            fail_part(node, group);
+            continue;
+        }
+        up(node, GroupDone{daemon.id, 1, group, false, 1000, 64});
+        for (const auto& part : exchange.members) {
+            Trainer& trainer = trainers_[part.rank];
+            if (trainer.node != node || trainer.phase != Phase::exchanging ||
+                trainer.group != group)
+                continue;
+            trainer.iteration = exchange.iteration;
+            compute(part.rank);
+        }
+    }
+    exchanges_.erase(group);
+}
+
+void World::fail_part(size_t node, GroupId group) {
+    bool had_members = false;
+    for (const Rank rank : daemons_[node].ranks) {
+        Trainer& trainer = trainers_[rank];
+        if (trainer.phase != Phase::exchanging || trainer.group != group) continue;
+        if (!had_members) up(node, GroupDone{daemons_[node].id, 1, group, true, 0, 0});
+        had_members = true;
+        trainer.phase = Phase::waiting;
+        announce(rank);
+    }
+}
+
+// ----------------------------------------------------------------------------------------------- trainers
+
+void World::join(Rank rank) {
+    const Trainer& trainer = trainers_[rank];
+    const Daemon& daemon = daemons_[trainer.node];
+    if (trainer.phase == Phase::dead || trainer.accepted || !daemon.alive || !daemon.attached)
+        return;
+    up(trainer.node, WorkerJoin{rank, daemon.id, rank, scenario_.job, 1000, trainer.was_member,
+                                trainer.iteration, 0, daemon.epoch});
+}
+
+void World::on_accepted(size_t node, const JoinAccepted& accepted) {
+    Trainer& trainer = trainers_[accepted.rank];
+    if (trainer.node != node || trainer.phase == Phase::dead) return;
+    trainer.accepted = true;
+    trainer.was_member = true;
+    if (trainer.phase == Phase::waiting) return announce(accepted.rank);
+    if (trainer.phase != Phase::joining) return;
+    if (accepted.under_way && random_.below(2) == 0) {
+        trainer.phase = Phase::adopting;
+        return up(node, WorkerAdmit{accepted.node, accepted.job, accepted.rank, true});
+    }
+    compute(accepted.rank);
+}
+
+void World::compute(Rank rank) {
+    Trainer& trainer = trainers_[rank];
+    trainer.phase = Phase::computing;
+    const double jitter = 0.8 + 0.4 * random_.uniform();
+    after(Duration(static_cast<int64_t>(trainer.step_ns * jitter)),
+          [this, rank, life = trainer.life] {
+              Trainer& self = trainers_[rank];
+              if (self.life != life || self.phase != Phase::computing) return;
+              ++self.iteration;
+              self.phase = Phase::waiting;
+              announce(rank);
+          });
+}
+
+void World::announce(Rank rank) {
+    const Trainer& trainer = trainers_[rank];
+    if (!trainer.accepted) return;
+    up(trainer.node, Ready{daemons_[trainer.node].id, 1, rank, trainer.iteration, kDigest});
+}
+
+// ------------------------------------------------------------------------------------------------- faults
+
+void World::kill_trainer(Rank rank, bool orderly) {
+    Trainer& trainer = trainers_[rank];
+    const bool settled = trainer.phase == Phase::computing || trainer.phase == Phase::waiting;
+    if (trainer.phase == Phase::dead || !trainer.accepted || (orderly && !settled)) return;
+    up(trainer.node, WorkerLeave{daemons_[trainer.node].id, 1, rank, orderly});
+    trainer.phase = Phase::dead;
+    trainer.accepted = trainer.was_member = false;
+    ++trainer.life;
+    after(uniform(milliseconds(50), milliseconds(800)), [this, rank, life = trainer.life] {
+        Trainer& self = trainers_[rank];
+        if (self.life != life || self.phase != Phase::dead) return;
+        self.phase = Phase::joining;
+        self.iteration = 0;
+        join(rank);
+    });
+}
+
+// It computes, or does nothing, for a long time.
+void World::freeze_trainer(Rank rank) {
+    Trainer& trainer = trainers_[rank];
+    if (trainer.phase != Phase::computing) return;
+    const uint64_t life = ++trainer.life;
+    after(uniform(milliseconds(500), milliseconds(4000)), [this, rank, life] {
+        if (trainers_[rank].life == life) compute(rank);
+    });
+}
+
+void World::kill_node(size_t node) {
+    Daemon& daemon = daemons_[node];
+    if (!daemon.alive) return;
+    daemon.alive = daemon.attached = false;
+    daemon.epoch = 0;
+    for (const Rank rank : daemon.ranks) {
+        Trainer& trainer = trainers_[rank];
+        ++trainer.life;
+        trainer.phase = Phase::dead;
+        trainer.accepted = trainer.was_member = false;
+    }
+    after(uniform(milliseconds(100), milliseconds(3000)), [this, node] {
+        for (const Rank rank : daemons_[node].ranks) {
+            trainers_[rank].phase = Phase::joining;
+            trainers_[rank].iteration = 0;
+        }
+        attach(node);
+    });
+}
+
+void World::restart_controller() {
+    if (!controller_up_) return;
+    controller_up_ = false;
+    ++controller_life_;
+    tick_at_ = TimePoint::max();
+    checker_.on_controller_lost();
+    for (size_t node = 0; node < daemons_.size(); ++node) detach(node);
+    after(uniform(milliseconds(10), milliseconds(300)), [this] {
+        controller_up_ = true;
+        core_ = std::make_unique<Core>(CoreOptions{}, next_token);
+        for (const auto& record : journal_) {
+            if (!core_->replay(record)) std::abort();
+        }
+        core_->replay_finished(now_);
+        schedule_tick();
+        for (size_t node = 0; node < daemons_.size(); ++node) {
+            after(uniform(milliseconds(1), milliseconds(50)), [this, node] {
+                if (daemons_[node].alive && !daemons_[node].attached) attach(node);
+            });
+        }
+    });
+}
+
+}  // namespace pace::simulation

@@ -1,0 +1,142 @@
+// World: a cluster of simulated daemons and trainers around a real core, in virtual time.
+//
+// Messages between a daemon and the controller take a random time and keep their order, as over one ZeroMQ connection; what
+// is on its way to a process that dies is lost. A daemon announces its workers, exchanges when told, aborts by itself when
+// a peer is gone, and attaches again after it was excluded or the controller restarted.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <queue>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/random.h"
+#include "checker.h"
+#include "service/controller/core/core.h"
+
+namespace pace::simulation {
+
+// Mean times between faults, over the whole cluster; zero: never.
+struct Faults {
+    Duration trainer_dies{};
+    Duration trainer_leaves{};
+    Duration trainer_freezes{};
+    Duration node_dies{};
+    Duration controller_restarts{};
+};
+
+struct Scenario {
+    uint64_t seed = 1;
+    JobOptions job;
+    uint32_t per_node = 8;
+    Duration step = std::chrono::milliseconds(20);  // of the fastest workers
+    double spread = 4;                              // the slowest takes so many times longer
+    Duration length = std::chrono::seconds(5);
+    Faults faults;
+};
+
+class World {
+  public:
+    explicit World(const Scenario& scenario);
+    void run();
+
+    Checker& checker() { return checker_; }
+    Core& core() { return *core_; }
+    TimePoint now() const { return now_; }
+
+  private:
+    struct Task {
+        TimePoint when;
+        uint64_t order = 0;
+        std::function<void()> run;
+        bool operator>(const Task& other) const {
+            return when != other.when ? when > other.when : order > other.order;
+        }
+    };
+    enum class Phase : uint8_t { dead, joining, adopting, computing, waiting, exchanging };
+    struct Trainer {
+        Phase phase = Phase::dead;
+        size_t node = 0;
+        uint64_t life = 0;        // of its process
+        bool accepted = false;    // in its daemon's current attachment
+        bool was_member = false;  // so that its daemon announces it with `resume`
+        uint64_t iteration = 0;
+        double step_ns = 0;
+        GroupId group = 0;
+    };
+    struct Daemon {
+        std::string name;
+        NodeId id = 0;
+        bool alive = false;
+        bool attached = false;
+        uint64_t life = 0;
+        uint64_t epoch = 0;
+        TimePoint up_last;
+        TimePoint down_last;
+        std::vector<Rank> ranks;
+    };
+    struct Exchange {
+        std::vector<size_t> nodes;
+        std::vector<GroupOrder::Part> members;
+        uint64_t iteration = 0;
+        size_t told = 0;  // nodes that have the order
+    };
+
+    // Time.
+    void at(TimePoint when, std::function<void()> run);
+    void after(Duration delay, std::function<void()> run) { at(now_ + delay, std::move(run)); }
+    Duration uniform(Duration least, Duration most);
+    void every(Duration mean, const std::function<void()>& run);
+    void schedule_tick();
+
+    // Messages.
+    void up(size_t node, Event event);
+    void down(NodeId node, std::function<void(size_t)> run);
+    void handle(const Event& event);
+    void dispatch(const Action& action);
+    size_t index_of(NodeId id) const;
+
+    // Daemons.
+    void attach(size_t node);
+    void on_attached(size_t node, NodeId id);
+    void detach(size_t node);
+    void beat(size_t node, uint64_t life);
+    void tell_order(size_t node, const GroupOrder& order);
+    void finish(GroupId group);
+    void fail_part(size_t node, GroupId group);
+
+    // Trainers.
+    void join(Rank rank);
+    void on_accepted(size_t node, const JoinAccepted& accepted);
+    void compute(Rank rank);
+    void announce(Rank rank);
+    Rank random_rank() { return static_cast<Rank>(random_.below(trainers_.size())); }
+
+    // Faults.
+    void kill_trainer(Rank rank, bool orderly);
+    void freeze_trainer(Rank rank);
+    void kill_node(size_t node);
+    void restart_controller();
+
+    Scenario scenario_;
+    base::Random random_;
+    Checker checker_;
+    std::unique_ptr<Core> core_;
+    bool controller_up_ = true;
+    uint64_t controller_life_ = 0;
+    std::vector<std::vector<std::byte>> journal_;
+    TimePoint now_{std::chrono::seconds(1)};
+    TimePoint end_;
+    uint64_t order_ = 0;
+    TimePoint tick_at_ = TimePoint::max();
+    std::priority_queue<Task, std::vector<Task>, std::greater<>> tasks_;
+    std::vector<Daemon> daemons_;
+    std::vector<Trainer> trainers_;
+    std::unordered_map<NodeId, size_t> index_of_;
+    std::unordered_map<GroupId, Exchange> exchanges_;
+    Actions actions_;
+};
+
+}  // namespace pace::simulation
