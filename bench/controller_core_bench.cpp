@@ -1,11 +1,11 @@
-// How fast the controller's core decides: groups of three over 10 to 10,000 simulated workers in virtual time, the cost of
-// each event measured in real time.
+// How fast the controller's core decides: groups of three over 10 to 10,000 simulated workers in
+// virtual time, the cost of each event measured in real time.
 //
 //   controller_core_bench [--json FILE] [--groups N]
 //
-// A decision's latency is the time that handle() took for the ready signal that completed its group; where one signal
-// releases several groups, the last of them waited for all. The rate counts everything that a group needs: its
-// signals, the order, and the reports of its nodes.
+// A decision's latency is the time that handle() took for the ready signal that completed its
+// group; where one signal releases several groups, the last of them waited for all. The rate counts
+// everything that a group needs: its signals, the order, and the reports of its nodes.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

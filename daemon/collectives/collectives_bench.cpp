@@ -7,6 +7,7 @@
 // time is the longest among the nodes, from a common barrier on; the median of several.
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -113,6 +114,11 @@ class Node {
         const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
         if (fd < 0 || setns(fd, CLONE_NEWNET) != 0) die("cannot enter " + path);
         close(fd);
+        // UCX finds the devices in /sys, which shows those of the namespace that mounted it.
+        if (unshare(CLONE_NEWNS) != 0 ||
+            mount("none", "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0 ||
+            umount2("/sys", MNT_DETACH) != 0 || mount("sysfs", "/sys", "sysfs", 0, nullptr) != 0)
+            die("cannot mount the namespace's /sys");
     }
 
     void join(size_t self) {

@@ -56,7 +56,8 @@ TEST(Findings, ASocketThatIsNotThereOrClosedIsAFailure) {
     EXPECT_EQ(verdict_on(facts, "socket"), Verdict::fail);
     facts.socket.is_socket = false;
     EXPECT_EQ(verdict_on(facts, "socket"), Verdict::fail);
-    facts.socket = {.path = "/x", .looked_at = "/x: No such file or directory"};
+    facts.socket = SocketFacts{};
+    facts.socket.looked_at = "/x: No such file or directory";
     EXPECT_EQ(verdict_on(facts, "socket"), Verdict::fail);
     facts = healthy();
     facts.socket.mode = 0666;

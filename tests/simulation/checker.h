@@ -1,7 +1,8 @@
 // Checker: what must hold at every step of a simulated cluster, whatever happens in it.
 //
-// It sees each event just before the core does and each action just after, and keeps the least state that tells
-// right from wrong: who is accepted where, whose signal waits, which epochs were issued.
+// It sees each event just before the core does and each action just after, and keeps the least
+// state that tells right from wrong: who is accepted where, whose signal waits, which epochs were
+// issued.
 #pragma once
 
 #include <deque>

@@ -1,8 +1,9 @@
 // World: a cluster of simulated daemons and trainers around a real core, in virtual time.
 //
-// Messages between a daemon and the controller take a random time and keep their order, as over one ZeroMQ connection; what
-// is on its way to a process that dies is lost. A daemon announces its workers, exchanges when told, aborts by itself when
-// a peer is gone, and attaches again after it was excluded or the controller restarted.
+// Messages between a daemon and the controller take a random time and keep their order, as over one
+// ZeroMQ connection; what is on its way to a process that dies is lost. A daemon announces its
+// workers, exchanges when told, aborts by itself when a peer is gone, and attaches again after it
+// was excluded or the controller restarted.
 #pragma once
 
 #include <functional>
@@ -17,6 +18,12 @@
 #include "service/controller/core/core.h"
 
 namespace pace::simulation {
+
+// Deterministic numbers for job secrets and the like.
+inline uint64_t next_token() {
+    static base::Random random(99);
+    return random.next() | 1U;
+}
 
 // Mean times between faults, over the whole cluster; zero: never.
 struct Faults {

@@ -26,8 +26,9 @@ CoreOptions with_defaults(CoreOptions options) {
     return options;
 }
 
-// Each life of the controller numbers its groups from a random base, so that no order is taken for one of an earlier
-// life, and no number has to be made durable. A life has room for 2^32 groups before two bases could meet by more than chance.
+// Each life of the controller numbers its groups from a random base, so that no order is taken for
+// one of an earlier life, and no number has to be made durable. A life has room for 2^32 groups
+// before two bases could meet by more than chance.
 GroupId first_group(uint64_t token) {
     return ((token >> 33U) << 32U) + 1;
 }
@@ -74,7 +75,7 @@ struct Core::State {
     Jobs jobs;
 };
 
-// -------------------------------------------------------------------------------------------------- nodes
+// ------------------------------------------------------------------------------------------- nodes
 
 void Core::State::lose_node(NodeId node, const std::string& reason, bool excluded,
                             const Turn& turn) {
@@ -116,7 +117,8 @@ void Core::State::on(const NodeLost& event, const Turn& turn) {
 void Core::State::on(const PeerLost& event, const Turn& turn) {
     const auto culprit = cluster.nodes.on_peer_lost(event, turn);
     if (!culprit) {
-        // The suspect may well be alive and only the connection gone, and with it the rounds that went over it.
+        // The suspect may well be alive and only the connection gone, and with it the rounds that
+        // went over it.
         for (const auto& [id, job] : jobs.all()) {
             job->on_link_lost(event.reporter, event.suspect);
             job->settle(turn);
@@ -126,7 +128,7 @@ void Core::State::on(const PeerLost& event, const Turn& turn) {
     lose_node(*culprit, fmt::format("lost by its peers: {}", event.reason), true, turn);
 }
 
-// ------------------------------------------------------------------------------------------------ workers
+// ----------------------------------------------------------------------------------------- workers
 
 void Core::State::on(const WorkerJoin& event, const Turn& turn) {
     if (!cluster.nodes.is_attached(event.node)) return;
@@ -190,7 +192,7 @@ void Core::State::on(const Tick& /*event*/, const Turn& turn) {
     settle_all(turn);
 }
 
-// --------------------------------------------------------------------------------------------------- Core
+// -------------------------------------------------------------------------------------------- Core
 
 Core::Core(CoreOptions options, uint64_t (*make_token)())
     : state_(std::make_unique<State>(options, make_token)) {}

@@ -50,7 +50,8 @@ class Core {
     base::Result<> replay(std::span<const std::byte> record);
     void replay_finished(TimePoint now);
 
-    // The records that rebuild the hard state as it is: what a shell may write in place of a journal that has grown long.
+    // The records that rebuild the hard state as it is: what a shell may write in place of a
+    // journal that has grown long.
     std::vector<std::vector<std::byte>> journal_snapshot() const;
 
     StatusView status(TimePoint now) const;  // include core/status.h

@@ -1,11 +1,12 @@
 // A core under a virtual clock, and daemons that answer it as told. For tests only.
 #pragma once
 
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "service/controller/core/core.h"
 #include "service/controller/core/status.h"
@@ -24,7 +25,7 @@ class CoreFixture {
     }
     void replay_journal() {
         for (const auto& record : journal_) {
-            if (!core_->replay(record)) std::abort();
+            EXPECT_TRUE(core_->replay(record));
         }
         core_->replay_finished(now_);
     }

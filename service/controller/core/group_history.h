@@ -1,5 +1,5 @@
-// The group history: what groups there were. It keeps the last ones in full for people, the members of the last
-// window of T groups for the spectral gap, and a histogram of staleness.
+// The group history: what groups there were. It keeps the last ones in full for people, the members
+// of the last window of T groups for the spectral gap, and a histogram of staleness.
 #pragma once
 
 #include <array>
@@ -23,7 +23,8 @@ struct GroupRecord {
 
 class GroupHistory {
   public:
-    // Bucket b counts members that were stale by 2^(b-1) .. 2^b - 1 iterations; bucket 0 those that were not.
+    // Bucket b counts members that were stale by 2^(b-1) .. 2^b - 1 iterations; bucket 0 those that
+    // were not.
     static constexpr size_t kStalenessBuckets = 16;
     using Staleness = std::array<uint64_t, kStalenessBuckets>;
 

@@ -19,7 +19,7 @@ void Groups::remove_member(Rank rank) {
     workers_[rank].computing_since.reset();
 }
 
-// ------------------------------------------------------------------------------------------------ signals
+// ----------------------------------------------------------------------------------------- signals
 
 void Groups::on_ready(const Ready& event, const Turn& turn) {
     Worker& worker = workers_[event.rank];
@@ -56,7 +56,7 @@ bool Groups::is_busy(Rank rank) const {
     return policy_->is_waiting(rank) || workers_[rank].slot != Worker::kNoSlot;
 }
 
-// ----------------------------------------------------------------------------------------------- ordering
+// ---------------------------------------------------------------------------------------- ordering
 
 void Groups::form(uint64_t epoch, const Turn& turn) {
     const uint64_t bridged = policy_->bridged_groups();
@@ -113,7 +113,7 @@ void Groups::put_in_flight(const GroupOrder& order) {
     slots_of_.emplace(order.group, slot);
 }
 
-// -------------------------------------------------------------------------------------------------- ending
+// ------------------------------------------------------------------------------------------ ending
 
 void Groups::on_done(const GroupDone& event, const Turn& turn) {
     const auto found = slots_of_.find(event.group);

@@ -1,8 +1,10 @@
-// Groups: from ready signals to orders, and from orders to their end, for one job of the averaging family. Its policy forms
-// the groups, the weight generator weighs them, the group broadcaster (`broadcast`) orders them.
+// Groups: from ready signals to orders, and from orders to their end, for one job of the averaging
+// family. Its policy forms the groups, the weight generator weighs them, the group broadcaster
+// (`broadcast`) orders them.
 //
-// A worker is *exchanging* from the order until its node reports its part done, is told to abort, or signals for
-// the worker again; a worker whose process dies leaves its exchange to its daemon, which owns the memory.
+// A worker is *exchanging* from the order until its node reports its part done, is told to abort,
+// or signals for the worker again; a worker whose process dies leaves its exchange to its daemon,
+// which owns the memory.
 #pragma once
 
 #include <memory>

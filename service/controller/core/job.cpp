@@ -25,10 +25,10 @@ Job::Job(JobId id, JobOptions options, uint32_t uid, uint64_t token, Cluster& cl
     }
 }
 
-// ---------------------------------------------------------------------------------------- coming and going
+// -------------------------------------------------------------------------------- coming and going
 
-// A member that its daemon announces again: known from the journal, and back where it was; or, when there is no journal to know it
-// from, by its own word for a job that its return has just created.
+// A member that its daemon announces again: known from the journal, and back where it was; or, when
+// there is no journal to know it from, by its own word for a job that its return has just created.
 bool Job::is_member_back(const WorkerJoin& event) const {
     const Worker& worker = workers_[event.rank];
     if (!event.resume || !gathering_ || worker.state != WorkerState::missing) return false;
@@ -129,7 +129,7 @@ void Job::begin_taking_part(Rank rank, bool wants_model, const Turn& turn) {
     request_view(worker.node);
 }
 
-// ------------------------------------------------------------------------------------------------- groups
+// ------------------------------------------------------------------------------------------ groups
 
 void Job::on_ready(const Ready& event, const Turn& turn) {
     const Worker* worker = live_at(event.node, event.rank);
@@ -155,13 +155,14 @@ void Job::on_group_done(const GroupDone& event, const Turn& turn) {
     if (groups_) groups_->on_done(event, turn);
 }
 
-// ----------------------------------------------------------------------------------------------- lateness
+// ---------------------------------------------------------------------------------------- lateness
 
 void Job::on_report(NodeId node, const WorkerReport& report, const Turn& turn) {
     Worker* worker = live_at(node, report.rank);
     if (worker == nullptr) return;
     observe(*worker, report, !groups_, turn.now);
-    // A request in flight keeps busy_ms at 0; the first round after the admission may be the adoption itself.
+    // A request in flight keeps busy_ms at 0; the first round after the admission may be the
+    // adoption itself.
     if (report.busy_ms > 0 || report.rounds_submitted > views_.view().base_round + 1) {
         adoptions_.on_finished(report.rank);
     }
@@ -202,91 +203,7 @@ void Job::suspend(Rank rank, const std::string& reason, const Turn& turn) {
     request_view(0);
 }
 
-// -------------------------------------------------------------------------------------------------- views
-
-// The membership has changed; `node` has got a member, 0 if one is gone. A change under way takes in what it
-// can: who is gone is left out when it commits, who came is in if its node was told to prepare.
-void Job::request_view(NodeId node) {
-    if (!is_started()) return;
-    if (views_.is_changing() && (node == 0 || views_.covers(node))) return;
-    view_wanted_ = true;
-}
-
-void Job::on_link_lost(NodeId a, NodeId b) {
-    const std::vector<NodeId> nodes = nodes_of(views_.view().members);
-    const auto has = [&nodes](NodeId node) {
-        return std::binary_search(nodes.begin(), nodes.end(), node);
-    };
-    if (has(a) && has(b)) request_view(0);
-}
-
-void Job::on_view_prepared(const ViewPrepared& event) {
-    views_.on_prepared(event);
-}
-
-void Job::settle(const Turn& turn) {
-    if (gathering_) end_gathering(turn);
-    if (gathering_) return;
-    if (start_is_due()) {
-        turn.note("job-started",
-                  fmt::format("job {}: all {} workers have joined", options_.name, options_.world));
-        view_wanted_ = true;
-    }
-    while (view_broken_ || (view_wanted_ && !views_.is_changing()) || views_.is_prepared()) {
-        if (views_.is_prepared() && !view_broken_) {
-            commit_view(turn);
-        } else {
-            begin_view(turn);
-        }
-    }
-    if (groups_ && views_.view().epoch > 0) groups_->form(views_.epoch(), turn);
-}
-
-void Job::begin_view(const Turn& turn) {
-    view_wanted_ = view_broken_ = false;
-    std::vector<NodeId> nodes;
-    const auto add = [&](NodeId node) {
-        if (cluster_.nodes.is_attached(node)) nodes.push_back(node);
-    };
-    for (const Member& member : views_.view().members) add(member.node);
-    for (Worker& worker : workers_) {
-        if (worker.state == WorkerState::joined) worker.state = WorkerState::member;
-        if (is_taking_part(worker.state)) add(worker.node);
-    }
-    std::sort(nodes.begin(), nodes.end());
-    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-    views_.begin(nodes, turn);
-}
-
-std::vector<Member> Job::members_covered() const {
-    std::vector<Member> members;
-    for (Rank rank = 0; rank < workers_.size(); ++rank) {
-        const Worker& worker = workers_[rank];
-        if (is_taking_part(worker.state) && views_.covers(worker.node))
-            members.push_back({rank, worker.node});
-    }
-    return members;
-}
-
-void Job::commit_view(const Turn& turn) {
-    std::vector<Member> members = members_covered();
-    const std::vector<CommitView::Adoption> adoptions = adoptions_.list(members, workers_);
-    for (const Member& member : members) {
-        workers_[member.rank].state = WorkerState::member;
-        workers_[member.rank].wants_model = false;
-    }
-    views_.commit(std::move(members), adoptions, turn);
-    ++cluster_.counters.views;
-}
-
-// A daemon answers PrepareView at once; one that has not after five times the longest silence allowed is broken.
-NodeId Job::deaf_node(TimePoint now) const {
-    const bool late =
-        views_.is_changing() && now - views_.changing_since() >= 5 * cluster_.options.liveness_max;
-    return late ? views_.first_awaited() : 0;
-}
-
-// ------------------------------------------------------------------------------------------ end, deadlines
+// ---------------------------------------------------------------------------------- end, deadlines
 
 bool Job::has_ended(TimePoint now) const {
     if (live_ != 0 || !empty_since_) return false;
@@ -305,89 +222,6 @@ std::optional<TimePoint> Job::next_deadline() const {
         if (const auto group = groups_->next_deadline()) consider(*group);
     }
     return earliest;
-}
-
-// ------------------------------------------------------------------------------------------------- replay
-
-void Job::replay(const EpochRecord& record) {
-    for (Worker& worker : workers_) {
-        if (!is_started() && worker.state == WorkerState::joined)
-            worker.state = WorkerState::member;
-    }
-    views_.raise_epoch_to(record.epoch);
-}
-
-void Job::replay(const PlacementRecord& record) {
-    if (record.rank >= workers_.size()) return;
-    Worker& worker = workers_[record.rank];
-    worker.node = record.node;
-    switch (record.placement) {
-        case Placement::joined:
-            worker.state = is_started() ? WorkerState::newcomer : WorkerState::joined;
-            break;
-        case Placement::member:
-            worker.state = WorkerState::member;
-            break;
-        case Placement::left:
-            worker.state = WorkerState::left;
-            break;
-        case Placement::lost:
-            worker.state = WorkerState::lost;
-            break;
-    }
-}
-
-void Job::replay_finished(TimePoint now) {
-    ranks_seen_ = unsettled_ = 0;
-    for (Worker& worker : workers_) {
-        // Whoever is no member has nothing to lose: it joins again.
-        if (worker.state == WorkerState::joined) worker.state = WorkerState::absent;
-        if (worker.state == WorkerState::newcomer) worker.state = WorkerState::lost;
-        if (worker.state == WorkerState::member) {
-            worker.state = WorkerState::missing;
-            gathering_ = true;
-        }
-        if (worker.state != WorkerState::absent) ++ranks_seen_;
-        if (worker.state == WorkerState::lost || worker.state == WorkerState::missing) ++unsettled_;
-    }
-    if (ranks_seen_ != 0) empty_since_ = now;
-    if (gathering_) gather_deadline_ = now + cluster_.options.liveness_max;
-}
-
-// Ends when all are back, or when time has run out and somebody is.
-void Job::end_gathering(const Turn& turn) {
-    const bool over = gather_deadline_ && turn.now >= *gather_deadline_;
-    if (over && live_ == 0) gather_deadline_.reset();  // the first to come back starts it anew
-    const bool missing = std::any_of(workers_.begin(), workers_.end(), [](const Worker& worker) {
-        return worker.state == WorkerState::missing;
-    });
-    if (missing && (!over || live_ == 0)) return;
-    gathering_ = false;
-    gather_deadline_.reset();
-    for (Rank rank = 0; rank < workers_.size(); ++rank) {
-        if (workers_[rank].state != WorkerState::missing) continue;
-        workers_[rank].state = WorkerState::lost;
-        place(rank, Placement::lost, turn);
-        turn.warn("worker-missing",
-                  fmt::format("job {}: rank {} did not come back after the controller's restart",
-                              options_.name, rank));
-    }
-    view_wanted_ = true;
-}
-
-void Job::append_records(std::vector<JournalRecord>& records) const {
-    records.emplace_back(JobRecord{id_, uid_, token_, options_});
-    if (is_started()) records.emplace_back(EpochRecord{id_, views_.epoch()});
-    for (Rank rank = 0; rank < workers_.size(); ++rank) {
-        const Worker& worker = workers_[rank];
-        if (worker.state == WorkerState::absent) continue;
-        Placement placement = Placement::joined;
-        if (worker.state == WorkerState::left) placement = Placement::left;
-        if (worker.state == WorkerState::lost) placement = Placement::lost;
-        if (is_taking_part(worker.state) || worker.state == WorkerState::missing)
-            placement = Placement::member;
-        records.emplace_back(PlacementRecord{id_, rank, worker.node, placement});
-    }
 }
 
 }  // namespace pace::controller

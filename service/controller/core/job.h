@@ -1,9 +1,11 @@
-// Job: the workers that learn one model. It admits and loses them, and from that drives its views and its groups.
+// Job: the workers that learn one model. It admits and loses them, and from that drives its views
+// and its groups.
 //
-// The gate: no view and no group before all `world` ranks have joined once. From then on the job is *started* for good; who joins
-// later is a newcomer, whom nobody needs until it is admitted. After a replay the job *gathers*: the members that the
-// journal names have until liveness_max after the controller's start, or after the first of them is back if that is later, to announce
-// themselves; then the job goes on without the missing.
+// The gate: no view and no group before all `world` ranks have joined once. From then on the job is
+// *started* for good; who joins later is a newcomer, whom nobody needs until it is admitted. After
+// a replay the job *gathers*: the members that the journal names have until liveness_max after the
+// controller's start, or after the first of them is back if that is later, to announce themselves;
+// then the job goes on without the missing.
 #pragma once
 
 #include <memory>
@@ -43,11 +45,13 @@ class Job {
     void on_view_prepared(const ViewPrepared& event);
     void on_report(NodeId node, const WorkerReport& report, const Turn& turn);
     void on_stalled(NodeId node, const Turn& turn);
-    // Two nodes have lost their connection to each other: whatever round ran between them begins anew.
+    // Two nodes have lost their connection to each other: whatever round ran between them begins
+    // anew.
     void on_link_lost(NodeId a, NodeId b);
     void on_node_lost(NodeId node, const std::string& reason, const Turn& turn);
 
-    // Draws the consequences of what happened: starts, changes the view, orders groups. After every event.
+    // Draws the consequences of what happened: starts, changes the view, orders groups. After every
+    // event.
     void settle(const Turn& turn);
 
     // Nobody is left, or nobody has been for too long.

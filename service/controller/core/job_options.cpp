@@ -63,7 +63,8 @@ Result<> check_enums(const JobOptions& o) {
     return {};
 }
 
-// A job whose members all reduce together has no groups, so that an option of groups is a misunderstanding.
+// A job whose members all reduce together has no groups, so that an option of groups is a
+// misunderstanding.
 Result<> check_no_group_options(const JobOptions& o) {
     const auto refuse = [](std::string_view option, auto value) {
         return make_error(

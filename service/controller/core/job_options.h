@@ -7,10 +7,12 @@
 
 namespace pace::controller {
 
-// The options with their defaults filled in; or a sentence that names an option, its value and what to do.
+// The options with their defaults filled in; or a sentence that names an option, its value and what
+// to do.
 base::Result<JobOptions> check(const JobOptions& options);
 
-// "world 8 (the job has 4), alpha 0.5 (the job has 0.9)"; empty if they are equal. Both as check() returns them.
+// "world 8 (the job has 4), alpha 0.5 (the job has 0.9)"; empty if they are equal. Both as check()
+// returns them.
 std::string differences(const JobOptions& asked, const JobOptions& of_job);
 
 std::string_view name_of(Policy policy);

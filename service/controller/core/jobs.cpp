@@ -11,7 +11,7 @@ using base::ErrorKind;
 using base::make_error;
 using base::Result;
 
-// --------------------------------------------------------------------------------------------- creating
+// ---------------------------------------------------------------------------------------- creating
 
 Job& Jobs::add(JobId id, const JobOptions& options, uint32_t uid, uint64_t token) {
     next_id_ = std::max(next_id_, id + 1);
@@ -50,7 +50,7 @@ void Jobs::create(const JobCreate& event, const Turn& turn) {
                           false});
 }
 
-// ---------------------------------------------------------------------------------------------- joining
+// ----------------------------------------------------------------------------------------- joining
 
 Job* Jobs::join(const WorkerJoin& event, const Turn& turn) {
     const auto refuse = [&](Error error) {
@@ -65,7 +65,8 @@ Job* Jobs::join(const WorkerJoin& event, const Turn& turn) {
     return *job;
 }
 
-// The job that the worker may join, created if need be; or why it may not. Options are as check() returns them.
+// The job that the worker may join, created if need be; or why it may not. Options are as check()
+// returns them.
 Result<Job*> Jobs::admission(const WorkerJoin& event, const JobOptions& options, const Turn& turn) {
     if (event.rank >= options.world) {
         return make_error(ErrorKind::invalid, "rank is {}; in a world of {} use 0 to {}",
@@ -92,7 +93,7 @@ Result<Job*> Jobs::admission(const WorkerJoin& event, const JobOptions& options,
     return job;
 }
 
-// ----------------------------------------------------------------------------------------------- the table
+// --------------------------------------------------------------------------------------- the table
 
 Job* Jobs::find(JobId id) {
     const auto it = jobs_.find(id);

@@ -83,7 +83,7 @@ class Reader {
     bool ok_ = true;
 };
 
-// --------------------------------------------------------------------------------------------- encoding
+// ---------------------------------------------------------------------------------------- encoding
 
 void put_options(Writer& out, const JobOptions& o) {
     out.put(o.name);
@@ -153,7 +153,7 @@ std::vector<std::byte> encode_one(const PlacementRecord& record) {
     return out.take();
 }
 
-// --------------------------------------------------------------------------------------------- decoding
+// ---------------------------------------------------------------------------------------- decoding
 
 NodeRecord decode_node(Reader& in) {
     NodeRecord record;

@@ -1,8 +1,9 @@
 // Journal records: the controller's hard state, made durable one change at a time.
 //
-// A record is its version (1 byte), its kind (1 byte) and the fields of its struct below in order: integers little-endian, a string
-// as its length (2 bytes) and its bytes. The journal's own framing and checksums are the shell's. Bytes that are
-// not a record give ErrorKind::corrupt, or ErrorKind::version if a later Pace wrote them.
+// A record is its version (1 byte), its kind (1 byte) and the fields of its struct below in order:
+// integers little-endian, a string as its length (2 bytes) and its bytes. The journal's own framing
+// and checksums are the shell's. Bytes that are not a record give ErrorKind::corrupt, or
+// ErrorKind::version if a later Pace wrote them.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +41,8 @@ struct JobEndRecord {
     bool operator==(const JobEndRecord&) const = default;
 };
 
-// The job's epoch was raised. The first one says that the job has started, with all workers that are placed as members.
+// The job's epoch was raised. The first one says that the job has started, with all workers that
+// are placed as members.
 struct EpochRecord {
     JobId job = 0;
     uint64_t epoch = 0;

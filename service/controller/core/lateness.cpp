@@ -22,7 +22,8 @@ void observe(Worker& worker, const WorkerReport& report, bool measure_steps, Tim
         worker.stopped_since = now;
     }
     worker.busy_ms = report.busy_ms;
-    // In lockstep all steps take the same time; how often a worker is found computing tells who sets it.
+    // In lockstep all steps take the same time; how often a worker is found computing tells who
+    // sets it.
     worker.busy_share += ((report.busy_ms > 0 ? 1.0 : 0.0) - worker.busy_share) / 8;
     if (measure_steps && report.iteration > worker.iteration) worker.iteration = report.iteration;
     if (report.rounds_submitted > worker.rounds_submitted) {

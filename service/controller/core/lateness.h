@@ -9,7 +9,8 @@
 
 namespace pace::controller {
 
-// Takes the report into the worker's record. `measure_steps`: the job's steps show in its rounds, not in ready signals.
+// Takes the report into the worker's record. `measure_steps`: the job's steps show in its rounds,
+// not in ready signals.
 void observe(Worker& worker, const WorkerReport& report, bool measure_steps, TimePoint now);
 
 // Why the worker, on which a round waits, is to be suspended; none if it is to be waited for.

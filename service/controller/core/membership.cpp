@@ -13,7 +13,7 @@ constexpr size_t kReportsMax = 4096;  // a bound on what a babbling node can mak
 
 }  // namespace
 
-// ------------------------------------------------------------------------------------------------ attach
+// ------------------------------------------------------------------------------------------ attach
 
 NodeId Membership::id_for(const std::string& name, const Turn& turn) {
     const auto known = ids_.find(name);
@@ -65,7 +65,7 @@ void Membership::restore(NodeId id, const std::string& name) {
     node.name = name;
 }
 
-// -------------------------------------------------------------------------------------------- life signs
+// -------------------------------------------------------------------------------------- life signs
 
 void Membership::on_heard(NodeId id, TimePoint now) {
     Node* node = find(id);
@@ -150,7 +150,7 @@ std::optional<TimePoint> Membership::next_deadline() const {
     return deadlines_.top().when;
 }
 
-// ------------------------------------------------------------------------------------------------ lookup
+// ------------------------------------------------------------------------------------------ lookup
 
 bool Membership::is_attached(NodeId id) const {
     const Node* node = find(id);

@@ -1,10 +1,11 @@
 // Membership: the nodes of the cluster, whether they live, and who says that they do not.
 //
-// A node's name keeps its id for the controller's life and, through the journal, beyond. A node is excluded when it is silent beyond its
-// adaptive liveness, when it does not answer a probe that a peer's report caused, or at once when a second peer
-// reports it while it is probed. A suspect that answers stays; if the same two nodes lose each other three times within ten seconds
-// though both talk to the controller, the link between them is broken: the one with fewer workers goes (the suspect if
-// they have as many), since that costs least.
+// A node's name keeps its id for the controller's life and, through the journal, beyond. A node is
+// excluded when it is silent beyond its adaptive liveness, when it does not answer a probe that a
+// peer's report caused, or at once when a second peer reports it while it is probed. A suspect that
+// answers stays; if the same two nodes lose each other three times within ten seconds though both
+// talk to the controller, the link between them is broken: the one with fewer workers goes (the
+// suspect if they have as many), since that costs least.
 //
 // This class decides and tells the nodes; whoever calls detach() sees to the workers.
 #pragma once
@@ -41,7 +42,8 @@ class Membership {
   public:
     explicit Membership(const CoreOptions& options) : options_(options) {}
 
-    // Gives the node its id and makes it and the others known to each other. It must not be attached.
+    // Gives the node its id and makes it and the others known to each other. It must not be
+    // attached.
     NodeId attach(const NodeAttach& event, const Turn& turn);
 
     // The node is gone; the others are told, and it too if it was `excluded`.

@@ -52,7 +52,8 @@ double spectral_gap(uint32_t workers, const std::vector<std::vector<Rank>>& grou
         for (double& v : x) v /= norm;
         apply(groups, x, y);
         remove_mean(y);
-        // The Rayleigh quotient converges twice as fast as the vector; the residual bounds its error.
+        // The Rayleigh quotient converges twice as fast as the vector; the residual bounds its
+        // error.
         rho = dot(x, y);
         double residual = 0;
         for (size_t i = 0; i < x.size(); ++i) residual += (y[i] - rho * x[i]) * (y[i] - rho * x[i]);

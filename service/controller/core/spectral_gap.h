@@ -1,4 +1,5 @@
-// The spectral gap of E[W] (partial reduce, Assumption 2.3): how fast models mix. Small is good; 1 means that they never do.
+// The spectral gap of E[W] (partial reduce, Assumption 2.3): how fast models mix. Small is good; 1
+// means that they never do.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +9,14 @@
 
 namespace pace::controller {
 
-// rho = max(|lambda_2|, |lambda_N|) of the mean of the groups' W, in which a group S averages its members: W = I on the
-// workers outside S and 1/|S| within it. Every such W is a projection, so that no eigenvalue is negative and rho is lambda_2.
+// rho = max(|lambda_2|, |lambda_N|) of the mean of the groups' W, in which a group S averages its
+// members: W = I on the workers outside S and 1/|S| within it. Every such W is a projection, so
+// that no eigenvalue is negative and rho is lambda_2.
 //
-// Ranks are below `workers`; groups are not empty. By power iteration on the operator with its mean removed (the
-// eigenvector of lambda_1): no matrix is built, a step costs one pass over the groups. `visits_max` bounds the work in members
-// visited; small worlds converge to about 1e-12 long before. 0 for a world of one or without groups.
+// Ranks are below `workers`; groups are not empty. By power iteration on the operator with its mean
+// removed (the eigenvector of lambda_1): no matrix is built, a step costs one pass over the groups.
+// `visits_max` bounds the work in members visited; small worlds converge to about 1e-12 long
+// before. 0 for a world of one or without groups.
 double spectral_gap(uint32_t workers, const std::vector<std::vector<Rank>>& groups,
                     uint64_t visits_max = 20'000'000);
 

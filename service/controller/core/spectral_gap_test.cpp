@@ -49,8 +49,9 @@ TEST(SpectralGap, IsOneForGroupsThatNeverMeetAndZeroForAll) {
     EXPECT_EQ(spectral_gap(7, {}), 0);
 }
 
-// The paper's Figure 4(b), through the policy itself: two workers step in one unit, the third in two, exchange is instant. Signals that arrive
-// together arrive in either order, so that over a long run the pairs come with probability 1/2, 1/4 and 1/4.
+// The paper's Figure 4(b), through the policy itself: two workers step in one unit, the third in
+// two, exchange is instant. Signals that arrive together arrive in either order, so that over a
+// long run the pairs come with probability 1/2, 1/4 and 1/4.
 TEST(SpectralGap, OfThreeWorkersOneAtHalfSpeedComesOutOfThePolicy) {
     Groups groups;
     JobOptions options;
@@ -69,7 +70,8 @@ TEST(SpectralGap, OfThreeWorkersOneAtHalfSpeedComesOutOfThePolicy) {
             for (const Signal& s : signals) policy.release(s.rank, now);
         }
     };
-    // The cycle of the figure: the fast pair meets twice while the slow worker meets each of them once.
+    // The cycle of the figure: the fast pair meets twice while the slow worker meets each of them
+    // once.
     for (int cycle = 0; cycle < 50; ++cycle) {
         for (const std::pair<Rank, Rank> pair : {std::pair{0U, 1U}, {2U, 0U}, {1U, 0U}, {2U, 1U}}) {
             now += std::chrono::milliseconds(1);

@@ -84,7 +84,8 @@ void Views::commit(std::vector<Member> members, const std::vector<CommitView::Ad
     changing_ = false;
     view_ = View{epoch_, completed, std::move(members)};
     std::vector<NodeId> addressees = nodes_of(view_.members);
-    // A donor whose own members have all left is in the view no more, but is the only one to give the last round's result.
+    // A donor whose own members have all left is in the view no more, but is the only one to give
+    // the last round's result.
     const bool donor_left =
         std::find(addressees.begin(), addressees.end(), donor) == addressees.end();
     if (donor_left && !commit.behind.empty()) addressees.push_back(donor);

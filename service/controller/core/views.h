@@ -1,10 +1,12 @@
 // Views: how a job's members agree on who they are (the view-change protocol).
 //
-// A change of membership raises the epoch. Every node with a member in the old or the new view is told to prepare: it stops
-// its rounds of older epochs and answers with how many rounds have committed there. When all have answered, C is the most that
-// any has committed; one that has them all is the donor, and the new view goes on from round C. Then a
-// round that some member has completed is completed by all, and one that nobody has is redone. A node lost meanwhile restarts the change under a
-// higher epoch; answers of other epochs are ignored, so that no two views can be mixed.
+// A change of membership raises the epoch. Every node with a member in the old or the new view is
+// told to prepare: it stops its rounds of older epochs and answers with how many rounds have
+// committed there. When all have answered, C is the most that any has committed; one that has them
+// all is the donor, and the new view goes on from round C. Then a round that some member has
+// completed is completed by all, and one that nobody has is redone. A node lost meanwhile restarts
+// the change under a higher epoch; answers of other epochs are ignored, so that no two views can be
+// mixed.
 //
 // One job owns one Views; it says when to begin and who the members are.
 #pragma once

@@ -40,8 +40,9 @@ uint32_t GroupFilter::components_among(std::span<const Rank> members) {
     return static_cast<uint32_t>(seen_.size());
 }
 
-// The first signal, then the earliest of each component not in the group yet, then the earliest of the others. False,
-// with the members left as they are, if all waiting signals are of one component.
+// The first signal, then the earliest of each component not in the group yet, then the earliest of
+// the others. False, with the members left as they are, if all waiting signals are of one
+// component.
 bool GroupFilter::take_bridging(const SignalQueue& queue, const SignalQueue::Line& line,
                                 uint32_t size, std::vector<Rank>& ret_members) {
     chosen_.assign(1, line.first);
@@ -67,8 +68,8 @@ bool GroupFilter::take_bridging(const SignalQueue& queue, const SignalQueue::Lin
     return true;
 }
 
-// While a group is held, only what arrived since the last look can bridge: looking at the whole queue
-// for every arrival would be quadratic.
+// While a group is held, only what arrived since the last look can bridge: looking at the whole
+// queue for every arrival would be quadratic.
 Rank GroupFilter::first_unchecked(const SignalQueue& queue, const SignalQueue::Line& line) const {
     const bool valid =
         is_holding(line.digest) && hold_->groups == graph_.groups() && hold_->checked != kNoRank;

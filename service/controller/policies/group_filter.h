@@ -1,10 +1,11 @@
-// The group filter: verifies that the next group keeps the sync-graph connected, and if not, takes signals that
-// bridge its components (partial reduce, section 4, "group frozen avoidance").
+// The group filter: verifies that the next group keeps the sync-graph connected, and if not, takes
+// signals that bridge its components (partial reduce, section 4, "group frozen avoidance").
 //
-// Where we differ from the paper, which is silent: the first signal of the queue is always in the group, so that bridging
-// starves nobody; and when no waiting signal bridges, the group is held for one, once per window of T groups and for at
-// most `group_wait`. Holding every such group instead would make everyone wait for the slowest, which may be
-// connected only through the few groups that it takes part in.
+// Where we differ from the paper, which is silent: the first signal of the queue is always in the
+// group, so that bridging starves nobody; and when no waiting signal bridges, the group is held for
+// one, once per window of T groups and for at most `group_wait`. Holding every such group instead
+// would make everyone wait for the slowest, which may be connected only through the few groups that
+// it takes part in.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,8 @@ class GroupFilter {
     GroupFilter(uint32_t world, uint32_t group_size, uint32_t window)
         : window_(window), graph_(world, group_size, window) {}
 
-    // Chooses `size` (at least 1) of the line's signals, which has as many. False: the group is held until
-    // hold_deadline(), or until a signal that bridges arrives.
+    // Chooses `size` (at least 1) of the line's signals, which has as many. False: the group is
+    // held until hold_deadline(), or until a signal that bridges arrives.
     bool choose(const SignalQueue& queue, const SignalQueue::Line& line, uint32_t size,
                 TimePoint now, Duration group_wait, std::vector<Rank>& ret_members);
 

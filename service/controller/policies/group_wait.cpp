@@ -6,7 +6,8 @@
 namespace pace::controller {
 namespace {
 
-// Guesses, for a job of which nothing is known yet: its first step may compile kernels or read a data set.
+// Guesses, for a job of which nothing is known yet: its first step may compile kernels or read a
+// data set.
 constexpr Duration kWaitAtFirst = std::chrono::seconds(1);
 constexpr Duration kFrozenAtFirst = std::chrono::seconds(30);
 

@@ -1,9 +1,10 @@
 // GroupWait: how long a signal waits for its group to fill, learnt from how signals arrive.
 //
-// A group of P needs P arrivals; it is given P times the usual gap between two of them, deviation included (Jacobson's
-// estimator), but half a median step at least, so that in a large job an ordinary pause of microseconds does not close small
-// groups, and ten median steps at most. The gap starts anew when a group forms: a wait of our own making is
-// no property of the workers, and counting it would let the wait feed on itself.
+// A group of P needs P arrivals; it is given P times the usual gap between two of them, deviation
+// included (Jacobson's estimator), but half a median step at least, so that in a large job an
+// ordinary pause of microseconds does not close small groups, and ten median steps at most. The gap
+// starts anew when a group forms: a wait of our own making is no property of the workers, and
+// counting it would let the wait feed on itself.
 #pragma once
 
 #include <array>

@@ -119,7 +119,8 @@ uint32_t LinkCutForest::oldest_edge(uint32_t u, uint32_t v) {
     if (u == v) return kNoEdge;
     make_root(vertex_node(u));
     access(vertex_node(v));
-    // make_root left u at the top of its splay tree; it has a parent now only if v's path runs through it.
+    // make_root left u at the top of its splay tree; it has a parent now only if v's path runs
+    // through it.
     if (nodes_[vertex_node(u)].parent == 0) return kNoEdge;
     return nodes_[vertex_node(v)].oldest - vertices_ - 1;
 }

@@ -1,9 +1,10 @@
-// LinkCutForest: a forest under links and cuts, each in O(log n) amortized (Sleator and Tarjan, 1983), with the oldest edge on
-// a path and the weight of a tree.
+// LinkCutForest: a forest under links and cuts, each in O(log n) amortized (Sleator and Tarjan,
+// 1983), with the oldest edge on a path and the weight of a tree.
 //
-// The sync-graph keeps in it the maximum spanning forest by recency of the recent groups. Edges are nodes of their own, so
-// that the oldest edge on a path is an aggregate of the splay tree that represents the path. The weight of a tree sums over its
-// virtual subtrees as well; a tree counts in `trees()` while its weight is not zero.
+// The sync-graph keeps in it the maximum spanning forest by recency of the recent groups. Edges are
+// nodes of their own, so that the oldest edge on a path is an aggregate of the splay tree that
+// represents the path. The weight of a tree sums over its virtual subtrees as well; a tree counts
+// in `trees()` while its weight is not zero.
 #pragma once
 
 #include <array>
@@ -20,7 +21,8 @@ class LinkCutForest {
     // A name of the tree, the same for all its vertices until the next link or cut.
     uint32_t tree_of(uint32_t vertex);
 
-    // The edge with the smallest time on the path between two vertices; kNoEdge if they are not connected.
+    // The edge with the smallest time on the path between two vertices; kNoEdge if they are not
+    // connected.
     static constexpr uint32_t kNoEdge = ~uint32_t{0};
     uint32_t oldest_edge(uint32_t u, uint32_t v);
 

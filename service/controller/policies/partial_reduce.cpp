@@ -17,7 +17,7 @@ PartialReduce::PartialReduce(const JobOptions& options)
       wait_(options.group_size, std::chrono::milliseconds(options.group_wait_ms)),
       members_(options.world) {}
 
-// ------------------------------------------------------------------------------------------------ members
+// ----------------------------------------------------------------------------------------- members
 
 void PartialReduce::add_member(Rank rank, TimePoint now) {
     if (members_[rank].phase != Phase::absent) return;
@@ -79,7 +79,7 @@ void PartialReduce::set_counted(Rank rank, bool counted) {
     filter_.set_counted(rank, counted);
 }
 
-// ------------------------------------------------------------------------------------------------ signals
+// ----------------------------------------------------------------------------------------- signals
 
 bool PartialReduce::add_signal(const Signal& signal) {
     MemberState& member = members_[signal.rank];
@@ -94,7 +94,8 @@ bool PartialReduce::add_signal(const Signal& signal) {
     return stray;
 }
 
-// Counts the member, thawed if need be, under its digest. True if the digest is new for it and most others use another.
+// Counts the member, thawed if need be, under its digest. True if the digest is new for it and most
+// others use another.
 bool PartialReduce::note_digest(Rank rank, uint32_t digest) {
     MemberState& member = members_[rank];
     const bool news = !member.has_digest || member.digest != digest;
@@ -125,7 +126,7 @@ void PartialReduce::release(Rank rank, TimePoint now) {
     begin_computing(rank, now);
 }
 
-// ------------------------------------------------------------------------------------------------- groups
+// ------------------------------------------------------------------------------------------ groups
 
 uint32_t PartialReduce::full_size() const {
     return std::min(group_size_, counted_);

@@ -1,8 +1,10 @@
-// Partial reduce: signal queue, group filter and close rule of the paper's controller (Algorithm 2 and section 4).
+// Partial reduce: signal queue, group filter and close rule of the paper's controller (Algorithm 2
+// and section 4).
 //
-// When P signals of one digest wait, they form a group. `group_wait` closes a smaller one, of at least `group_min`. P and
-// `group_min` never ask for more workers than there are: the dead, the suspended and the *frozen*, who have not
-// signalled for ten median steps and a second, do not count, so that a worker alone gets its own model back at once.
+// When P signals of one digest wait, they form a group. `group_wait` closes a smaller one, of at
+// least `group_min`. P and `group_min` never ask for more workers than there are: the dead, the
+// suspended and the *frozen*, who have not signalled for ten median steps and a second, do not
+// count, so that a worker alone gets its own model back at once.
 #pragma once
 
 #include <cstdint>

@@ -152,7 +152,8 @@ TEST_F(PartialReduceTest, GivesUpOnAWorkerThatHasFrozen) {
     EXPECT_FALSE(policy_->is_frozen(1));
 }
 
-// Workers 0, 1 step in phase and 2, 3 half a step later: without the filter 0 would meet only 1 for ever.
+// Workers 0, 1 step in phase and 2, 3 half a step later: without the filter 0 would meet only 1 for
+// ever.
 TEST_F(PartialReduceTest, PreventsTwoPairsThatNeverMeet) {
     start(options_for(4, 2));
     std::vector<Ranks> groups;
@@ -193,7 +194,8 @@ TEST_F(PartialReduceTest, HoldsAGroupForABridgeAtMostGroupWait) {
     EXPECT_EQ(policy_->next_deadline(), now_ + milliseconds(50));
     pass(50);
     EXPECT_EQ(group(), (Ranks{0, 1}));
-    // The next hold is a window of groups away: the others must not be made to wait for a straggler every time.
+    // The next hold is a window of groups away: the others must not be made to wait for a straggler
+    // every time.
     release({0, 1});
     pass(5);
     ready(0);

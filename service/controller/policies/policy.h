@@ -1,8 +1,9 @@
-// GroupPolicy: how the groups of one job form. One implementation per policy of the averaging family; the all-reduce
-// policy needs no groups and has none.
+// GroupPolicy: how the groups of one job form. One implementation per policy of the averaging
+// family; the all-reduce policy needs no groups and has none.
 //
-// The job tells who its members are, who has signalled and whose exchange has ended; the policy answers with groups. It
-// is pure: time is handed in and never goes back. One job owns one policy and calls it from one thread.
+// The job tells who its members are, who has signalled and whose exchange has ended; the policy
+// answers with groups. It is pure: time is handed in and never goes back. One job owns one policy
+// and calls it from one thread.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +43,8 @@ class GroupPolicy {
     // The worker is dead, gone or suspended: its signal is withdrawn and nothing waits for it.
     virtual void remove_member(Rank rank) = 0;
 
-    // A member that is not waiting signals. Returns true if its digest is news and not that of most members: worth a
-    // warning, since only its own kind will average with it.
+    // A member that is not waiting signals. Returns true if its digest is news and not that of most
+    // members: worth a warning, since only its own kind will average with it.
     virtual bool add_signal(const Signal& signal) = 0;
 
     // False if the worker was not waiting.
@@ -52,7 +53,8 @@ class GroupPolicy {
     // The worker's exchange has ended; it computes again.
     virtual void release(Rank rank, TimePoint now) = 0;
 
-    // Takes the next group off the queue, in order of arrival. False if none is due; call until then.
+    // Takes the next group off the queue, in order of arrival. False if none is due; call until
+    // then.
     virtual bool next_group(TimePoint now, std::vector<Signal>& ret_group) = 0;
 
     // When next_group should be asked again if nothing else happens.

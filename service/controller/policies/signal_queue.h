@@ -1,7 +1,7 @@
 // SignalQueue: the ready signals of one job, first in, first out, one line per digest.
 //
-// A worker has at most one signal in it. Removal from anywhere is O(1) and nothing is allocated per signal: the links live in
-// one slot per rank.
+// A worker has at most one signal in it. Removal from anywhere is O(1) and nothing is allocated per
+// signal: the links live in one slot per rank.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,13 @@
-// SyncGraph: which workers the recent groups connect (partial reduce, section 4, "group frozen avoidance").
+// SyncGraph: which workers the recent groups connect (partial reduce, section 4, "group frozen
+// avoidance").
 //
-// The graph joins the members of each of the last T groups. When the next group enters, the oldest leaves; what a decision
-// needs is therefore the graph of the last T-1 groups, and that is what this holds. It is kept as the maximum spanning forest by
-// recency: an edge of a new group replaces the oldest edge on the cycle that it closes. An edge that leaves the window can
-// then simply be cut: a non-tree edge that could replace it would be older than it, and so has left before. Components are
-// counted over *counted* workers only: the dead and the frozen are vertices that nobody waits for.
+// The graph joins the members of each of the last T groups. When the next group enters, the oldest
+// leaves; what a decision needs is therefore the graph of the last T-1 groups, and that is what
+// this holds. It is kept as the maximum spanning forest by recency: an edge of a new group replaces
+// the oldest edge on the cycle that it closes. An edge that leaves the window can then simply be
+// cut: a non-tree edge that could replace it would be older than it, and so has left before.
+// Components are counted over *counted* workers only: the dead and the frozen are vertices that
+// nobody waits for.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +20,8 @@ namespace pace::controller {
 
 class SyncGraph {
   public:
-    // Groups have at most `group_size` members, ranks are below `workers`, `window` is T, at least 1.
+    // Groups have at most `group_size` members, ranks are below `workers`, `window` is T, at least
+    // 1.
     SyncGraph(uint32_t workers, uint32_t group_size, uint32_t window);
 
     // The group's members are distinct. O(P log N) amortized.

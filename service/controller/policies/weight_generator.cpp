@@ -6,8 +6,9 @@
 namespace pace::controller {
 namespace {
 
-// The exponential moving average of equation (9), over staleness s = r - 1 instead of the paper's r, which would overflow
-// for a member that is 2^64-1 iterations behind: beta(s) = (1-a) a^s / (1 - a^K), s = 0 .. K-1.
+// The exponential moving average of equation (9), over staleness s = r - 1 instead of the paper's
+// r, which would overflow for a member that is 2^64-1 iterations behind: beta(s) = (1-a) a^s / (1 -
+// a^K), s = 0 .. K-1.
 class MovingAverage {
   public:
     MovingAverage(double alpha, uint64_t staleness_max)
@@ -46,8 +47,8 @@ std::vector<Version> versions_of(std::span<const uint64_t> iterations, uint64_t 
     return versions;
 }
 
-// What each member of a version gets. The missing versions go to the nearest present one, ties to the newer
-// (Missing::closest), or stay with the initial model (Missing::initial).
+// What each member of a version gets. The missing versions go to the nearest present one, ties to
+// the newer (Missing::closest), or stay with the initial model (Missing::initial).
 std::vector<double> shares_of(const JobOptions& options, const std::vector<Version>& versions) {
     const MovingAverage beta(options.alpha, versions.back().staleness);
     std::vector<double> shares;
@@ -78,7 +79,8 @@ void generate_dynamic(const JobOptions& options, std::span<const uint64_t> itera
         ret_weights.members.push_back(shares[static_cast<size_t>(version - versions.begin())]);
         sum += ret_weights.members.back();
     }
-    // What rounding leaves over is nobody's: without an initial model the members' weights are scaled to one exactly.
+    // What rounding leaves over is nobody's: without an initial model the members' weights are
+    // scaled to one exactly.
     const bool whole =
         options.missing == Missing::closest || versions.back().staleness + 1 == versions.size();
     if (!whole) {

@@ -1,5 +1,5 @@
-// The weight generator: how much of each member's model, and of the initial one, goes into a group's average
-// (partial reduce, sections 3.1 and 3.3).
+// The weight generator: how much of each member's model, and of the initial one, goes into a
+// group's average (partial reduce, sections 3.1 and 3.3).
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ struct GroupWeights {
     uint64_t iteration = 0;       // of every member afterwards: the newest
 };
 
-// `iterations` of the members, not empty. The weights sum to one, `initial` included. Iterations may be any
-// numbers: the cost depends on the number of members only.
+// `iterations` of the members, not empty. The weights sum to one, `initial` included. Iterations
+// may be any numbers: the cost depends on the number of members only.
 void generate_weights(const JobOptions& options, std::span<const uint64_t> iterations,
                       GroupWeights& ret_weights);
 

@@ -1,0 +1,89 @@
+// Job, after the controller's restart: what the journal says, and the gathering of its members.
+#include <algorithm>
+
+#include "service/controller/core/job.h"
+
+namespace pace::controller {
+
+void Job::replay(const EpochRecord& record) {
+    for (Worker& worker : workers_) {
+        if (!is_started() && worker.state == WorkerState::joined)
+            worker.state = WorkerState::member;
+    }
+    views_.raise_epoch_to(record.epoch);
+}
+
+void Job::replay(const PlacementRecord& record) {
+    if (record.rank >= workers_.size()) return;
+    Worker& worker = workers_[record.rank];
+    worker.node = record.node;
+    switch (record.placement) {
+        case Placement::joined:
+            worker.state = is_started() ? WorkerState::newcomer : WorkerState::joined;
+            break;
+        case Placement::member:
+            worker.state = WorkerState::member;
+            break;
+        case Placement::left:
+            worker.state = WorkerState::left;
+            break;
+        case Placement::lost:
+            worker.state = WorkerState::lost;
+            break;
+    }
+}
+
+void Job::replay_finished(TimePoint now) {
+    ranks_seen_ = unsettled_ = 0;
+    for (Worker& worker : workers_) {
+        // Whoever is no member has nothing to lose: it joins again.
+        if (worker.state == WorkerState::joined) worker.state = WorkerState::absent;
+        if (worker.state == WorkerState::newcomer) worker.state = WorkerState::lost;
+        if (worker.state == WorkerState::member) {
+            worker.state = WorkerState::missing;
+            gathering_ = true;
+        }
+        if (worker.state != WorkerState::absent) ++ranks_seen_;
+        if (worker.state == WorkerState::lost || worker.state == WorkerState::missing) ++unsettled_;
+    }
+    if (ranks_seen_ != 0) empty_since_ = now;
+    if (gathering_) gather_deadline_ = now + cluster_.options.liveness_max;
+}
+
+// Ends when all are back, or when time has run out and somebody is.
+void Job::end_gathering(const Turn& turn) {
+    const bool over = gather_deadline_ && turn.now >= *gather_deadline_;
+    if (over && live_ == 0) gather_deadline_.reset();  // the first to come back starts it anew
+    const bool missing = std::any_of(workers_.begin(), workers_.end(), [](const Worker& worker) {
+        return worker.state == WorkerState::missing;
+    });
+    if (missing && (!over || live_ == 0)) return;
+    gathering_ = false;
+    gather_deadline_.reset();
+    for (Rank rank = 0; rank < workers_.size(); ++rank) {
+        if (workers_[rank].state != WorkerState::missing) continue;
+        workers_[rank].state = WorkerState::lost;
+        place(rank, Placement::lost, turn);
+        turn.warn("worker-missing",
+                  fmt::format("job {}: rank {} did not come back after the controller's restart",
+                              options_.name, rank));
+    }
+    view_wanted_ = true;
+}
+
+void Job::append_records(std::vector<JournalRecord>& records) const {
+    records.emplace_back(JobRecord{id_, uid_, token_, options_});
+    if (is_started()) records.emplace_back(EpochRecord{id_, views_.epoch()});
+    for (Rank rank = 0; rank < workers_.size(); ++rank) {
+        const Worker& worker = workers_[rank];
+        if (worker.state == WorkerState::absent) continue;
+        Placement placement = Placement::joined;
+        if (worker.state == WorkerState::left) placement = Placement::left;
+        if (worker.state == WorkerState::lost) placement = Placement::lost;
+        if (is_taking_part(worker.state) || worker.state == WorkerState::missing)
+            placement = Placement::member;
+        records.emplace_back(PlacementRecord{id_, rank, worker.node, placement});
+    }
+}
+
+}  // namespace pace::controller

@@ -1,0 +1,92 @@
+// Job: when its view must change, and who is in the next one.
+#include <algorithm>
+
+#include "service/controller/core/job.h"
+
+namespace pace::controller {
+
+// The membership has changed; `node` has got a member, 0 if one is gone. A change under way takes
+// in what it can: who is gone is left out when it commits, who came is in if its node was told to
+// prepare.
+void Job::request_view(NodeId node) {
+    if (!is_started()) return;
+    if (views_.is_changing() && (node == 0 || views_.covers(node))) return;
+    view_wanted_ = true;
+}
+
+void Job::on_link_lost(NodeId a, NodeId b) {
+    const std::vector<NodeId> nodes = nodes_of(views_.view().members);
+    const auto has = [&nodes](NodeId node) {
+        return std::binary_search(nodes.begin(), nodes.end(), node);
+    };
+    if (has(a) && has(b)) request_view(0);
+}
+
+void Job::on_view_prepared(const ViewPrepared& event) {
+    views_.on_prepared(event);
+}
+
+void Job::settle(const Turn& turn) {
+    if (gathering_) end_gathering(turn);
+    if (gathering_) return;
+    if (start_is_due()) {
+        turn.note("job-started",
+                  fmt::format("job {}: all {} workers have joined", options_.name, options_.world));
+        view_wanted_ = true;
+    }
+    while (view_broken_ || (view_wanted_ && !views_.is_changing()) || views_.is_prepared()) {
+        if (views_.is_prepared() && !view_broken_) {
+            commit_view(turn);
+        } else {
+            begin_view(turn);
+        }
+    }
+    if (groups_ && views_.view().epoch > 0) groups_->form(views_.epoch(), turn);
+}
+
+void Job::begin_view(const Turn& turn) {
+    view_wanted_ = view_broken_ = false;
+    std::vector<NodeId> nodes;
+    const auto add = [&](NodeId node) {
+        if (cluster_.nodes.is_attached(node)) nodes.push_back(node);
+    };
+    for (const Member& member : views_.view().members) add(member.node);
+    for (Worker& worker : workers_) {
+        if (worker.state == WorkerState::joined) worker.state = WorkerState::member;
+        if (is_taking_part(worker.state)) add(worker.node);
+    }
+    std::sort(nodes.begin(), nodes.end());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    views_.begin(nodes, turn);
+}
+
+std::vector<Member> Job::members_covered() const {
+    std::vector<Member> members;
+    for (Rank rank = 0; rank < workers_.size(); ++rank) {
+        const Worker& worker = workers_[rank];
+        if (is_taking_part(worker.state) && views_.covers(worker.node))
+            members.push_back({rank, worker.node});
+    }
+    return members;
+}
+
+void Job::commit_view(const Turn& turn) {
+    std::vector<Member> members = members_covered();
+    const std::vector<CommitView::Adoption> adoptions = adoptions_.list(members, workers_);
+    for (const Member& member : members) {
+        workers_[member.rank].state = WorkerState::member;
+        workers_[member.rank].wants_model = false;
+    }
+    views_.commit(std::move(members), adoptions, turn);
+    ++cluster_.counters.views;
+}
+
+// A daemon answers PrepareView at once; one that has not after five times the longest silence
+// allowed is broken.
+NodeId Job::deaf_node(TimePoint now) const {
+    const bool late =
+        views_.is_changing() && now - views_.changing_since() >= 5 * cluster_.options.liveness_max;
+    return late ? views_.first_awaited() : 0;
+}
+
+}  // namespace pace::controller
