@@ -15,12 +15,10 @@ namespace pace::capi {
 namespace {
 
 using base::ErrorKind;
-using client::Packet;
 using client::testing::FakeDaemon;
 using client::testing::Peer;
 using client::testing::Script;
 using protocol::SubmissionEntry;
-namespace wire = protocol::client;
 
 // A script that keeps every submission for the test to end.
 Script holding() {

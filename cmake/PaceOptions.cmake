@@ -37,3 +37,11 @@ if(PACE_SANITIZE)
   add_compile_options(-fsanitize=${PACE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${PACE_SANITIZE})
 endif()
+
+# GCC 12 warns of overlaps and overflows inside std::string and fmt that cannot happen (GCC bugs 105651, 105329):
+# pace_gcc12_false_alarm(-Wno-restrict a.cpp …) in the folder of the file that meets one.
+function(pace_gcc12_false_alarm option)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "${option}")
+  endif()
+endfunction()

@@ -50,6 +50,9 @@ function(pace_program name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE pace_flags ${ARG_LIBS})
   pace_sanitizer_options(${name})
+  if(PACE_SANITIZE AND name MATCHES "_bench$")
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+  endif()
 endfunction()
 
 # What a sanitizer build calls its tests, and how much more time it gives them.

@@ -23,9 +23,10 @@ template <typename Expected>
 Answer receive_answer(Link& link, uint64_t request, base::TimePoint deadline) {
     auto packet = link.receive(deadline);
     if (!packet) return {std::move(packet), false};
+    // Number 0 answers nothing: the daemon says why it ends the connection.
     if (const auto* failed = packet->template body<wire::Failed>();
-        failed != nullptr && failed->request() == request)
-        return {error_of(*failed), true};
+        failed != nullptr && (failed->request() == request || failed->request() == 0))
+        return {error_of(*failed), failed->request() != 0};
     const auto* body = packet->template body<Expected>();
     if (body == nullptr || body->request() != request)
         return {base::make_error(base::ErrorKind::corrupt,

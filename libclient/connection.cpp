@@ -165,6 +165,16 @@ Wake Connection::sleep(TimePoint deadline) {
     }
 }
 
+std::string Connection::farewell() {
+    // A call that is under way may want this packet; it would learn no more from it than that the
+    // daemon is gone.
+    auto last = link_.receive(base::now());
+    if (last) {
+        if (const auto* failed = last->body<wire::Failed>()) return error_of(*failed).message;
+    }
+    return "it has closed the connection";
+}
+
 void Connection::sever() {
     severed_ = true;
     link_.sever();

@@ -71,6 +71,9 @@ class Connection {
     Wake await_completion(base::TimePoint deadline);
 
     bool is_gone() const { return severed_ || link_.is_gone(); }
+
+    // Why a connection that is gone is gone: the daemon's last word, if it left one.
+    std::string farewell();
     void sever();
 
   private:

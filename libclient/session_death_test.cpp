@@ -167,6 +167,33 @@ TEST_F(SessionDeathTest, RequestsInFlightEndOnceAsGone) {
     EXPECT_TRUE(session->free_buffer(buffer));
 }
 
+TEST_F(SessionDeathTest, ADaemonsLastWordIsQuoted) {
+    start(holding());
+    auto session = open();
+    const RequestHandle request = barrier(*session);
+    daemon_->with_peer([](Peer& peer) {
+        peer.send_failed(0, ErrorKind::corrupt, "your ring is torn");
+        peer.close();
+    });
+    const RequestEnd end = wait(*session, request);
+    EXPECT_TRUE(is_gone(end));
+    EXPECT_NE(end.message().find("your ring is torn"), std::string::npos) << end.message();
+
+    daemon_->restart({});
+    wait(*session, barrier(*session));
+    Script script;
+    script.on_packet = [](Peer& peer, Packet& packet) {
+        if (packet.type() != wire::Body::BufferCreate) return false;
+        peer.send_failed(0, ErrorKind::memory, "no memory for you");
+        peer.close();
+        return true;
+    };
+    daemon_->restart(std::move(script));
+    auto buffer = session->create_buffer(protocol::DType::f32, 1);
+    ASSERT_FALSE(buffer);
+    EXPECT_EQ(buffer.error().kind, ErrorKind::memory);
+}
+
 TEST_F(SessionDeathTest, LookingOnceIsEnoughToNoticeADeath) {
     start(holding());
     auto session = open();

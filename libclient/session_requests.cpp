@@ -16,9 +16,10 @@ namespace {
 // A daemon that dies again and again while a verb is called: the caller is told, not held.
 constexpr int kReconnectsPerCall = 2;
 
+// The reason comes last: a completion's message has room for some 250 bytes.
 constexpr std::string_view kGone =
-    "the daemon is gone: {}; the next verb or buffer call reconnects, the buffers keep their "
-    "memory";
+    "the daemon is gone; the next verb or buffer call reconnects, and the buffers keep their "
+    "memory ({})";
 
 }  // namespace
 
@@ -63,8 +64,10 @@ Result<RequestHandle> Session::submit(const Operation& operation) {
 
 bool Session::is_connected() {
     if (gone_) return false;
+    // One system call that does not wait, so that a verb after a long step of computing reconnects
+    // instead of giving a request to a daemon that is gone.
     if (!connection_->is_gone()) return true;
-    lose("it has closed the connection");
+    lose(connection_->farewell());
     return false;
 }
 
@@ -153,7 +156,7 @@ void Session::collect(std::unique_lock<std::mutex>& lock, TimePoint deadline) {
     if (connection == connection_ && !gone_) {
         if (!signal_) connection->ring().set_sleeping(false);
         collect_now();
-        if (wake == Wake::gone && !gone_) lose("it has closed the connection");
+        if (wake == Wake::gone && !gone_) lose(connection_->farewell());
     }
     collected_.notify_all();
 }

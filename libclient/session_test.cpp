@@ -201,8 +201,8 @@ TEST_F(SessionTest, ABufferNamedTwiceInOneVerbIsRefused) {
 TEST_F(SessionTest, RequestsAreLimitedByTheRing) {
     start(holding());
     auto session = open();
-    std::vector<RequestHandle> requests;
-    for (int i = 0; i < 8; ++i) requests.push_back(barrier(*session));
+    std::array<RequestHandle, 8> requests;
+    for (RequestHandle& request : requests) request = barrier(*session);
     auto refused = session->submit({});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().kind, ErrorKind::limit);

@@ -40,9 +40,9 @@ TEST_F(SessionThreadsTest, EachOfManyWaitersGetsItsOwnEndWhateverTheOrder) {
     start(std::move(script));
     auto session = open();
     std::atomic<int> ended{0};
-    std::vector<std::thread> threads;
-    for (int t = 0; t < kThreads; ++t) {
-        threads.emplace_back([&] {
+    std::array<std::thread, kThreads> threads;
+    for (std::thread& thread : threads) {
+        thread = std::thread([&] {
             for (int i = 0; i < kRounds; ++i) {
                 const RequestHandle request = barrier(*session);
                 // Looking once, or waiting shortly, must not take the end from another.

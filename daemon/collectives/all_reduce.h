@@ -40,7 +40,7 @@ struct AllReduceOptions {
     size_t chunks_per_block = 16;
     // Own chunks whose partials are received at once: staging is window · (N-1) · chunk bytes.
     size_t window = 4;
-    // Sends under way at once, to all peers together; 0: two per peer, at least four.
+    // Sends under way at once, to all peers together; 0: four per peer. They cost no memory here.
     size_t sends_max = 0;
 };
 

@@ -40,6 +40,12 @@ Task<Result<>> tree_broadcast(Communicator& communicator, size_t root, std::span
     co_return communicator.status();
 }
 
+size_t chunk_bytes_of(const BroadcastOptions& options, size_t bytes) {
+    const size_t wanted =
+        std::min(std::max(bytes / 64, options.chunk_bytes_min), options.chunk_bytes_max);
+    return std::max(wanted / kCutBytes, size_t{1}) * kCutBytes;
+}
+
 // One execution of the chunked broadcast. Lane l takes chunks l, l + window, …
 class ChunkedBroadcast {
   public:
@@ -48,7 +54,7 @@ class ChunkedBroadcast {
         : communicator_(communicator),
           root_(root),
           bytes_(bytes),
-          chunk_bytes_(std::max(options.chunk_bytes / kCutBytes, size_t{1}) * kCutBytes),
+          chunk_bytes_(chunk_bytes_of(options, bytes.size())),
           chunks_(chunk_count({0, bytes.size()}, chunk_bytes_)),
           window_(std::min(std::max<size_t>(1, options.window), chunks_)) {}
 

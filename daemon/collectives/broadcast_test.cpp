@@ -35,7 +35,7 @@ TEST_P(BroadcastAmong, EveryNodeGetsTheRootsBytes) {
                     const Bytes expected = bytes[root];
                     BroadcastOptions options;
                     options.small_bytes_max = tree ? SIZE_MAX : 0;
-                    options.chunk_bytes = size > 5000 ? 8192 : 64;
+                    options.chunk_bytes_min = options.chunk_bytes_max = size > 5000 ? 8192 : 64;
                     options.window = 3;
                     for (size_t i = 0; i < nodes; ++i)
                         cluster.start(i,

@@ -21,7 +21,7 @@ DirectAllReduce::DirectAllReduce(Communicator& communicator, const LocalPart& pa
       sends_max_(options.sends_max),
       left_(communicator.size()),
       left_changed_(communicator.size()) {
-    if (sends_max_ == 0) sends_max_ = std::max<size_t>(4, 2 * (nodes() - 1));
+    if (sends_max_ == 0) sends_max_ = 4 * (nodes() - 1);
     window_ = std::min(window_, std::max<size_t>(1, chunks(self())));
     finished_.reserve(chunks(self()));
     const bool place_is_free = !communicator_.contributes(self());

@@ -1,16 +1,13 @@
 #include "daemon/control/controller_link.h"
 
-#include <sys/epoll.h>
-
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "base/random.h"
+#include "daemon/control/connection.h"
 #include "daemon/control/incoming.h"
 #include "daemon/control/outgoing.h"
 #include "protocol/control_codec.h"
-#include "service/controller/shell/zmq/socket.h"
 
 namespace pace::daemon {
 
@@ -27,59 +24,31 @@ constexpr Duration kHelloFirst = milliseconds(50);
 constexpr Duration kHelloLast = milliseconds(200);
 constexpr Duration kHelloLastRefused = std::chrono::seconds(1);
 
-// Messages that may wait for a controller that does not read. It is given up before that by its
-// silence, unless this daemon has very much to say.
-constexpr int kQueueMax = 100'000;
-
 constexpr int kBatch = 256;  // messages taken in one turn
-
 constexpr int kGoodbyeLingerMs = 200;
-
-base::Result<> check(const ControllerLinkConfig& config) {
-    const bool known = config.endpoint.starts_with("tcp://") ||
-                       config.endpoint.starts_with("ipc://") ||
-                       config.endpoint.starts_with("inproc://");
-    if (!known)
-        return base::make_error(base::ErrorKind::invalid,
-                                "the controller's endpoint \"{}\" is none; write tcp://HOST:PORT",
-                                config.endpoint);
-    if (config.endpoint.starts_with("inproc://") && !config.context)
-        return base::make_error(base::ErrorKind::invalid,
-                                "{} needs the context of the controller in this process",
-                                config.endpoint);
-    if (config.name.empty() || config.name.size() > protocol::kNameBytesMax)
-        return base::make_error(base::ErrorKind::invalid,
-                                "the node name \"{}\" has not 1 to {} characters", config.name,
-                                protocol::kNameBytesMax);
-    if (config.generation == 0)
-        return base::make_error(base::ErrorKind::invalid, "the generation is 0; draw a number");
-    if (config.controller_key_file.empty() != config.secret_key_file.empty())
-        return base::make_error(base::ErrorKind::invalid,
-                                "CURVE needs both the controller's public key and this node's "
-                                "secret key; set both or none");
-    return {};
-}
 
 }  // namespace
 
-// Attaching -> attached -> attaching …, until goodbye.
-enum class Phase { attaching, attached, ended };
-
 struct ControllerLink::State {
+    // Attaching -> attached -> attaching …, until goodbye.
+    enum class Phase { attaching, attached, ended };
+
     State(base::EventLoop& event_loop, ControllerLinkConfig given, ControlHandler& control_handler)
-        : loop(event_loop), config(std::move(given)), handler(control_handler) {}
+        : loop(event_loop),
+          config(std::move(given)),
+          handler(control_handler),
+          connection(event_loop, config.context, config.endpoint) {}
 
-    base::Result<> read_keys();
-    base::Result<> open();
-    void close();
-
-    void begin_attaching(Duration first_hello);
+    void begin_attaching();
+    bool hello_can_be_said() const {
+        return phase == Phase::attaching && hello_pending && connection.connected();
+    }
     void say_hello();
     void set_timer(Duration delay, void (State::*then)());
     void hello_is_due();
     void heartbeat_is_due();
+    bool say_heartbeat();
     void detach(bool excluded, const std::string& reason);
-    void reopen();
     void check_connection();
 
     void receive(std::span<const std::byte> bytes_untrusted);
@@ -94,10 +63,7 @@ struct ControllerLink::State {
     base::EventLoop& loop;
     ControllerLinkConfig config;
     ControlHandler& handler;
-    std::optional<control_zmq::PublicKey> controller_key;
-    std::optional<control_zmq::SecretKey> secret_key;
-    std::optional<control_zmq::Socket> socket;
-    TimePoint opened_at{};
+    control::Connection connection;
 
     Phase phase = Phase::attaching;
     uint64_t attachment = 0;
@@ -113,63 +79,26 @@ struct ControllerLink::State {
     base::EventLoop::TimerId timer = 0;
 
     control::Outgoing outgoing;
-    control_zmq::Socket::Message message;
     control::GroupOrder order;  // its memory serves every order
     std::vector<control::WorkerReport> reports;
     Counters counters;
 };
 
-// ------------------------------------------------------------------------------------- connection
-
-base::Result<> ControllerLink::State::read_keys() {
-    if (config.secret_key_file.empty()) return {};
-    PACE_TRY_ASSIGN(server, control_zmq::PublicKey::read(config.controller_key_file));
-    PACE_TRY_ASSIGN(own, control_zmq::SecretKey::read(config.secret_key_file));
-    controller_key.emplace(server);
-    secret_key.emplace(own);
-    return {};
-}
-
-base::Result<> ControllerLink::State::open() {
-    PACE_TRY_ASSIGN(fresh,
-                    control_zmq::Socket::create(config.context, control_zmq::SocketType::dealer,
-                                                protocol::kToDaemonBytesMax, kQueueMax));
-    if (secret_key) PACE_TRY(fresh.use_curve(*controller_key, *secret_key));
-    PACE_TRY(fresh.connect(config.endpoint));
-    PACE_TRY(loop.watch(fresh.fd(), EPOLLIN, [](uint32_t) {}));
-    socket.emplace(std::move(fresh));
-    opened_at = base::now();
-    return {};
-}
-
-void ControllerLink::State::close() {
-    if (!socket) return;
-    loop.unwatch(socket->fd());
-    socket.reset();
-}
-
-// A fresh connection: whatever the old one still held, in either direction, goes with it. If there
-// is no memory or descriptor for it now, the next hello tries again.
-void ControllerLink::State::reopen() {
-    close();
-    [[maybe_unused]] const auto opened = open();
-}
+// -------------------------------------------------------------------------------------- attachment
 
 // Is the connection under the attachment still there? Asked before each sleep: a controller that
 // was killed is missed at once, not at the next heartbeat.
 void ControllerLink::State::check_connection() {
-    if (phase == Phase::attached && (!socket || !socket->writable())) broken = true;
+    if (phase == Phase::attached && !connection.connected()) broken = true;
 }
 
-// -------------------------------------------------------------------------------------- attachment
-
-void ControllerLink::State::begin_attaching(Duration first_hello) {
+void ControllerLink::State::begin_attaching() {
     phase = Phase::attaching;
     self = 0;
     attachment = base::random_token();
     hello_delay = kHelloFirst;
-    hello_pending = first_hello == Duration::zero();
-    set_timer(hello_pending ? hello_delay : first_hello, &State::hello_is_due);
+    hello_pending = true;
+    set_timer(hello_delay, &State::hello_is_due);
 }
 
 void ControllerLink::State::say_hello() {
@@ -189,11 +118,10 @@ void ControllerLink::State::set_timer(Duration delay, void (State::*then)()) {
 
 // The hello itself is said by poll(), as soon as there is a connection to say it to.
 void ControllerLink::State::hello_is_due() {
-    const bool connected = socket && socket->writable();
-    // ZeroMQ reconnects tcp by itself, but not inproc, and not a connection that stands and whose
-    // other end is frozen or gone without a word.
-    const bool stale = base::now() - std::max(heard, opened_at) > config.silence_max;
-    if (stale || (!connected && config.endpoint.starts_with("inproc://"))) reopen();
+    const bool connected = connection.connected();
+    // A connection may stand while its other end is frozen, or gone without a word.
+    const bool stale = base::now() - std::max(heard, connection.opened_at()) > config.silence_max;
+    if (stale || (!connected && !connection.reconnects())) connection.reopen();
     if (stale || !connected) reachable = false;
     hello_pending = true;
     hello_delay = std::min(hello_delay * 2, kHelloLast);
@@ -207,17 +135,21 @@ void ControllerLink::State::heartbeat_is_due() {
         reachable = false;
         detach(false, fmt::format("nothing heard from the controller for {} ms",
                                   silent / milliseconds(1)));
-        reopen();
+        connection.reopen();
         return;
     }
+    say_heartbeat();
+}
+
+bool ControllerLink::State::say_heartbeat() {
     reports.clear();
     handler.report_workers(reports);
-    send(reports);
+    return send(reports);
 }
 
 void ControllerLink::State::detach(bool excluded, const std::string& reason) {
     if (phase != Phase::attached) return;
-    begin_attaching(Duration::zero());
+    begin_attaching();
     handler.on_detached(excluded, reason);
 }
 
@@ -288,9 +220,7 @@ void ControllerLink::State::on_attached_message(const wire::Envelope& envelope) 
             return handler.on_group_order(order);
         case wire::Body::Probe:
             // Any message proves that we live; a heartbeat is the one that is always right.
-            reports.clear();
-            handler.report_workers(reports);
-            send(reports);
+            say_heartbeat();
             return;
         case wire::Body::NotAttached: {
             const auto& table = *envelope.body_as_NotAttached();
@@ -312,8 +242,7 @@ void ControllerLink::State::on_attached_message(const wire::Envelope& envelope) 
         case wire::Body::GroupAbort:
             return handler.on_group_abort(control::read(*envelope.body_as_GroupAbort()));
         case wire::Body::WorkerSuspended:
-            return handler.on_worker_suspended(
-                control::read(*envelope.body_as_WorkerSuspended()));
+            return handler.on_worker_suspended(control::read(*envelope.body_as_WorkerSuspended()));
         case wire::Body::Withdrawn:
             return handler.on_withdrawn(control::read(*envelope.body_as_Withdrawn()));
         case wire::Body::NodeGone:
@@ -328,7 +257,7 @@ void ControllerLink::State::on_attached_message(const wire::Envelope& envelope) 
 // -------------------------------------------------------------------------------------------- send
 
 bool ControllerLink::State::transmit(std::span<const std::byte> bytes) {
-    if (!socket || socket->send(bytes) != control_zmq::Sent::done) return false;
+    if (!connection.send(bytes)) return false;
     ++counters.sent;
     return true;
 }
@@ -355,9 +284,11 @@ base::Result<std::unique_ptr<ControllerLink>> ControllerLink::create(base::Event
         config.context = std::move(own);
     }
     auto state = std::make_unique<State>(loop, std::move(config), handler);
-    PACE_TRY(state->read_keys());
-    PACE_TRY(state->open());
-    state->begin_attaching(Duration::zero());
+    const ControllerLinkConfig& given = state->config;
+    if (!given.secret_key_file.empty())
+        PACE_TRY(state->connection.read_keys(given.controller_key_file, given.secret_key_file));
+    PACE_TRY(state->connection.open());
+    state->begin_attaching();
     std::unique_ptr<ControllerLink> link(new ControllerLink(std::move(state)));
     loop.add_poller(link.get());
     return link;
@@ -368,17 +299,18 @@ ControllerLink::ControllerLink(std::unique_ptr<State> state) : state_(std::move(
 ControllerLink::~ControllerLink() {
     state_->loop.remove_poller(this);
     if (state_->timer != 0) state_->loop.cancel_timer(state_->timer);
-    state_->close();
 }
 
 bool ControllerLink::poll() {
     State& state = *state_;
     bool worked = false;
-    for (int taken = 0; taken < kBatch && state.socket; ++taken) {
-        if (!state.socket->receive(state.message)) break;
+    for (int taken = 0; taken < kBatch; ++taken) {
+        std::span<const std::byte> bytes;
+        const auto received = state.connection.receive(bytes);
+        if (received == control::Connection::Received::nothing) break;
         worked = true;
-        if (state.message.count == 1)
-            state.receive(state.message.frames[0]);
+        if (received == control::Connection::Received::message)
+            state.receive(bytes);
         else
             ++state.counters.malformed;
     }
@@ -388,10 +320,9 @@ bool ControllerLink::poll() {
         state.broken = false;
         state.reachable = false;
         state.detach(false, "the connection to the controller broke");
-        state.reopen();
+        state.connection.reopen();
     }
-    if (state.phase == Phase::attaching && state.hello_pending && state.socket &&
-        state.socket->writable()) {
+    if (state.hello_can_be_said()) {
         worked = true;
         state.say_hello();
     }
@@ -401,14 +332,11 @@ bool ControllerLink::poll() {
 bool ControllerLink::arm() {
     State& state = *state_;
     state.check_connection();
-    if (state.broken) return false;
-    if (!state.socket) return true;
-    if (state.socket->readable()) return false;
-    return !(state.phase == Phase::attaching && state.hello_pending && state.socket->writable());
+    return !state.broken && !state.connection.readable() && !state.hello_can_be_said();
 }
 
 bool ControllerLink::attached() const {
-    return state_->phase == Phase::attached;
+    return state_->phase == State::Phase::attached;
 }
 
 control::NodeId ControllerLink::self() const {
@@ -455,24 +383,23 @@ bool ControllerLink::send(const control::Stalled& message) {
 }
 
 bool ControllerLink::send(const control::StatusRequest& message) {
-    if (state_->phase != Phase::attached) state_->outgoing.set_attachment(0, state_->attachment);
+    if (state_->phase != State::Phase::attached)
+        state_->outgoing.set_attachment(0, state_->attachment);
     return state_->transmit(state_->outgoing.write(message));
 }
 
 bool ControllerLink::send(const control::Goodbye& message) {
     const bool sent = state_->send(message);
     if (state_->timer != 0) state_->loop.cancel_timer(std::exchange(state_->timer, 0));
-    state_->phase = Phase::ended;
+    state_->phase = State::Phase::ended;
     state_->self = 0;
     state_->hello_pending = false;
-    if (state_->socket) state_->socket->set_linger_ms(kGoodbyeLingerMs);
+    state_->connection.set_linger_ms(kGoodbyeLingerMs);
     return sent;
 }
 
 bool ControllerLink::send_heartbeat() {
-    state_->reports.clear();
-    state_->handler.report_workers(state_->reports);
-    return state_->send(state_->reports);
+    return state_->say_heartbeat();
 }
 
 }  // namespace pace::daemon

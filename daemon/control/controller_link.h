@@ -11,39 +11,16 @@
 // the daemon that knows ZeroMQ.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <vector>
 
-#include "base/clock.h"
 #include "base/event_loop.h"
 #include "base/result.h"
 #include "daemon/control/control_handler.h"
+#include "daemon/control/controller_link_config.h"
 #include "daemon/control/messages.h"
-#include "service/controller/shell/zmq/context.h"
 
 namespace pace::daemon {
-
-struct ControllerLinkConfig {
-    std::string endpoint;  // "tcp://host:port", or "inproc://name" of an embedded controller
-    // Shared with an embedded ControllerServer; none: the link makes its own.
-    std::shared_ptr<control_zmq::Context> context;
-
-    std::string name;                // of this node: letters, digits, '.', '_', '-'; at most 63
-    uint64_t generation = 0;         // random number of this daemon process, never 0
-    std::vector<std::byte> address;  // of the data plane; opaque here
-    std::string host;                // for people
-    uint32_t processors = 0;
-
-    // CURVE, all or none: the controller's public key, and this daemon's secret key; files as
-    // written by `pacectl keygen`.
-    std::string controller_key_file;
-    std::string secret_key_file;
-
-    base::Duration silence_max = std::chrono::seconds(2);
-};
 
 class ControllerLink final : private base::Poller {
   public:

@@ -108,8 +108,7 @@ NodeKnown read(const wire::NodeKnown& table) {
 }
 
 StatusReply read(const wire::StatusReply& table) {
-    const std::string_view json =
-        protocol::text_of(table.json(), protocol::kToDaemonBytesMax);
+    const std::string_view json = protocol::text_of(table.json(), protocol::kToDaemonBytesMax);
     return {.request = table.request(), .json = std::string(json)};
 }
 

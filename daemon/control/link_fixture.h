@@ -97,7 +97,8 @@ class LinkFixture : public testing::Test {
     }
 
     // Turns the loop until it holds; false after a generous deadline.
-    bool until(const std::function<bool()>& holds, base::Duration limit = std::chrono::seconds(20)) {
+    bool until(const std::function<bool()>& holds,
+               base::Duration limit = std::chrono::seconds(20)) {
         const auto deadline = base::now() + limit;
         // So that a turn never sleeps past the deadline.
         const auto alarm = loop_->run_at(deadline, [] {});

@@ -61,18 +61,18 @@ Outgoing::Bytes Outgoing::write(const JobCreate& message) {
 }
 
 Outgoing::Bytes Outgoing::write(const WorkerLeave& message) {
-    return finish(wire::CreateWorkerLeave(envelope_.begin(), message.job, message.rank,
-                                          message.orderly));
+    return finish(
+        wire::CreateWorkerLeave(envelope_.begin(), message.job, message.rank, message.orderly));
 }
 
 Outgoing::Bytes Outgoing::write(const WorkerAdmit& message) {
-    return finish(wire::CreateWorkerAdmit(envelope_.begin(), message.job, message.rank,
-                                          message.wants_model));
+    return finish(
+        wire::CreateWorkerAdmit(envelope_.begin(), message.job, message.rank, message.wants_model));
 }
 
 Outgoing::Bytes Outgoing::write(const Ready& message) {
-    return finish(wire::CreateReady(envelope_.begin(), message.job, message.rank,
-                                    message.iteration, message.digest));
+    return finish(wire::CreateReady(envelope_.begin(), message.job, message.rank, message.iteration,
+                                    message.digest));
 }
 
 Outgoing::Bytes Outgoing::write(const Withdraw& message) {
@@ -85,8 +85,8 @@ Outgoing::Bytes Outgoing::write(const GroupDone& message) {
 }
 
 Outgoing::Bytes Outgoing::write(const ViewPrepared& message) {
-    return finish(wire::CreateViewPrepared(envelope_.begin(), message.job, message.epoch,
-                                           message.completed));
+    return finish(
+        wire::CreateViewPrepared(envelope_.begin(), message.job, message.epoch, message.completed));
 }
 
 Outgoing::Bytes Outgoing::write(const Stalled& message) {

@@ -28,7 +28,8 @@ struct Layers {
 }  // namespace
 
 size_t Network::parameter_count() const {
-    return static_cast<size_t>(hidden_ * kPixels + hidden_ + kClasses * hidden_ + kClasses);
+    const auto hidden = static_cast<size_t>(hidden_);
+    return hidden * kPixels + hidden + kClasses * hidden + kClasses;
 }
 
 void Network::initialize(std::span<float> parameters, uint64_t seed) const {

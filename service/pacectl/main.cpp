@@ -1,6 +1,5 @@
 // pacectl: status, jobs, live view, doctor, keys. Only the command line; each command has its file.
 #include <cstdio>
-#include <map>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -15,32 +14,47 @@ using protocol::client::Missing;
 using protocol::client::Policy;
 using protocol::client::Weights;
 
-const std::map<std::string, Policy> kPolicies{{"partial-reduce", Policy::partial_reduce},
-                                              {"all-reduce", Policy::all_reduce}};
-const std::map<std::string, Weights> kWeights{{"constant", Weights::constant},
-                                              {"dynamic", Weights::dynamic}};
-const std::map<std::string, Missing> kMissing{{"closest", Missing::closest},
-                                              {"initial", Missing::initial}};
+template <typename Choice>
+struct Word {
+    const char* word;
+    Choice choice;
+};
+constexpr Word<Policy> kPolicies[] = {{"partial-reduce", Policy::partial_reduce},
+                                      {"all-reduce", Policy::all_reduce}};
+constexpr Word<Weights> kWeights[] = {{"constant", Weights::constant},
+                                      {"dynamic", Weights::dynamic}};
+constexpr Word<Missing> kMissing[] = {{"closest", Missing::closest}, {"initial", Missing::initial}};
+
+// An option whose value is one of a few words.
+template <typename Choice, size_t count>
+void add_choice(CLI::App& app, const std::string& name, Choice& choice,
+                const Word<Choice> (&words)[count], const std::string& help) {
+    std::string all;
+    for (const auto& word : words) all += (all.empty() ? "" : ", ") + std::string(word.word);
+    app.add_option_function<std::string>(
+           name,
+           [name, all, &choice, &words](const std::string& given) {
+               for (const auto& word : words) {
+                   if (given != word.word) continue;
+                   choice = word.choice;
+                   return;
+               }
+               throw CLI::ValidationError(name, "'" + given + "' is none of " + all);
+           },
+           help + ": " + all + ".")
+        ->type_name("WORD");
+}
 
 void add_job_options(CLI::App& create, client::JobOptions& job) {
     create.add_option("name", job.name, "Letters, digits, '.', '_', '-'; at most 63.")->required();
     create.add_option("--world", job.world, "Workers of the job.")->required();
-    create
-        .add_option("--policy", job.policy, "Who exchanges with whom: partial-reduce, all-reduce.")
-        ->transform(CLI::CheckedTransformer(kPolicies).description(""))
-        ->type_name("POLICY")
-        ->option_text("POLICY");
+    add_choice(create, "--policy", job.policy, kPolicies, "Who exchanges with whom");
     create.add_option("--group-size", job.group_size, "Workers of a group.");
     create.add_option("--group-min", job.group_min,
                       "The smallest group that is closed when waiting has lasted long enough.");
-    create.add_option("--weights", job.weights, "Of a group's models: constant, dynamic.")
-        ->transform(CLI::CheckedTransformer(kWeights).description(""))
-        ->option_text("WEIGHTS");
-    create
-        .add_option("--missing", job.missing,
-                    "Who stands in for an iteration that no member has: closest, initial.")
-        ->transform(CLI::CheckedTransformer(kMissing).description(""))
-        ->option_text("WHO");
+    add_choice(create, "--weights", job.weights, kWeights, "Of a group's models");
+    add_choice(create, "--missing", job.missing, kMissing,
+               "Who stands in for an iteration that no member has");
     create.add_option("--alpha", job.alpha, "Decay of dynamic weights, 0 <= alpha < 1.");
     create.add_option("--group-wait-ms", job.group_wait_ms, "0: adaptive.");
     create.add_option("--history-window", job.history_window, "Groups that must connect everyone.");
@@ -120,7 +134,8 @@ int run(const Commands& commands, const Arguments& arguments) {
 
 int main(int argc, char** argv) {
     CLI::App app{
-        "Looks at Pace and talks to it: through this node's daemon, with the whole cluster."};
+        "Looks at Pace and talks to it: through this node's daemon, with the whole cluster.",
+        "pacectl"};
     Arguments arguments;
     const Commands commands = declare(app, arguments);
     try {

@@ -114,7 +114,8 @@ static void print_request(void) {
     FIELD(pace_request_info, initial_weight);
     FIELD(pace_request_info, member_count);
     FIELD(pace_request_info, node_count);
-    FIELD(pace_request_info, members);
+    FIELD(pace_request_info,
+          members); /* NOLINT(bugprone-sizeof-expression): the pointer is meant */
     FIELD(pace_request_info, member_capacity);
     FIELD(pace_request_info, member_listed);
     STRUCT(pace_average_options);

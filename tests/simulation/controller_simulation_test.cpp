@@ -47,7 +47,7 @@ TEST(Simulation, OfFiveThousandWorkersSurvivesFaultsOfEveryKind) {
     scenario.job = job_of(5000, 4, Weights::dynamic, Missing::initial);
     scenario.per_node = 50;
     scenario.step = milliseconds(40);
-    scenario.length = seconds(6);
+    scenario.length = seconds(4);
     scenario.faults = {milliseconds(100), milliseconds(100), milliseconds(20), milliseconds(1500),
                        seconds(3)};
     World world(scenario);
@@ -56,7 +56,7 @@ TEST(Simulation, OfFiveThousandWorkersSurvivesFaultsOfEveryKind) {
 }
 
 TEST(Simulation, OfManySmallClustersSurvivesFaultsOfEveryKind) {
-    for (uint64_t seed = 100; seed < 160; ++seed) {
+    for (uint64_t seed = 100; seed < 130; ++seed) {
         base::Random random(seed);
         Scenario scenario;
         scenario.seed = seed;
@@ -67,7 +67,7 @@ TEST(Simulation, OfManySmallClustersSurvivesFaultsOfEveryKind) {
                    random.below(2) == 0 ? Missing::closest : Missing::initial);
         scenario.per_node = static_cast<uint32_t>(1 + random.below(4));
         scenario.spread = 1 + 9 * random.uniform();
-        scenario.length = seconds(20);
+        scenario.length = seconds(12);
         scenario.faults = {milliseconds(700), milliseconds(900), milliseconds(500), seconds(3),
                            seconds(6)};
         World world(scenario);

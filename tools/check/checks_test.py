@@ -89,9 +89,11 @@ class Style(unittest.TestCase):
         self.assertTrue(style("docs/x.md", "see /ho" + "me/ann/pace\n"))
         self.assertEqual(style("docs/x.md", "see daemon/home/x\n"), [])
 
-    def test_every_folder_has_a_readme(self):
-        paths = [pathlib.PurePosixPath(name) for name in ("a/x.cpp", "a/README.md", "b/x.cpp")]
-        self.assertEqual(len(style_check.folders_without_readme(paths)), 1)
+    def test_every_folder_is_explained_by_a_readme(self):
+        names = ("README.md", "a/x.cpp", "a/README.md", "b/x.cpp", "c/x.cpp")
+        paths = [pathlib.PurePosixPath(name) for name in names]
+        found = style_check.folders_without_readme(paths, lambda _: "`b/` is for this and that")
+        self.assertEqual([problem.split(":")[0] for problem in found], ["c/"])
 
 
 class Links(unittest.TestCase):
@@ -110,6 +112,10 @@ class Settings(unittest.TestCase):
         names = settings_check.names_of("| `socket` | `x` |\n")
         self.assertEqual(settings_check.check_uses("x.cpp", 'settings.text("socket")', names), [])
         self.assertTrue(settings_check.check_uses("x.cpp", 'settings->text("sokcet")', names))
+
+    def test_a_setting_that_nobody_reads_is_found(self):
+        self.assertEqual(settings_check.unread({"socket"}, ['text("socket")']), [])
+        self.assertTrue(settings_check.unread({"socket"}, ["socket"]))
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ MAY_INCLUDE = {
     "service/controller/core": {"base", "service/controller/policies"},
     "service/controller/policies": {"base", "service/controller/core"},
     "service/controller/shell": {"base", "protocol", "settings", "service/controller"},
-    "service/pacectl": {"base", "protocol", "settings", "libclient"},
+    "service/pacectl": {"base", "protocol", "libclient", "service/controller/shell/zmq"},
     "examples": {"capi/pace.h", "pace.h", "bindings"},
     "tools": {"base", "settings"},
 }

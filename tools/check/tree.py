@@ -48,8 +48,10 @@ def is_text(path, root=ROOT):
 
 
 def is_test(path):
-    return path.parts[0] == "tests" or path.stem.endswith(("_test", "_tests")) or \
-        not {"testing", "conformance"}.isdisjoint(path.parts)
+    """Tests and what only tests use; benchmarks, which may look into everything, too."""
+    return path.parts[0] in ("tests", "bench") or \
+        path.stem.endswith(("_test", "_tests", "_bench", "_fixture")) or \
+        path.stem.startswith("test_") or not {"testing", "conformance"}.isdisjoint(path.parts)
 
 
 def read(path, root=ROOT):

@@ -11,10 +11,12 @@
 
 #include "transports/ucx/address_pipe.h"
 #include "transports/ucx/peer_traffic.h"
+#include "transports/ucx/ucx_process.h"
 #include "transports/ucx/ucx_transport.h"
 
 int main(int argc, char** argv) {
     using namespace pace::transports;
+    restart_without_ucx_effects();
     if (argc != 3) return 2;
     const int fd = std::atoi(argv[1]);
     const int peer_count = std::atoi(argv[2]);

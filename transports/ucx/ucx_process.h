@@ -1,17 +1,22 @@
-// What UCX does to the process that loads it, and how it is undone.
+// What UCX does to the process that loads it, and how that is avoided.
 //
-// libucs reads UCX_HANDLE_ERRORS and UCX_ERROR_SIGNALS in its constructor and then installs handlers for SIGSEGV,
-// SIGBUS, SIGILL and SIGFPE; libucm later patches mmap and its kin (UCX_MEM_EVENTS). A process that links UCX
-// cannot set its environment before that; one that loads it with dlopen can, and should set
-//     UCX_HANDLE_ERRORS=none  UCX_MEM_EVENTS=n
-// before. This is for the former, and does nothing in the latter.
+// In its constructor, libucs installs handlers for SIGSEGV, SIGBUS, SIGILL and SIGFPE (unless
+// UCX_HANDLE_ERRORS=none) and overwrites the first instructions of mmap, munmap, madvise and their kin
+// (unless UCX_MEM_EVENTS=n). Both are read from the environment then and there, so that:
+//   - a host that is not ours sets both, if unset, before it loads this library with dlopen;
+//   - a program of ours that links UCX calls restart_without_ucx_effects() first in its main;
+//   - UcxTransport::create() calls undo_ucx_load_effects(), for who did neither: signal handlers can be given
+//     back, the overwritten functions cannot.
 #pragma once
 
 namespace pace::transports {
 
-// Gives signals whose handler lies in libucs back to what they had before, and forbids memory hooks that are not
-// installed yet. What the operator has set in the environment by those names is respected. Any thread, any number
-// of times; only the first call acts.
+// Executes the program anew, same process and arguments, with both variables set. Returns if one of them is
+// set already, or if it fails; the program is then as UCX left it. Only before any thread.
+void restart_without_ucx_effects();
+
+// Gives signals whose handler lies in libucs back to what they had before. Respects the two variables of
+// the environment that ask for the handlers. Any thread, any number of times; only the first call acts.
 void undo_ucx_load_effects();
 
 }  // namespace pace::transports

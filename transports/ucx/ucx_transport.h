@@ -22,8 +22,8 @@ class UcxTransport : public Transport {
   public:
     // Opens the interfaces. Several instances may live in one process, each in its own thread or in one.
     // Fails with ErrorKind::invalid for options that make no sense, ErrorKind::unavailable if UCX cannot open
-    // the interfaces. The first call switches off the signal handlers and memory hooks that UCX
-    // installs in its host (ucx_process.h).
+    // the interfaces. What UCX
+    // does to the signal handlers and memory calls of its host: see ucx_process.h.
     static base::Result<std::unique_ptr<UcxTransport>> create(const UcxOptions& options);
 };
 

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "transports/ucx/address_pipe.h"
 #include "transports/ucx/devices.h"
+#include "transports/ucx/ucx_process.h"
 #include "transports/ucx/ucx_transport.h"
 
 namespace {
@@ -137,6 +138,7 @@ int run(int fd, bool first, const UcxOptions& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    restart_without_ucx_effects();
     UcxOptions options;
     const auto devices = resolve_devices(argc > 1 ? argv[1] : "");
     if (!devices) {

@@ -216,8 +216,10 @@ std::optional<TimePoint> Core::next_deadline() const {
 base::Result<> Core::replay(std::span<const std::byte> record) {
     PACE_TRY_ASSIGN(decoded, decode(record));
     if (const auto* node = std::get_if<NodeRecord>(&decoded)) {
-        if (node->node == 0)
-            return base::make_error(base::ErrorKind::corrupt, "the journal has a node with id 0");
+        if (node->node == 0 || node->node == ~NodeId{0}) {
+            return base::make_error(base::ErrorKind::corrupt, "the journal has a node with id {}",
+                                    node->node);
+        }
         state_->cluster.nodes.restore(node->node, node->name);
         return {};
     }

@@ -70,6 +70,32 @@ TEST_F(CoreViewsTest, GoOnFromTheLastRoundThatAnyNodeHasCommitted) {
     EXPECT_EQ(ranks_of(views[0]), (Ranks{0, 1, 2}));
 }
 
+TEST_F(CoreViewsTest, TellADonorThatHasLeftSoThatItGivesTheLastRound) {
+    const auto nodes = start(reducing(3));
+    answer_views(false);
+    send(WorkerLeave{nodes[2], 1, 2, true});
+    clear();
+    answer(nodes[0], 2, 6);
+    answer(nodes[1], 2, 6);
+    answer(nodes[2], 2, 7);
+    const auto views = take<CommitView>();
+    ASSERT_EQ(views.size(), 3U);
+    EXPECT_EQ(views[2].node, nodes[2]);
+    EXPECT_EQ(views[2].donor, nodes[2]);
+    EXPECT_EQ(views[2].behind, (std::vector<NodeId>{nodes[0], nodes[1]}));
+    EXPECT_EQ(ranks_of(views[2]), (Ranks{0, 1}));
+}
+
+TEST_F(CoreViewsTest, BeginAnewWhenTwoOfTheirNodesLoseEachOther) {
+    const auto nodes = start(reducing(3));
+    clear();
+    send(PeerLost{nodes[0], nodes[1], "reset"});
+    const auto views = take<CommitView>();
+    ASSERT_EQ(views.size(), 3U);
+    EXPECT_EQ(views[0].epoch, 2U);
+    EXPECT_EQ(ranks_of(views[0]), (Ranks{0, 1, 2}));
+}
+
 TEST_F(CoreViewsTest, LeaveOutAWorkerThatIsLostWhileTheyChange) {
     const auto nodes = start(reducing(4));
     answer_views(false);

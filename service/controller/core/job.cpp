@@ -53,7 +53,8 @@ void Job::join(const WorkerJoin& event, const Turn& turn) {
     Worker& worker = workers_[event.rank];
     worker.iteration = event.iteration;
     worker.rounds_submitted = event.rounds_completed;
-    if (back && !gather_deadline_) gather_deadline_ = turn.now + cluster_.options.liveness_max;
+    if (gathering_ && !gather_deadline_)
+        gather_deadline_ = turn.now + cluster_.options.liveness_max;
     if (groups_ && !under_way) groups_->add_member(event.rank, turn.now);
     turn.act(JoinAccepted{event.node, event.request, id_, event.rank, options_, token_, under_way});
 }

@@ -19,7 +19,7 @@ void Job::on_link_lost(NodeId a, NodeId b) {
     const auto has = [&nodes](NodeId node) {
         return std::binary_search(nodes.begin(), nodes.end(), node);
     };
-    if (has(a) && has(b)) request_view(0);
+    if (a != b && has(a) && has(b)) request_view(0);
 }
 
 void Job::on_view_prepared(const ViewPrepared& event) {

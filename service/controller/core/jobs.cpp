@@ -116,8 +116,9 @@ void Jobs::sweep(Job& job, const Turn& turn) {
 Result<> Jobs::replay(const JournalRecord& record) {
     if (const auto* created = std::get_if<JobRecord>(&record)) {
         PACE_TRY_ASSIGN(options, check(created->options));
-        if (created->job == 0)
-            return make_error(ErrorKind::corrupt, "the journal has a job with id 0");
+        if (created->job == 0 || created->job == ~JobId{0}) {
+            return make_error(ErrorKind::corrupt, "the journal has a job with id {}", created->job);
+        }
         add(created->job, options, created->uid, created->token);
         return {};
     }

@@ -115,16 +115,21 @@ TimePoint Membership::deadline_of(const Node& node) {
 }
 
 // Deadlines move with every message; the queue is corrected when an entry comes up, not before.
-void Membership::schedule(const Node& node) {
-    deadlines_.push({deadline_of(node), node.id});
+// A node has one entry that counts, at its `scheduled`; an earlier one makes a later one needless.
+void Membership::schedule(Node& node) {
+    const TimePoint when = deadline_of(node);
+    if (when >= node.scheduled) return;
+    node.scheduled = when;
+    deadlines_.push({when, node.id});
 }
 
 std::optional<Membership::Overdue> Membership::overdue(TimePoint now) {
     while (!deadlines_.empty() && deadlines_.top().when <= now) {
-        const NodeId id = deadlines_.top().node;
+        const auto [when, id] = deadlines_.top();
         deadlines_.pop();
-        const Node* node = find(id);
-        if (node == nullptr || !node->attached) continue;
+        Node* node = find(id);
+        if (node == nullptr || !node->attached || node->scheduled != when) continue;
+        node->scheduled = TimePoint::max();
         if (deadline_of(*node) > now) {
             schedule(*node);
             continue;

@@ -35,7 +35,8 @@ struct Node {
     uint32_t workers = 0;  // live ones, of all jobs
     Liveness liveness;
     std::optional<TimePoint> probe_deadline;
-    std::vector<NodeId> reporters;  // while it is probed
+    std::vector<NodeId> reporters;           // while it is probed
+    TimePoint scheduled = TimePoint::max();  // its next look
 };
 
 class Membership {
@@ -90,7 +91,7 @@ class Membership {
     NodeId id_for(const std::string& name, const Turn& turn);
     uint32_t reports_between(NodeId a, NodeId b, TimePoint now);
     static TimePoint deadline_of(const Node& node);
-    void schedule(const Node& node);
+    void schedule(Node& node);
 
     CoreOptions options_;
     std::map<NodeId, Node> nodes_;

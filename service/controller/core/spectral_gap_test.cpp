@@ -73,10 +73,11 @@ TEST(SpectralGap, OfThreeWorkersOneAtHalfSpeedComesOutOfThePolicy) {
     // The cycle of the figure: the fast pair meets twice while the slow worker meets each of them
     // once.
     for (int cycle = 0; cycle < 50; ++cycle) {
-        for (const std::pair<Rank, Rank> pair : {std::pair{0U, 1U}, {2U, 0U}, {1U, 0U}, {2U, 1U}}) {
+        for (const auto& [first, second] :
+             std::vector<std::pair<Rank, Rank>>{{0, 1}, {2, 0}, {1, 0}, {2, 1}}) {
             now += std::chrono::milliseconds(1);
-            signal(pair.first);
-            signal(pair.second);
+            signal(first);
+            signal(second);
         }
     }
     EXPECT_EQ(groups.size(), 200U);

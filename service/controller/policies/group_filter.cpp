@@ -8,18 +8,18 @@ bool GroupFilter::choose(const SignalQueue& queue, const SignalQueue::Line& line
                          TimePoint now, Duration group_wait, std::vector<Rank>& ret_members) {
     take_first(queue, line, size, ret_members);
     const bool held = is_holding(line.digest);
-    const bool frozen = graph_.is_full() && graph_.components() > 1 &&
-                        components_among(ret_members) != graph_.components();
-    if (frozen && !take_bridging(queue, line, size, ret_members)) {
-        if (hold(line, now, group_wait)) return false;
-        take_first(queue, line, size, ret_members);
+    if (graph_.is_full() && graph_.components() > 1) {
+        const uint32_t spanned = components_among(ret_members);
+        const bool connects = spanned == graph_.components() ||
+                              take_bridging(queue, line, size, spanned, ret_members) || spanned > 1;
+        if (!connects && hold(line, now, group_wait)) return false;
     }
     if (held) hold_.reset();
     return true;
 }
 
 void GroupFilter::on_removed(Rank rank) {
-    if (hold_ && hold_->checked == rank) hold_->checked = kNoRank;
+    if (checked_ == rank) checked_ = kNoRank;
 }
 
 void GroupFilter::take_first(const SignalQueue& queue, const SignalQueue::Line& line, uint32_t size,
@@ -41,21 +41,25 @@ uint32_t GroupFilter::components_among(std::span<const Rank> members) {
 }
 
 // The first signal, then the earliest of each component not in the group yet, then the earliest of
-// the others. False, with the members left as they are, if all waiting signals are of one
-// component.
+// the others. False, with the members left as they are, if that spans no more than `spanned`
+// components.
 bool GroupFilter::take_bridging(const SignalQueue& queue, const SignalQueue::Line& line,
-                                uint32_t size, std::vector<Rank>& ret_members) {
+                                uint32_t size, uint32_t spanned, std::vector<Rank>& ret_members) {
     chosen_.assign(1, line.first);
     components_among(chosen_);
     for (Rank rank = first_unchecked(queue, line); rank != kNoRank && chosen_.size() < size;
          rank = queue.next(rank)) {
         const uint32_t name = graph_.component_of(rank);
-        if (std::find(seen_.begin(), seen_.end(), name) != seen_.end()) continue;
+        if (std::find(seen_.begin(), seen_.end(), name) != seen_.end()) {
+            checked_ = rank;
+            checked_digest_ = line.digest;
+            continue;
+        }
         seen_.push_back(name);
         chosen_.push_back(rank);
         if (seen_.size() == graph_.components()) break;
     }
-    if (chosen_.size() == 1) return false;
+    if (seen_.size() <= spanned) return false;
     for (Rank rank = queue.next(line.first); chosen_.size() < size; rank = queue.next(rank)) {
         if (std::find(chosen_.begin(), chosen_.end(), rank) == chosen_.end()) {
             chosen_.push_back(rank);
@@ -68,27 +72,23 @@ bool GroupFilter::take_bridging(const SignalQueue& queue, const SignalQueue::Lin
     return true;
 }
 
-// While a group is held, only what arrived since the last look can bridge: looking at the whole
-// queue for every arrival would be quadratic.
+// A signal is looked at once. Looking at the whole queue for every group would be quadratic when it
+// is long, as after a restart; that a worker splits off while it waits is seen when it comes to the
+// front.
 Rank GroupFilter::first_unchecked(const SignalQueue& queue, const SignalQueue::Line& line) const {
-    const bool valid =
-        is_holding(line.digest) && hold_->groups == graph_.groups() && hold_->checked != kNoRank;
-    return queue.next(valid ? hold_->checked : line.first);
+    const bool valid = checked_ != kNoRank && checked_digest_ == line.digest;
+    return queue.next(valid ? checked_ : line.first);
 }
 
 // True: keep holding.
 bool GroupFilter::hold(const SignalQueue::Line& line, TimePoint now, Duration group_wait) {
     if (!hold_) {
         if (graph_.groups() < next_hold_ || group_wait.count() <= 0) return false;
-        hold_ = Hold{line.digest, now, group_wait, line.last, graph_.groups()};
+        hold_ = Hold{line.digest, now, group_wait};
         return true;
     }
     if (hold_->digest != line.digest) return false;
-    if (now < hold_deadline()) {
-        hold_->checked = line.last;
-        hold_->groups = graph_.groups();
-        return true;
-    }
+    if (now < hold_deadline()) return true;
     next_hold_ = graph_.groups() + window_;
     return false;
 }

@@ -51,22 +51,22 @@ class GroupFilter {
         uint32_t digest = 0;
         TimePoint since;
         Duration wait{};
-        Rank checked = kNoRank;  // signals up to this one are all of one component ...
-        uint64_t groups = 0;     // ... as of this many groups
     };
 
     void take_first(const SignalQueue& queue, const SignalQueue::Line& line, uint32_t size,
                     std::vector<Rank>& ret_members) const;
     uint32_t components_among(std::span<const Rank> members);
     bool take_bridging(const SignalQueue& queue, const SignalQueue::Line& line, uint32_t size,
-                       std::vector<Rank>& ret_members);
+                       uint32_t spanned, std::vector<Rank>& ret_members);
     Rank first_unchecked(const SignalQueue& queue, const SignalQueue::Line& line) const;
     bool hold(const SignalQueue::Line& line, TimePoint now, Duration group_wait);
 
     uint32_t window_;
     SyncGraph graph_;
     std::optional<Hold> hold_;
-    uint64_t next_hold_ = 0;  // groups that must have entered before another hold
+    Rank checked_ = kNoRank;  // signals up to this one bridged nothing when they were looked at
+    uint32_t checked_digest_ = 0;  // of whose line
+    uint64_t next_hold_ = 0;       // groups that must have entered before another hold
     uint64_t bridged_ = 0;
     std::vector<uint32_t> seen_;  // scratch: names of components
     std::vector<Rank> chosen_;    // scratch: members with bridges

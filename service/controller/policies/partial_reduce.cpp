@@ -84,7 +84,8 @@ void PartialReduce::set_counted(Rank rank, bool counted) {
 bool PartialReduce::add_signal(const Signal& signal) {
     MemberState& member = members_[signal.rank];
     end_computing(signal.rank);
-    if (member.phase == Phase::computing && member.has_exchanged) {
+    // An exchange that was aborted, or whose end the signal implies, is followed by no step.
+    if (member.phase == Phase::computing && member.has_exchanged && signal.arrived > member.since) {
         wait_.on_step(signal.arrived - member.since);
     }
     const bool stray = note_digest(signal.rank, signal.digest);

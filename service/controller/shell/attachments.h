@@ -38,8 +38,8 @@ class Attachments {
     const std::string* excluded_because(NodeId claimed, uint64_t number) const;
 
     const Attachment* find(NodeId node) const;
-    NodeId find_name(std::string_view name) const;       // attached under this name; 0 if none
-    NodeId find_route(std::string_view route) const;     // attached over this connection; 0 if none
+    NodeId find_name(std::string_view name) const;    // attached under this name; 0 if none
+    NodeId find_route(std::string_view route) const;  // attached over this connection; 0 if none
 
     void heard(NodeId node, base::TimePoint now);
 

@@ -6,7 +6,8 @@ namespace pace::controller {
 namespace {
 
 Attachment attachment(const char* route, uint64_t number, const char* name = "a") {
-    return {.route = route, .number = number, .name = name, .host = "h", .generation = 1, .heard = {}};
+    return {
+        .route = route, .number = number, .name = name, .host = "h", .generation = 1, .heard = {}};
 }
 
 TEST(Attachments, BothTheNumberAndTheConnectionMustMatch) {

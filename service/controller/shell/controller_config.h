@@ -21,7 +21,7 @@ struct ControllerConfig {
 
     std::string journal;  // path; empty: none, hard state lives as long as the process
 
-    std::string curve_secret_file;    // the controller's secret key; empty: no CURVE
+    std::string curve_secret_file;  // the controller's secret key; empty: no CURVE
     std::string curve_allowed_dir;  // public keys (*.public) that may connect; empty: any key
 
     uint32_t heartbeat_ms = 200;  // what daemons are told

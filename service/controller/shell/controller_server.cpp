@@ -35,8 +35,8 @@ Dispatcher::Options dispatcher_options(const ControllerConfig& config) {
     using std::chrono::milliseconds;
     Dispatcher::Options options;
     options.heartbeat_ms = config.heartbeat_ms;
-    options.name_held = std::max<base::Duration>(milliseconds(config.heartbeat_ms) * 3,
-                                                 milliseconds(500));
+    options.name_held =
+        std::max<base::Duration>(milliseconds(config.heartbeat_ms) * 3, milliseconds(500));
     options.core.seed = config.seed;
     options.core.liveness_max = milliseconds(config.liveness_max_ms);
     options.core.liveness_min = milliseconds(config.liveness_min_ms);
@@ -46,6 +46,10 @@ Dispatcher::Options dispatcher_options(const ControllerConfig& config) {
     options.core.recent_groups = config.recent_groups;
     return options;
 }
+
+// A status is answered from the last one for this many times as long as that took to build:
+// whoever asks, and however often, the controller spends at most a twentieth of its time on it.
+constexpr int kStatusShare = 20;
 
 }  // namespace
 
@@ -88,6 +92,9 @@ struct ControllerServer::State final : Outlet {
     base::EventLoop::TimerId timer = 0;
     TimePoint timer_at{};
     bool listening_again = false;
+
+    mutable std::string status;
+    mutable TimePoint status_good_until{};
 };
 
 base::Result<std::unique_ptr<ControllerServer>> ControllerServer::create(
@@ -154,10 +161,9 @@ base::Result<> ControllerServer::State::recover() {
         if (const auto failure = journal->failure())
             base::log_warning("journal failed", {{"because", failure->message}});
         journal->start();
-        base::log_info("journal recovered",
-                       {{"path", config.journal},
-                        {"records", opened.records.size()},
-                        {"seconds", base::to_seconds(base::now() - begin)}});
+        base::log_info("journal recovered", {{"path", config.journal},
+                                             {"records", opened.records.size()},
+                                             {"seconds", base::to_seconds(base::now() - begin)}});
     }
     dispatcher.replay_finished(base::now());
     return {};
@@ -201,7 +207,8 @@ void ControllerServer::State::tick_is_due() {
 }
 
 std::string ControllerServer::State::status_json() const {
-    const TimePoint now = base::now();
+    const TimePoint begin = base::now();
+    if (begin < status_good_until) return status;
     ShellView shell{.endpoints = endpoints,
                     .curve = !config.curve_secret_file.empty(),
                     .heartbeat_ms = config.heartbeat_ms,
@@ -210,7 +217,9 @@ std::string ControllerServer::State::status_json() const {
                     .journal_path = config.journal,
                     .journal = {}};
     if (journal) shell.journal = journal->status();
-    return controller::status_json(dispatcher.core().status(now), shell, now);
+    status = controller::status_json(dispatcher.core().status(begin), shell, begin);
+    status_good_until = begin + (base::now() - begin) * kStatusShare;
+    return status;
 }
 
 ControllerServer::ControllerServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -260,8 +269,8 @@ std::string ControllerServer::status_line() const {
 
 ControllerServer::Counters ControllerServer::counters() const {
     const Dispatcher::Counters& from = state_->dispatcher.counters();
-    return {from.received, from.sent, from.malformed, from.unattached, from.refused,
-            from.undeliverable};
+    return {from.received,   from.sent,    from.malformed,
+            from.unattached, from.refused, from.undeliverable};
 }
 
 }  // namespace pace::controller

@@ -57,7 +57,7 @@ class Probe final : public daemon::ControlHandler {
 
     // Both workers of a world of two, one decision after the other.
     std::vector<double> measure_latency() {
-        std::vector<double> microseconds;
+        std::vector<double> samples;
         for (int i = 0; i < kWarmUp + kDecisions; ++i) {
             link_->send(daemon::control::Ready{job_, 0, iteration_, 1});
             // The first signal is queued before the clock starts.
@@ -66,10 +66,9 @@ class Probe final : public daemon::ControlHandler {
             const uint64_t begin = base::now_ns();
             link_->send(daemon::control::Ready{job_, 1, iteration_, 1});
             until([this] { return ordered_ != 0; });
-            if (i >= kWarmUp)
-                microseconds.push_back(static_cast<double>(ordered_ - begin) / 1000.0);
+            if (i >= kWarmUp) samples.push_back(static_cast<double>(ordered_ - begin) / 1000.0);
         }
-        return microseconds;
+        return samples;
     }
 
     // Every worker signals again as soon as its group was ordered.

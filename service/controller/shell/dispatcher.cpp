@@ -34,15 +34,14 @@ void Dispatcher::receive(std::string_view route, std::span<const std::byte> byte
                                            request->request(), outlet_.status_json()));
         return;
     }
-    if (envelope.body_type() == wire::Body::Hello) {
-        on_hello(route, envelope, now);
-        return;
-    }
     const NodeId node = attachments_.check(envelope.node(), envelope.attachment(), route);
-    if (node == 0)
+    if (envelope.body_type() == wire::Body::Hello)
+        on_hello(route, envelope, now);
+    else if (node == 0)
         on_stranger(route, envelope);
     else
         on_attached_message(node, envelope, now);
+    lose_unreachable(now);
 }
 
 void Dispatcher::on_stranger(std::string_view route, const wire::Envelope& envelope) {
@@ -51,9 +50,10 @@ void Dispatcher::on_stranger(std::string_view route, const wire::Envelope& envel
         attachments_.excluded_because(envelope.node(), envelope.attachment());
     answer(route,
            writer_.not_attached({envelope.node(), envelope.attachment()}, excluded != nullptr,
-                                excluded != nullptr ? *excluded : "the controller knows no such "
-                                                                  "attachment; it may have been "
-                                                                  "restarted"));
+                                excluded != nullptr ? *excluded
+                                                    : "the controller knows no such "
+                                                      "attachment; it may have been "
+                                                      "restarted"));
 }
 
 void Dispatcher::on_hello(std::string_view route, const wire::Envelope& envelope, TimePoint now) {
@@ -61,7 +61,7 @@ void Dispatcher::on_hello(std::string_view route, const wire::Envelope& envelope
     auto hello = read_hello(*envelope.body_as_Hello());
     std::optional<base::Error> refusal;
     if (!hello)
-        refusal = std::move(hello).error();
+        refusal = hello.error();
     else if (envelope.attachment() == 0)
         refusal = base::make_error(base::ErrorKind::invalid,
                                    "a hello needs an attachment number other than 0");
@@ -143,7 +143,6 @@ void Dispatcher::on_attached_message(NodeId node, const wire::Envelope& envelope
     // Each heartbeat is answered, so that a daemon knows a living controller from a dead one.
     if (std::holds_alternative<Heartbeat>(**event) && attachments_.find(node) != nullptr)
         send(node, writer_.attached(addressee(node), options_.heartbeat_ms));
-    lose_unreachable(now);
 }
 
 // A job that would be forgotten is not begun. Workers of jobs that exist come and go as ever.
@@ -155,12 +154,12 @@ std::optional<base::Error> Dispatcher::refused_for_disk(const Event& event, Time
     auto failure = outlet_.journal_failure();
     if (!failure) return std::nullopt;
     const StatusView view = core_.status(now);
-    const bool exists = std::any_of(view.jobs.begin(), view.jobs.end(), [options](const JobView& job) {
-        return job.options.name == options->name;
-    });
+    const bool exists =
+        std::any_of(view.jobs.begin(), view.jobs.end(),
+                    [options](const JobView& job) { return job.options.name == options->name; });
     if (exists) return std::nullopt;
-    failure->message = fmt::format("job {} cannot be created now: {}", options->name,
-                                   failure->message);
+    failure->message =
+        fmt::format("job {} cannot be created now: {}", options->name, failure->message);
     return failure;
 }
 
@@ -190,8 +189,7 @@ void Dispatcher::lose_unreachable(TimePoint now) {
 }
 
 void Dispatcher::deliver_actions() {
-    for (Action& action : actions_)
-        std::visit([this](auto& act) { deliver(act); }, action);
+    for (Action& action : actions_) std::visit([this](auto& act) { deliver(act); }, action);
     actions_.clear();
 }
 

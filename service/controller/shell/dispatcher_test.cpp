@@ -244,10 +244,8 @@ TEST_F(DispatcherTest, AnExcludedDaemonIsToldSoForAsLongAsItUsesTheOldAttachment
     EXPECT_EQ(recorder_.count("rb", wire::Body::NodeGone), 1U);
 
     say("ra", a, 11, [](auto& builder) { return wire::CreateHeartbeat(builder); });
-    EXPECT_TRUE(recorder_.take("ra", wire::Body::NotAttached)
-                    .envelope()
-                    .body_as_NotAttached()
-                    ->excluded());
+    EXPECT_TRUE(
+        recorder_.take("ra", wire::Body::NotAttached).envelope().body_as_NotAttached()->excluded());
     EXPECT_EQ(attach("ra", 12, "a"), a);
 }
 
@@ -302,11 +300,9 @@ TEST_F(DispatcherTest, AFailedJournalRefusesNewJobsAndServesTheOldOnes) {
               static_cast<int32_t>(base::ErrorKind::disk));
     EXPECT_EQ(refused.envelope().body_as_JoinRefused()->request(), 6U);
     join("ra", a, 11, 1, 7, "old");
-    EXPECT_EQ(recorder_.take("ra", wire::Body::JoinAccepted)
-                  .envelope()
-                  .body_as_JoinAccepted()
-                  ->request(),
-              7U);
+    EXPECT_EQ(
+        recorder_.take("ra", wire::Body::JoinAccepted).envelope().body_as_JoinAccepted()->request(),
+        7U);
 
     recorder_.failure.reset();
     join("ra", a, 11, 0, 8, "new");
@@ -322,11 +318,9 @@ TEST_F(DispatcherTest, AnUnknownPolicyIsRefusedToItsAsker) {
 
 TEST_F(DispatcherTest, StatusNeedsNoAttachment) {
     say("rx", 0, 0, [](auto& builder) { return wire::CreateStatusRequest(builder, 17); });
-    EXPECT_EQ(recorder_.take("rx", wire::Body::StatusReply)
-                  .envelope()
-                  .body_as_StatusReply()
-                  ->request(),
-              17U);
+    EXPECT_EQ(
+        recorder_.take("rx", wire::Body::StatusReply).envelope().body_as_StatusReply()->request(),
+        17U);
 }
 
 TEST_F(DispatcherTest, WhatOnlyAControllerSaysIsCountedAndDropped) {

@@ -19,7 +19,8 @@ namespace pace::controller {
 namespace {
 
 base::Error disk_error(int error_number, const std::string& path, std::string_view doing) {
-    return base::make_error(base::ErrorKind::disk, "journal {}: {}: {}; free space or repair the "
+    return base::make_error(base::ErrorKind::disk,
+                            "journal {}: {}: {}; free space or repair the "
                             "disk, the controller tries again by itself",
                             path, doing, std::strerror(error_number));
 }
@@ -117,11 +118,7 @@ base::Result<Journal::Opened> Journal::open(const std::string& path, Options opt
 
 Journal::Journal(std::string path, base::UniqueFd fd, uint64_t end, uint64_t records,
                  Options options)
-    : path_(std::move(path)),
-      options_(options),
-      fd_(std::move(fd)),
-      end_(end),
-      records_(records) {
+    : path_(std::move(path)), options_(options), fd_(std::move(fd)), end_(end), records_(records) {
     // Before the first record is asked for: is there room? The answer is needed at once, so this
     // first reserve (and the header of a new file) is made here and not by the writer.
     std::unique_lock lock(mutex_);
@@ -141,8 +138,8 @@ base::Result<bool> Journal::compact(std::span<const std::vector<std::byte>> reco
     // A whole new file, locked and durable before it takes the name: at every moment the name
     // means a complete journal that nobody else can open.
     const std::string beside = path_ + ".new";
-    base::UniqueFd fd(::open(beside.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-                             0600));
+    base::UniqueFd fd(
+        ::open(beside.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!fd.valid() || flock(fd.get(), LOCK_EX | LOCK_NB) != 0)
         return base::make_errno_error(errno, fmt::format("compact journal {}", path_));
     auto written = write_all(fd.get(), 0, bytes, path_);

@@ -36,8 +36,8 @@ uint64_t checksum(uint64_t offset, std::span<const std::byte> payload) {
 }  // namespace
 
 std::vector<std::byte> journal_header() {
-    std::vector<std::byte> bytes;
-    for (const char letter : kMagic) bytes.push_back(static_cast<std::byte>(letter));
+    std::vector<std::byte> bytes(kMagic.size());
+    std::memcpy(bytes.data(), kMagic.data(), kMagic.size());
     put<uint32_t>(bytes, kJournalFormatVersion);
     put<uint32_t>(bytes, 0);
     return bytes;

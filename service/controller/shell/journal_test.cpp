@@ -26,8 +26,8 @@ std::vector<std::byte> record_of(size_t size, uint8_t fill) {
 }
 
 // Tries again often, so that a test need not wait.
-const Journal::Options kEager{.retry = milliseconds(5), .reserve_bytes = 16U << 10U,
-                              .compact_bytes = 1024};
+const Journal::Options kEager{
+    .retry = milliseconds(5), .reserve_bytes = 16U << 10U, .compact_bytes = 1024};
 
 class JournalTest : public testing::Test {
   protected:
@@ -60,8 +60,7 @@ TEST_F(JournalTest, RecordsSurviveInOrder) {
     write({record_of(200, 2)});
     const auto opened = open();
     ASSERT_TRUE(opened);
-    EXPECT_EQ(opened->records,
-              (std::vector{record_of(3, 1), record_of(0, 0), record_of(200, 2)}));
+    EXPECT_EQ(opened->records, (std::vector{record_of(3, 1), record_of(0, 0), record_of(200, 2)}));
     EXPECT_EQ(opened->cut_because, "");
     EXPECT_EQ(opened->journal->status().records, 3U);
 }
@@ -199,8 +198,7 @@ TEST_F(JournalTest, AFileThatMayNotGrowFailsAndRecovers) {
     EXPECT_EQ(WEXITSTATUS(status), 0);
     const auto opened = open();
     ASSERT_TRUE(opened);
-    EXPECT_EQ(opened->records,
-              (std::vector{record_of(10, 1), record_of(100, 2), record_of(5, 3)}));
+    EXPECT_EQ(opened->records, (std::vector{record_of(10, 1), record_of(100, 2), record_of(5, 3)}));
     EXPECT_EQ(opened->cut_because, "");
 }
 

@@ -38,8 +38,8 @@ TEST(ListenPolicy, OffLoopbackNeedsKeysOrTheWordInsecure) {
 TEST(ListenPolicy, EveryInterfaceIsOnlyListenedOnWhenAsked) {
     ControllerConfig config;
     config.insecure = true;
-    for (const char* endpoint : {"tcp://*:7411", "tcp://0.0.0.0:7411", "tcp://[::]:7411",
-                                 "tcp://[::ffff:0.0.0.0]:1"}) {
+    for (const char* endpoint :
+         {"tcp://*:7411", "tcp://0.0.0.0:7411", "tcp://[::]:7411", "tcp://[::ffff:0.0.0.0]:1"}) {
         const auto refused = listenable(endpoint, config);
         ASSERT_FALSE(refused) << endpoint;
         EXPECT_NE(refused.error().message.find("any_interface"), std::string::npos);

@@ -88,7 +88,8 @@ Event event_of(const wire::Stalled& table, NodeId node) {
 }  // namespace
 
 base::Result<Hello> read_hello(const wire::Hello& table) {
-    const std::string name = printable(protocol::text_of(table.name(), protocol::kNameBytesMax + 1));
+    const std::string name =
+        printable(protocol::text_of(table.name(), protocol::kNameBytesMax + 1));
     if (table.version() != protocol::kVersion)
         return base::make_error(base::ErrorKind::version,
                                 "node {} speaks protocol version {}, this controller speaks "
@@ -169,9 +170,8 @@ base::Result<std::optional<Event>> read_event(const wire::Envelope& envelope, No
             return Read(event_of(*envelope.body_as_Stalled(), node));
         case wire::Body::PeerLost: {
             const auto& table = *envelope.body_as_PeerLost();
-            return Read(PeerLost{.reporter = node,
-                                 .suspect = table.suspect(),
-                                 .reason = reason_of(table.reason())});
+            return Read(PeerLost{
+                .reporter = node, .suspect = table.suspect(), .reason = reason_of(table.reason())});
         }
         case wire::Body::Goodbye: {
             const std::string reason = reason_of(envelope.body_as_Goodbye()->reason());

@@ -62,8 +62,7 @@ MessageWriter::Bytes MessageWriter::write(Addressee to, const CommitView& action
         });
     const auto adoptions = builder.CreateVectorOfStructs<wire::Adoption>(
         action.adoptions.size(), [&action](size_t i, wire::Adoption* ret_adoption) {
-            *ret_adoption =
-                wire::Adoption(action.adoptions[i].newcomer, action.adoptions[i].donor);
+            *ret_adoption = wire::Adoption(action.adoptions[i].newcomer, action.adoptions[i].donor);
         });
     const auto behind = builder.CreateVector(action.behind);
     return finish(to, wire::CreateCommitView(builder, action.job, action.epoch, action.base_round,
@@ -77,9 +76,9 @@ MessageWriter::Bytes MessageWriter::write(Addressee to, const GroupOrder& action
             const GroupOrder::Part& part = action.members[i];
             *ret_part = wire::Part(part.rank, part.node, part.iteration, part.weight);
         });
-    return finish(to, wire::CreateGroupOrder(builder, action.job, action.group, action.epoch,
-                                             members, action.initial_weight, action.iteration,
-                                             action.digest));
+    return finish(to,
+                  wire::CreateGroupOrder(builder, action.job, action.group, action.epoch, members,
+                                         action.initial_weight, action.iteration, action.digest));
 }
 
 MessageWriter::Bytes MessageWriter::write(Addressee to, const GroupAbort& action) {

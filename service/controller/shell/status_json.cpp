@@ -78,7 +78,9 @@ Json json_of(const GroupRecord& group, TimePoint now) {
               {"epoch", group.order.epoch},
               {"iteration", group.order.iteration},
               {"ordered_ms_ago", milliseconds(now - group.ordered)},
-              {"state", group.failed ? "failed" : group.done ? "done" : "moving"},
+              {"state", group.failed ? "failed"
+                        : group.done ? "done"
+                                     : "moving"},
               {"moving_ms", static_cast<double>(group.moving_ns) / 1e6},
               {"bytes", group.bytes},
               {"size", group.order.members.size()}};

@@ -88,8 +88,7 @@ TEST(StatusJson, WhatIsNotTextDoesNotThrow) {
 
 TEST(StatusJson, FitsAMessageHoweverLargeTheCluster) {
     StatusView view;
-    for (uint32_t n = 1; n <= 10'000; ++n)
-        view.nodes.push_back(node(n, std::string(63, 'n')));
+    for (uint32_t n = 1; n <= 10'000; ++n) view.nodes.push_back(node(n, std::string(63, 'n')));
     for (NodeView& each : view.nodes) each.host = std::string(255, 'h');
     for (int j = 0; j < 4; ++j) {
         JobView job = averaging_job();

@@ -15,9 +15,9 @@ base::Error zmq_error(base::ErrorKind kind, std::string_view what) {
     return base::make_error(kind, "{}: {}", what, zmq_strerror(zmq_errno()));
 }
 
-constexpr int kReconnectMs = 50;     // ZeroMQ adds up to as much again at random
-constexpr int kConnectMs = 1000;     // a host that does not answer at all
-constexpr int kHandshakeMs = 2000;   // a peer that accepts and then says nothing
+constexpr int kReconnectMs = 50;    // ZeroMQ adds up to as much again at random
+constexpr int kConnectMs = 1000;    // a host that does not answer at all
+constexpr int kHandshakeMs = 2000;  // a peer that accepts and then says nothing
 
 }  // namespace
 
@@ -98,8 +98,7 @@ base::Result<> Socket::use_curve(const PublicKey& server, const SecretKey& own) 
     const PublicKey own_public = own.public_key();
     PACE_TRY(set(ZMQ_CURVE_PUBLICKEY, own_public.bytes().data(), own_public.bytes().size(),
                  "set CURVE public key"));
-    return set(ZMQ_CURVE_SECRETKEY, own.bytes().data(), own.bytes().size(),
-               "set CURVE secret key");
+    return set(ZMQ_CURVE_SECRETKEY, own.bytes().data(), own.bytes().size(), "set CURVE secret key");
 }
 
 base::Result<> Socket::set_zap_domain(std::string_view domain) {

@@ -1,0 +1,91 @@
+#include "daemon/clients/submission.h"
+
+#include <gtest/gtest.h>
+
+#include "daemon/clients/quota.h"
+
+namespace pace::daemon {
+namespace {
+
+using protocol::Verb;
+
+class Submission : public testing::Test {
+  protected:
+    BufferTable::Handle add() {
+        auto buffer = std::make_shared<Buffer>();
+        buffer->count = 10;
+        return buffers_.add(buffer);
+    }
+    static protocol::SubmissionEntry entry(Verb verb, std::vector<BufferTable::Handle> handles) {
+        protocol::SubmissionEntry entry{};
+        entry.id = 5;
+        entry.verb = verb;
+        entry.buffer_count = static_cast<uint16_t>(handles.size());
+        for (size_t i = 0; i < handles.size(); ++i) {
+            entry.buffers[i] = handles[i].index;
+            entry.generations[i] = handles[i].generation;
+        }
+        return entry;
+    }
+    base::ErrorKind kind_of(const protocol::SubmissionEntry& entry) {
+        const auto request = check_submission(entry, buffers_);
+        return request ? base::ErrorKind::internal : request.error().kind;
+    }
+
+    BufferTable buffers_;
+};
+
+TEST_F(Submission, BecomesARequestOnItsBuffers) {
+    const auto first = add();
+    const auto second = add();
+    const auto request = check_submission(entry(Verb::average, {second, first}), buffers_);
+    ASSERT_TRUE(request);
+    EXPECT_EQ(request->id, 5U);
+    EXPECT_EQ(request->buffers.size(), 2U);
+    EXPECT_EQ(request->buffers[1], *buffers_.find(first.index, first.generation));
+}
+
+TEST_F(Submission, IsRefusedWithTheKindThatSaysWhy) {
+    const auto buffer = add();
+    EXPECT_EQ(kind_of(entry(static_cast<Verb>(0), {buffer})), base::ErrorKind::invalid);
+    EXPECT_EQ(kind_of(entry(static_cast<Verb>(99), {buffer})), base::ErrorKind::invalid);
+    EXPECT_EQ(kind_of(entry(Verb::average, {})), base::ErrorKind::invalid);
+    EXPECT_EQ(kind_of(entry(Verb::barrier, {buffer})), base::ErrorKind::invalid);
+    EXPECT_EQ(kind_of(entry(Verb::reduce, {buffer, buffer})), base::ErrorKind::invalid);
+    auto many = entry(Verb::reduce, {buffer});
+    many.buffer_count = protocol::kBuffersPerExchangeMax + 1;
+    EXPECT_EQ(kind_of(many), base::ErrorKind::invalid);
+    auto op = entry(Verb::reduce, {buffer});
+    op.op = static_cast<protocol::ReduceOp>(9);
+    EXPECT_EQ(kind_of(op), base::ErrorKind::invalid);
+}
+
+TEST_F(Submission, RefusesStaleAndForeignHandles) {
+    const auto buffer = add();
+    EXPECT_EQ(kind_of(entry(Verb::sync, {{buffer.index, buffer.generation + 1}})), base::ErrorKind::handle);
+    EXPECT_EQ(kind_of(entry(Verb::sync, {{77, 1}})), base::ErrorKind::handle);
+    ASSERT_TRUE(buffers_.remove(buffer.index));
+    EXPECT_EQ(kind_of(entry(Verb::sync, {buffer})), base::ErrorKind::handle);
+    const auto again = add();  // the same index, another generation
+    EXPECT_EQ(again.index, buffer.index);
+    EXPECT_EQ(kind_of(entry(Verb::sync, {buffer})), base::ErrorKind::handle);
+}
+
+TEST(Quota, ChargesEveryByteBeforeItIsUsed) {
+    MemoryBudget budget{100, 0};
+    Quota first({80, 2}, budget);
+    EXPECT_TRUE(first.charge_buffer(50));
+    EXPECT_EQ(first.charge_buffer(40).error().kind, base::ErrorKind::limit);
+    EXPECT_TRUE(first.charge_buffer(30));
+    EXPECT_EQ(first.charge_buffer(1).error().kind, base::ErrorKind::limit);
+    {
+        Quota second({80, 2}, budget);
+        EXPECT_EQ(second.charge_buffer(30).error().kind, base::ErrorKind::limit) << "the daemon's own limit";
+        EXPECT_TRUE(second.charge_buffer(20));
+        EXPECT_EQ(second.charge_buffer(~uint64_t{0}).error().kind, base::ErrorKind::limit) << "no overflow";
+    }
+    EXPECT_EQ(budget.bytes_used, 80U) << "a client that goes gives back all";
+}
+
+}  // namespace
+}  // namespace pace::daemon

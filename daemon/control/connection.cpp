@@ -1,0 +1,62 @@
+#include "daemon/control/connection.h"
+
+#include <sys/epoll.h>
+
+#include <utility>
+
+#include "protocol/control_codec.h"
+
+namespace pace::daemon::control {
+
+namespace {
+
+// Messages that may wait for a controller that does not read. It is given up before that by its
+// silence, unless this daemon has very much to say.
+constexpr int kQueueMax = 100'000;
+
+}  // namespace
+
+base::Result<> Connection::read_keys(const std::string& controller_key_file,
+                                     const std::string& secret_key_file) {
+    PACE_TRY_ASSIGN(controller, control_zmq::PublicKey::read(controller_key_file));
+    PACE_TRY_ASSIGN(own, control_zmq::SecretKey::read(secret_key_file));
+    controller_key_.emplace(controller);
+    secret_key_.emplace(own);
+    return {};
+}
+
+base::Result<> Connection::open() {
+    PACE_TRY_ASSIGN(fresh, control_zmq::Socket::create(context_, control_zmq::SocketType::dealer,
+                                                       protocol::kToDaemonBytesMax, kQueueMax));
+    if (secret_key_) PACE_TRY(fresh.use_curve(*controller_key_, *secret_key_));
+    PACE_TRY(fresh.connect(endpoint_));
+    // The wake-up is all that is wanted: poll() looks for itself.
+    PACE_TRY(loop_.watch(fresh.fd(), EPOLLIN, [](uint32_t) {}));
+    socket_.emplace(std::move(fresh));
+    opened_at_ = base::now();
+    return {};
+}
+
+void Connection::close() {
+    if (!socket_) return;
+    loop_.unwatch(socket_->fd());
+    socket_.reset();
+}
+
+void Connection::reopen() {
+    close();
+    [[maybe_unused]] const auto opened = open();
+}
+
+bool Connection::send(std::span<const std::byte> message) {
+    return socket_ && socket_->send(message) == control_zmq::Sent::done;
+}
+
+Connection::Received Connection::receive(std::span<const std::byte>& ret_bytes) {
+    if (!socket_ || !socket_->receive(message_)) return Received::nothing;
+    if (message_.count != 1) return Received::malformed;
+    ret_bytes = message_.frames[0];
+    return Received::message;
+}
+
+}  // namespace pace::daemon::control

@@ -1,0 +1,32 @@
+#include "daemon/control/controller_link_config.h"
+
+#include "protocol/types.h"
+
+namespace pace::daemon {
+
+base::Result<> check(const ControllerLinkConfig& config) {
+    const bool known = config.endpoint.starts_with("tcp://") ||
+                       config.endpoint.starts_with("ipc://") ||
+                       config.endpoint.starts_with("inproc://");
+    if (!known)
+        return base::make_error(base::ErrorKind::invalid,
+                                "the controller's endpoint \"{}\" is none; write tcp://HOST:PORT",
+                                config.endpoint);
+    if (config.endpoint.starts_with("inproc://") && !config.context)
+        return base::make_error(base::ErrorKind::invalid,
+                                "{} needs the context of the controller in this process",
+                                config.endpoint);
+    if (config.name.empty() || config.name.size() > protocol::kNameBytesMax)
+        return base::make_error(base::ErrorKind::invalid,
+                                "the node name \"{}\" has not 1 to {} characters", config.name,
+                                protocol::kNameBytesMax);
+    if (config.generation == 0)
+        return base::make_error(base::ErrorKind::invalid, "the generation is 0; draw a number");
+    if (config.controller_key_file.empty() != config.secret_key_file.empty())
+        return base::make_error(base::ErrorKind::invalid,
+                                "CURVE needs both the controller's public key and this node's "
+                                "secret key; set both or none");
+    return {};
+}
+
+}  // namespace pace::daemon

@@ -1,0 +1,51 @@
+// A packet of the client plane: whatever verifies is read to the last field, as the daemon does. What
+// the library takes for a packet, the daemon must take for one.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <vector>
+
+#include "daemon/clients/options.h"
+#include "daemon/clients/packet.h"
+#include "libclient/packet.h"
+
+namespace {
+
+namespace fb = pace::protocol::client;
+
+uint64_t sink = 0;
+
+void read(const flatbuffers::String* text) {
+    if (text == nullptr) return;
+    sink += text->size() + static_cast<unsigned char>(text->c_str()[text->size()]);
+}
+
+void read_all(const fb::Packet& packet) {
+    if (const auto* hello = packet.body_as_Hello()) {
+        sink += hello->version();
+        read(hello->library());
+    } else if (const auto* join = packet.body_as_Join()) {
+        sink += pace::daemon::options_of(*join->options()).name.size() + join->rank();
+    } else if (const auto* create = packet.body_as_BufferCreate()) {
+        sink += create->count() + static_cast<uint64_t>(create->dtype());
+    } else if (const auto* query = packet.body_as_Query()) {
+        read(query->what());
+    } else if (const auto* job = packet.body_as_JobCreate()) {
+        sink += pace::daemon::options_of(*job->options()).world;
+    } else if (const auto* failure = packet.body_as_Failed()) {
+        read(failure->message());
+    }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    // A copy of exactly this size, so that the sanitizer sees a read past its end.
+    const auto* begin = reinterpret_cast<const std::byte*>(data);
+    std::vector<std::byte> bytes(begin, begin + size);
+    const auto* packet = pace::daemon::verify_packet(bytes);
+    if (packet != nullptr) read_all(*packet);
+    const bool accepted = packet != nullptr;
+    if (pace::client::Packet::verify(std::move(bytes), {}) && !accepted) std::abort();
+    return 0;
+}

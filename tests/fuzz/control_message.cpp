@@ -1,0 +1,81 @@
+// What a daemon, or whoever pretends to be one, may send to the controller: a whole conversation of
+// several envelopes, over two connections, through the dispatcher into the real core. Each envelope
+// is also read as a daemon reads those of its controller.
+#include <chrono>
+#include <cstdlib>
+
+#include "daemon/control/incoming.h"
+#include "service/controller/core/status.h"
+#include "service/controller/shell/dispatcher.h"
+#include "tests/fuzz/chunks.h"
+
+namespace {
+
+using namespace pace::controller;
+namespace wire = pace::protocol::control;
+
+uint64_t make_token() {
+    return 7;
+}
+
+void require(bool holds) {
+    if (!holds) std::abort();
+}
+
+// Sends nowhere. What is sent must itself be an envelope.
+class Checker final : public Outlet {
+  public:
+    bool send(std::string_view, std::span<const std::byte> message) override {
+        const pace::fuzz::Bytes copy(message.begin(), message.end());
+        require(pace::protocol::verify_envelope(copy).ok());
+        return true;
+    }
+    void append(std::vector<std::byte> record) override { journal.push_back(std::move(record)); }
+    std::optional<pace::base::Error> journal_failure() const override { return std::nullopt; }
+    void note(const Note&) override {}
+    std::string status_json() const override { return "{}"; }
+
+    std::vector<std::vector<std::byte>> journal;
+};
+
+void read_as_daemon(const pace::fuzz::Bytes& bytes) {
+    namespace control = pace::daemon::control;
+    const auto verified = pace::protocol::verify_envelope(bytes);
+    if (!verified) return;
+    const wire::Envelope& envelope = **verified;
+    if (const auto* accepted = envelope.body_as_JoinAccepted()) (void)control::read(*accepted);
+    if (const auto* refused = envelope.body_as_JoinRefused()) (void)control::read(*refused);
+    if (const auto* view = envelope.body_as_CommitView()) (void)control::read(*view);
+    if (const auto* known = envelope.body_as_NodeKnown()) (void)control::read(*known);
+    if (const auto* reply = envelope.body_as_StatusReply()) (void)control::read(*reply);
+    if (const auto* order = envelope.body_as_GroupOrder()) {
+        control::GroupOrder result;
+        control::read(*order, result);
+    }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    Checker checker;
+    Dispatcher::Options options;
+    options.nodes_max = 8;
+    Dispatcher dispatcher(options, &make_token, checker);
+    pace::base::TimePoint now{std::chrono::hours(1)};
+    dispatcher.replay_finished(now);
+    for (const auto& chunk : pace::fuzz::chunks_of(pace::fuzz::bytes_of(data, size))) {
+        now += std::chrono::milliseconds(7);
+        read_as_daemon(chunk);
+        const bool second = !chunk.empty() && std::to_integer<unsigned>(chunk.back()) % 2 == 1;
+        dispatcher.receive(second ? "b" : "a", chunk, now);
+        if (const auto due = dispatcher.next_deadline(); due && *due <= now) dispatcher.tick(now);
+    }
+    (void)dispatcher.core().status(now);
+
+    // What it has journalled, a restarted controller must accept.
+    Checker ignored;
+    Dispatcher restarted(options, &make_token, ignored);
+    for (const auto& record : checker.journal) require(restarted.replay(record).ok());
+    restarted.replay_finished(now);
+    return 0;
+}

@@ -1,0 +1,156 @@
+// Writes the first corpora, made of what the two sides really say: make_corpus tests/fuzz/corpus.
+// Run it again when a message changes; the files are checked in.
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <protocol/client_generated.h>
+
+#include "protocol/control_codec.h"
+#include "protocol/ring.h"
+#include "protocol/version.h"
+#include "service/controller/core/journal_record.h"
+#include "service/controller/shell/journal_format.h"
+#include "tests/fuzz/chunks.h"
+
+namespace {
+
+using pace::fuzz::append_chunk;
+using pace::fuzz::Bytes;
+namespace client = pace::protocol::client;
+namespace control = pace::protocol::control;
+
+std::filesystem::path root;
+
+void write(const std::string& target, const std::string& name, const Bytes& bytes) {
+    std::filesystem::create_directories(root / target);
+    std::ofstream file(root / target / name, std::ios::binary);
+    file.write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
+}
+
+template <typename Table>
+void write_packet(const std::string& name, flatbuffers::FlatBufferBuilder& builder,
+                  flatbuffers::Offset<Table> body) {
+    builder.Finish(
+        client::CreatePacket(builder, client::BodyTraits<Table>::enum_value, body.Union()));
+    write("client_packet", name,
+          pace::fuzz::bytes_of(builder.GetBufferPointer(), builder.GetSize()));
+    builder.Clear();
+}
+
+auto client_options(flatbuffers::FlatBufferBuilder& builder) {
+    return client::CreateJobOptions(builder, builder.CreateString("fashion"), 3,
+                                    client::Policy::partial_reduce, 2);
+}
+
+void write_packets() {
+    flatbuffers::FlatBufferBuilder b;
+    write_packet("hello", b, client::CreateHello(b, 1, b.CreateString("c")));
+    write_packet("join", b, client::CreateJoin(b, 1, 2, client_options(b)));
+    write_packet("buffer", b, client::CreateBufferCreate(b, 2, client::DType::f32, 1000, false));
+    write_packet("query", b, client::CreateQuery(b, 3, b.CreateString("status")));
+    write_packet("job", b, client::CreateJobCreate(b, 4, client_options(b)));
+}
+
+// The trainer's writes: one entry, then the tail that announces it.
+void write_ring() {
+    pace::protocol::SubmissionEntry entry{};
+    entry.id = 1;
+    entry.iteration = 5;
+    entry.verb = pace::protocol::Verb::average;
+    entry.buffer_count = 1;
+    entry.generations[0] = 1;
+    const auto at = [](size_t offset) {
+        return Bytes{static_cast<std::byte>(offset / 4 & 0xFFU),
+                     static_cast<std::byte>(offset / 4 >> 8U)};
+    };
+    const pace::protocol::RingLayout layout{.slots = pace::protocol::kRingSlots};
+    Bytes input;
+    Bytes slot = at(layout.submissions());
+    const auto* raw = reinterpret_cast<const std::byte*>(&entry);
+    slot.insert(slot.end(), raw, raw + 64 + 8);
+    append_chunk(input, slot);
+    Bytes tail = at(offsetof(pace::protocol::RingHeader, submission) +
+                    offsetof(pace::protocol::RingControl, tail));
+    tail.insert(tail.end(), {std::byte{1}, std::byte{0}, std::byte{0}, std::byte{0}});
+    append_chunk(input, tail);
+    write("ring", "one_submission", input);
+}
+
+class Conversation {
+  public:
+    template <typename Build>
+    void say(uint32_t node, uint64_t attachment, Build build) {
+        pace::protocol::EnvelopeWriter writer;
+        auto& builder = writer.begin();
+        const auto body = build(builder);
+        append_chunk(input, writer.finish(node, attachment, body));
+    }
+    Bytes input;
+};
+
+auto control_options(flatbuffers::FlatBufferBuilder& builder) {
+    return control::CreateJobOptions(builder, builder.CreateString("fashion"), 2,
+                                     control::Policy::partial_reduce, 2);
+}
+
+void write_conversation() {
+    Conversation talk;
+    talk.say(0, 77, [](auto& b) {
+        const std::vector<uint8_t> address{1, 2, 3};
+        return control::CreateHello(b, pace::protocol::kVersion, b.CreateString("n1"), 5,
+                                    b.CreateVector(address), b.CreateString("h"), 4);
+    });
+    for (uint32_t rank = 0; rank < 2; ++rank)
+        talk.say(1, 77, [rank](auto& b) {
+            return control::CreateWorkerJoin(b, rank + 1, rank, control_options(b), 1000);
+        });
+    for (uint32_t rank = 0; rank < 2; ++rank)
+        talk.say(1, 77, [rank](auto& b) { return control::CreateReady(b, 1, rank, 3, 9); });
+    talk.say(1, 77, [](auto& b) { return control::CreateGroupDone(b, 1, 1, false, 1000, 64); });
+    talk.say(1, 77, [](auto& b) { return control::CreateViewPrepared(b, 1, 1, 0); });
+    talk.say(1, 77, [](auto& b) { return control::CreateStatusRequest(b, 9); });
+    talk.say(1, 77, [](auto& b) { return control::CreateWorkerLeave(b, 1, 0, true); });
+    talk.say(1, 77, [](auto& b) { return control::CreateGoodbye(b, b.CreateString("end")); });
+    write("control_message", "a_short_life", talk.input);
+}
+
+void write_journal() {
+    using namespace pace::controller;
+    JobOptions options;
+    options.name = "fashion";
+    options.world = 2;
+    options.group_size = 2;
+    const std::vector<JournalRecord> records{NodeRecord{1, "n1"},
+                                             JobRecord{1, 1000, 4711, options},
+                                             PlacementRecord{1, 0, 1, Placement::joined},
+                                             PlacementRecord{1, 1, 1, Placement::joined},
+                                             EpochRecord{1, 1},
+                                             PlacementRecord{1, 1, 1, Placement::lost},
+                                             EpochRecord{1, 2}};
+    Bytes file = journal_header();
+    Bytes bare;
+    for (const JournalRecord& record : records) {
+        append_record(file, file.size(), encode(record));
+        append_chunk(bare, encode(record));
+    }
+    write("journal", "a_file", file);
+    write("journal", "bare_records", bare);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 2) {
+        std::fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
+        return 2;
+    }
+    root = argv[1];
+    write_packets();
+    write_ring();
+    write_conversation();
+    write_journal();
+    return 0;
+}
