@@ -134,6 +134,7 @@ TEST_F(PaceTest, EachVerbArrivesAsItself) {
     finish();
     ASSERT_EQ(pace_barrier(session_, &request, &error_), PACE_OK);
     finish();
+    daemon_->settle();
     ASSERT_EQ(seen.size(), 4U);
     EXPECT_EQ(seen[0].verb, protocol::Verb::reduce);
     EXPECT_EQ(seen[0].op, protocol::ReduceOp::sum);

@@ -240,6 +240,7 @@ TEST_F(SessionDeathTest, TheSessionComesBackWithItsMemoryPointersAndHandles) {
     auto request = average(*session, kept.handle, 5);
     ASSERT_TRUE(request) << request.error().message;
     EXPECT_EQ(wait(*session, *request).entry.outcome, protocol::Outcome::done);
+    daemon_->settle();
     // The new daemon numbers as it likes: the handle is translated.
     EXPECT_EQ(seen.buffers[0], 100U);
     EXPECT_EQ(seen.generations[0], 107U);

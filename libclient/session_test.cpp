@@ -64,6 +64,7 @@ TEST_F(SessionTest, SubmitsWhatTheVerbSays) {
     auto request = session->submit(operation);
     ASSERT_TRUE(request);
     wait(*session, *request);
+    daemon_->settle();
     EXPECT_EQ(seen.id, request->id);
     EXPECT_EQ(seen.verb, protocol::Verb::average);
     EXPECT_EQ(seen.iteration, 41U);

@@ -33,8 +33,8 @@ void sum_gathered(const Communicator& communicator, const Layout& layout, double
     layout.zero_padding(all, result.data());
 }
 
-// Bruck et al. 1997, section 3: after round k each node has the partials of itself and the 2^(k+1) - 1 nodes
-// after it, in this order.
+// Bruck et al. 1997, section 3: after round k each node has the partials of itself and the 2^(k+1)
+// - 1 nodes after it, in this order.
 Task<Result<>> gather_all_reduce(Communicator& communicator, const LocalPart& part, double scale,
                                  std::span<std::byte> result) {
     const size_t nodes = communicator.size();

@@ -16,8 +16,8 @@ using base::Task;
 
 namespace {
 
-// Nodes are numbered from the root. Number v > 0 receives from v less its lowest bit, and passes on to
-// v + 2^k for each 2^k below that bit, the farthest first.
+// Nodes are numbered from the root. Number v > 0 receives from v less its lowest bit, and passes on
+// to v + 2^k for each 2^k below that bit, the farthest first.
 Task<Result<>> tree_broadcast(Communicator& communicator, size_t root, std::span<std::byte> bytes) {
     const size_t nodes = communicator.size();
     const size_t v = (communicator.self() + nodes - root) % nodes;

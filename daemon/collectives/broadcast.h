@@ -17,8 +17,8 @@ namespace pace::collectives {
 struct BroadcastOptions {
     // Vectors up to this size go down the tree. All must be equal on all nodes.
     size_t small_bytes_max = 8192;
-    // A chunk is about a 64th of the vector, within these bounds: the last one has two hops to go while
-    // the root is idle already.
+    // A chunk is about a 64th of the vector, within these bounds: the last one has two hops to go
+    // while the root is idle already.
     size_t chunk_bytes_min = 16384;
     size_t chunk_bytes_max = 262144;
     // Chunks under way at once.

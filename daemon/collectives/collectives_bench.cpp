@@ -1,10 +1,12 @@
 // collectives_bench: all-reduce and broadcast between processes over UCX, beside the wire bound.
 //
-//     collectives_bench NODES MBIT [CHUNK_BYTES_MAX CHUNKS_PER_BLOCK WINDOW SENDS_MAX [NETNS_PREFIX DEVICE]]
+//     collectives_bench NODES MBIT
+//         [CHUNK_BYTES_MAX CHUNKS_PER_BLOCK WINDOW SENDS_MAX [NETNS_PREFIX DEVICE]]
 //
-// One process per node, forked here; with NETNS_PREFIX node i moves into network namespace PREFIXi first and uses
-// DEVICE, otherwise all meet on loopback. MBIT is the links' goodput, for the bound 2(N-1)/N · S; 0 prints none. A
-// time is the longest among the nodes, from a common barrier on; the median of several.
+// One process per node, forked here; with NETNS_PREFIX node i moves into network namespace PREFIXi
+// first and uses DEVICE, otherwise all meet on loopback. MBIT is the links' goodput, for the bound
+// 2(N-1)/N · S; 0 prints none. A time is the longest among the nodes, from a common barrier on; the
+// median of several.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>

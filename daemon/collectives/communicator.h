@@ -28,10 +28,10 @@ namespace pace::collectives {
 
 struct Group {
     uint64_t exchange = 0;
-    uint32_t check =
-        0;  // digest of what the exchange is; nodes that disagree get ErrorKind::mismatch
-    std::vector<transports::PeerId>
-        nodes;  // in node order, equal everywhere; nodes[self] is unused
+    // Digest of what the exchange is; nodes that disagree get ErrorKind::mismatch.
+    uint32_t check = 0;
+    // In node order, equal everywhere; nodes[self] is unused.
+    std::vector<transports::PeerId> nodes;
     size_t self = 0;
     // Which nodes contribute to a sum, in node order, equal everywhere; empty: all do. A node that
     // does not is skipped, and sends no partials.
@@ -63,8 +63,9 @@ class Operation {
         Operation* operation_;
     };
 
-    // `co_await operation.ended()` gives the outcome; of an Operation that was never posted, success. (An Operation is not
-    // awaitable itself because GCC 12 copies an awaited array element.)
+    // `co_await operation.ended()` gives the outcome; of an Operation that was never posted,
+    // success. (An Operation is not awaitable itself because GCC 12 copies an awaited array
+    // element.)
     Awaiter ended() { return Awaiter(this); }
 
   private:

@@ -8,7 +8,8 @@ namespace pace::collectives {
 
 namespace {
 
-// Bytes of the logical vector that a thread claims at once: small enough to balance, large enough to stream.
+// Bytes of the logical vector that a thread claims at once: small enough to balance, large enough
+// to stream.
 constexpr size_t kGrainBytes = 65536;
 
 using Outs = std::vector<std::vector<std::byte*>>;  // by segment, then recipient

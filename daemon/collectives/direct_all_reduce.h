@@ -1,16 +1,20 @@
 // DirectAllReduce: the direct reduce-scatter and all-gather of all_reduce.h, one execution of it.
 //
 // Three kinds of coroutines run side by side, bounded in number, and nothing else holds memory:
-//  * reduce lanes: lane l takes chunks l, l + window, … of the own block: receive all partials, sum, publish;
-//  * send lanes: take the next message in order, partials first, then finished chunks as they appear;
+//  * reduce lanes: lane l takes chunks l, l + window, … of the own block: receive all partials,
+//    sum, publish;
+//  * send lanes: take the next message in order, partials first, then finished chunks as they
+//    appear;
 //  * one gatherer per other node: receives that node's finished chunks into the result.
 //
-// The result is the only large memory. My partial of another's chunk is made where that chunk will lie in
-// the result, and the finished chunk is received there once the partial has left; so the gatherer follows the send lanes.
+// The result is the only large memory. My partial of another's chunk is made where that chunk will
+// lie in the result, and the finished chunk is received there once the partial has left; so the
+// gatherer follows the send lanes.
 //
-// It cannot lock up. Partials leave in chunk order, and a reduce lane asks for its next chunk without waiting for any
-// send; so the least chunk that is still open anywhere has all its partials sent and received. A finished chunk is asked for
-// at the latest when the one `window` before it has come, which its owner finished, and sent, earlier.
+// It cannot lock up. Partials leave in chunk order, and a reduce lane asks for its next chunk
+// without waiting for any send; so the least chunk that is still open anywhere has all its partials
+// sent and received. A finished chunk is asked for at the latest when the one two windows
+// before it has come, which its owner finished, and sent, earlier.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// What happens to the survivors of a collective when a node dies, freezes or disagrees, at every step.
+// What happens to the survivors of a collective when a node dies, freezes or disagrees, at every
+// step.
 #include <functional>
 #include <string>
 #include <utility>
@@ -52,7 +53,7 @@ std::vector<Collective> collectives() {
             {"chunked broadcast",
              [](Communicator& communicator, const LocalPart&, std::span<std::byte> result) {
                  BroadcastOptions options;
-                 options.chunk_bytes = 8192;
+                 options.chunk_bytes_min = options.chunk_bytes_max = 8192;
                  options.window = 3;
                  return broadcast(communicator, 1, result, options);
              }},

@@ -1,4 +1,5 @@
-// TestCluster: N nodes on an in-memory network, each with a communicator of one exchange, for tests.
+// TestCluster: N nodes on an in-memory network, each with a communicator of one exchange, for
+// tests.
 #pragma once
 
 #include <cstddef>
@@ -39,8 +40,8 @@ class TestCluster {
         }
     }
 
-    // What is still under way ends when its transport does; a communicator whose operations have ended goes before
-    // its transport.
+    // What is still under way ends when its transport does; a communicator whose operations have
+    // ended goes before its transport.
     ~TestCluster() {
         for (size_t i = 0; i < size(); ++i) {
             if (ends_[i] != started_[i]) {

@@ -1,5 +1,5 @@
-// Members' buffers of random elements, and the all-reduce of them as all_reduce.h defines it, one element at a
-// time; for tests.
+// Members' buffers of random elements, and the all-reduce of them as all_reduce.h defines it, one
+// element at a time; for tests.
 #pragma once
 
 #include <cstddef>
@@ -80,7 +80,8 @@ inline LocalPart local_part(const Layout& layout, const std::vector<Worker>& wor
     return {layout, std::move(members)};
 }
 
-// The definition: each contributing node's weighted sum, rounded; their sum in node order, scaled, rounded.
+// The definition: each contributing node's weighted sum, rounded; their sum in node order, scaled,
+// rounded.
 inline Bytes reference_all_reduce(const Layout& layout,
                                   const std::vector<std::vector<Worker>>& nodes, double scale,
                                   const std::vector<bool>& contributes = {}) {

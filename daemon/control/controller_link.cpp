@@ -214,43 +214,14 @@ void ControllerLink::State::on_refused(const wire::Refused& table) {
 }
 
 void ControllerLink::State::on_attached_message(const wire::Envelope& envelope) {
-    switch (envelope.body_type()) {
-        case wire::Body::GroupOrder:
-            control::read(*envelope.body_as_GroupOrder(), order);
-            return handler.on_group_order(order);
-        case wire::Body::Probe:
-            // Any message proves that we live; a heartbeat is the one that is always right.
-            say_heartbeat();
-            return;
-        case wire::Body::NotAttached: {
-            const auto& table = *envelope.body_as_NotAttached();
-            return detach(table.excluded(), std::string(protocol::text_of(
-                                                table.reason(), protocol::kReasonBytesMax)));
-        }
-        case wire::Body::JoinAccepted: {
-            const auto accepted = control::read(*envelope.body_as_JoinAccepted());
-            if (accepted) return handler.on_join_accepted(*accepted);
-            ++counters.malformed;
-            return;
-        }
-        case wire::Body::JoinRefused:
-            return handler.on_join_refused(control::read(*envelope.body_as_JoinRefused()));
-        case wire::Body::PrepareView:
-            return handler.on_prepare_view(control::read(*envelope.body_as_PrepareView()));
-        case wire::Body::CommitView:
-            return handler.on_commit_view(control::read(*envelope.body_as_CommitView()));
-        case wire::Body::GroupAbort:
-            return handler.on_group_abort(control::read(*envelope.body_as_GroupAbort()));
-        case wire::Body::WorkerSuspended:
-            return handler.on_worker_suspended(control::read(*envelope.body_as_WorkerSuspended()));
-        case wire::Body::Withdrawn:
-            return handler.on_withdrawn(control::read(*envelope.body_as_Withdrawn()));
-        case wire::Body::NodeGone:
-            return handler.on_node_gone(control::read(*envelope.body_as_NodeGone()));
-        case wire::Body::NodeKnown:
-            return handler.on_node_known(control::read(*envelope.body_as_NodeKnown()));
-        default:
-            ++counters.malformed;  // what only a daemon says
+    if (envelope.body_type() == wire::Body::Probe) {
+        // Any message proves that we live; a heartbeat is the one that is always right.
+        say_heartbeat();
+    } else if (const auto* table = envelope.body_as_NotAttached()) {
+        const auto reason = protocol::text_of(table->reason(), protocol::kReasonBytesMax);
+        detach(table->excluded(), std::string(reason));
+    } else if (!control::deliver(envelope, handler, order)) {
+        ++counters.malformed;
     }
 }
 

@@ -112,4 +112,44 @@ StatusReply read(const wire::StatusReply& table) {
     return {.request = table.request(), .json = std::string(json)};
 }
 
+bool deliver(const wire::Envelope& envelope, ControlHandler& handler, GroupOrder& order) {
+    switch (envelope.body_type()) {
+        case wire::Body::GroupOrder:
+            read(*envelope.body_as_GroupOrder(), order);
+            handler.on_group_order(order);
+            return true;
+        case wire::Body::JoinAccepted: {
+            const auto accepted = read(*envelope.body_as_JoinAccepted());
+            if (accepted) handler.on_join_accepted(*accepted);
+            return accepted.ok();
+        }
+        case wire::Body::JoinRefused:
+            handler.on_join_refused(read(*envelope.body_as_JoinRefused()));
+            return true;
+        case wire::Body::PrepareView:
+            handler.on_prepare_view(read(*envelope.body_as_PrepareView()));
+            return true;
+        case wire::Body::CommitView:
+            handler.on_commit_view(read(*envelope.body_as_CommitView()));
+            return true;
+        case wire::Body::GroupAbort:
+            handler.on_group_abort(read(*envelope.body_as_GroupAbort()));
+            return true;
+        case wire::Body::WorkerSuspended:
+            handler.on_worker_suspended(read(*envelope.body_as_WorkerSuspended()));
+            return true;
+        case wire::Body::Withdrawn:
+            handler.on_withdrawn(read(*envelope.body_as_Withdrawn()));
+            return true;
+        case wire::Body::NodeGone:
+            handler.on_node_gone(read(*envelope.body_as_NodeGone()));
+            return true;
+        case wire::Body::NodeKnown:
+            handler.on_node_known(read(*envelope.body_as_NodeKnown()));
+            return true;
+        default:
+            return false;
+    }
+}
+
 }  // namespace pace::daemon::control

@@ -4,6 +4,7 @@
 // again where it is used (epochs, ranks, sizes).
 #pragma once
 
+#include "daemon/control/control_handler.h"
 #include "daemon/control/messages.h"
 #include "protocol/control_codec.h"
 
@@ -23,5 +24,10 @@ Withdrawn read(const protocol::control::Withdrawn& table);
 NodeGone read(const protocol::control::NodeGone& table);
 NodeKnown read(const protocol::control::NodeKnown& table);
 StatusReply read(const protocol::control::StatusReply& table);
+
+// Calls the handler's function for this message, if it is one that a controller says to a daemon
+// that is attached; false if not, or if it makes no sense. Orders are read into `order`.
+bool deliver(const protocol::control::Envelope& envelope, ControlHandler& handler,
+             GroupOrder& order);
 
 }  // namespace pace::daemon::control

@@ -21,7 +21,8 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Highway's scalar target reads through the pointer, which is not defined for memory that is not aligned.
+// Highway's scalar target reads through the pointer, which is not defined for memory that is not
+// aligned.
 template <class D>
 HWY_INLINE hn::Vec<D> load_unaligned(D d, const hn::TFromD<D>* from) {
 #if HWY_TARGET == HWY_SCALAR
@@ -44,9 +45,9 @@ HWY_INLINE void store_unaligned(hn::Vec<D> value, D d, hn::TFromD<D>* to) {
 #endif
 }
 
-// Each type moves a pair of accumulator vectors, lo and hi, from and to 2 · Lanes(Tag) consecutive elements. Which
-// element is in which lane is the type's own affair, since sums are made lane by lane. Rounding (pack) is apart from storing,
-// because a sum is rounded once and stored many times.
+// Each type moves a pair of accumulator vectors, lo and hi, from and to 2 · Lanes(Tag) consecutive
+// elements. Which element is in which lane is the type's own affair, since sums are made lane by
+// lane. Rounding (pack) is apart from storing, because a sum is rounded once and stored many times.
 
 template <class Lane>
 struct Plain {
@@ -78,8 +79,9 @@ using F64 = Plain<double>;
 using WordTag = hn::RebindToUnsigned<hn::ScalableTag<float>>;  // 32 bits a lane
 using HalfTag = hn::Rebind<uint16_t, hn::ScalableTag<float>>;  // as many lanes of 16 bits
 
-// Two elements share a 32-bit word: one is its upper half, the other becomes it by a shift, so nothing needs to
-// cross lanes. Highway 1.0.3 truncates when it demotes to bf16, and the processors' own instruction flushes subnormals.
+// Two elements share a 32-bit word: one is its upper half, the other becomes it by a shift, so
+// nothing needs to cross lanes. Highway 1.0.3 truncates when it demotes to bf16, and the
+// processors' own instruction flushes subnormals.
 struct Bf16 {
     using Element = uint16_t;
     using Tag = hn::ScalableTag<float>;

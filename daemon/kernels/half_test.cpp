@@ -42,7 +42,8 @@ TEST(Half, EveryPatternSurvivesTheWayToFloatAndBack) {
     }
 }
 
-// Between each two neighbours: a little below the middle goes down, a little above goes up, the middle to even.
+// Between each two neighbours: a little below the middle goes down, a little above goes up, the
+// middle to even.
 template <typename ToFloat, typename FromFloat>
 void expect_nearest_even(uint32_t infinity, double beyond, ToFloat to_float, FromFloat from_float) {
     for (uint32_t bits = 0; bits < infinity; ++bits) {

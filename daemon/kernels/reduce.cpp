@@ -76,8 +76,8 @@ HWY_INLINE void finish(V lo, V hi, V scale, typename Type::Packed& first,
     Type::pack(canonical_nan(d, lo), canonical_nan(d, hi), first, second);
 }
 
-// Two pairs of vectors at a time, which is enough work per source to hide the change of stream. Returns the elements
-// done.
+// Two pairs of vectors at a time, which is enough work per source to hide the change of stream.
+// Returns the elements done.
 template <class Type, bool kWeighted>
 size_t sum_rows(const Sum& sum) {
     using Tag = typename Type::Tag;
@@ -122,8 +122,8 @@ size_t sum_rows(const Sum& sum) {
     return i;
 }
 
-// What is left, through a buffer of one pair, so that the arithmetic is the same and nothing beyond the end is
-// touched.
+// What is left, through a buffer of one pair, so that the arithmetic is the same and nothing beyond
+// the end is touched.
 template <class Type, bool kWeighted>
 void sum_tail(const Sum& sum, size_t i) {
     using Tag = typename Type::Tag;
@@ -195,7 +195,8 @@ namespace {
 constexpr size_t kStreamBytesMin = size_t{4} << 20U;  // a guess at a share of a last-level cache
 constexpr size_t kStreamAlignment = 64;
 
-// Streaming stores leave the caches to others; where an out is a source its lines are in the cache already.
+// Streaming stores leave the caches to others; where an out is a source its lines are in the cache
+// already.
 bool should_stream(protocol::DType dtype, const Sum& sum) {
     const size_t size = protocol::size_of(dtype);
     if (sum.count * size * sum.outs.size() < kStreamBytesMin) return false;

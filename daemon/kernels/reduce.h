@@ -6,19 +6,15 @@
 // the end.
 //
 // The result is the same, bit for bit, on every machine and however a range is cut into pieces:
-//  * the sum runs strictly in the order of the sources, starting with the first product (not with
-//  zero);
+//  * the sum runs strictly in the order of the sources, starting with the first product, not zero;
 //  * a product is rounded before it is added. A fused multiply-add would be as exact and as fast,
-//  since memory is the
-//    limit, but processors without it would have to emulate it slowly, so nobody uses it;
+//    since memory is the limit, but processors without it would have to emulate it slowly;
 //  * weights and scale are rounded once to the accumulator's type; a weight or scale of exactly 1
-//  costs no multiplication
-//    and changes no bit;
+//    costs no multiplication and changes no bit;
 //  * rounding to f16 and bf16 is to nearest, ties to even, subnormals included; what is too large
-//  becomes infinite;
+//    becomes infinite;
 //  * a result that is not a number is always the positive quiet NaN without payload: processors
-//  differ in which
-//    operand's payload they keep.
+//    differ in which operand's payload they keep.
 // The calling thread must have the default floating-point environment (no flush to zero);
 // WorkerPool's have.
 #pragma once
@@ -48,8 +44,8 @@ void weighted_sum(protocol::DType dtype, std::span<const Source> sources, double
 void weighted_sum_into_all(protocol::DType dtype, std::span<const Source> sources, double scale,
                            std::span<std::byte* const> outs, size_t count, size_t first = 0);
 
-// Copies `bytes` bytes of `source` to every one of `outs`, from byte `first` of them on, in one pass; `outs` must not
-// overlap `source`.
+// Copies `bytes` bytes of `source` to every one of `outs`, from byte `first` of them on, in one
+// pass; `outs` must not overlap `source`.
 void copy_into_all(const std::byte* source, std::span<std::byte* const> outs, size_t bytes,
                    size_t first = 0);
 

@@ -1,7 +1,7 @@
 // kernels_bench: throughput of the weighted sums beside the memory floor, in one run, as ratios.
 //
-// The floor of a sum in place over K buffers is one pass that reads and writes each of them (here: flipping a bit of every
-// word), with the same number of threads.
+// The floor of a sum in place over K buffers is one pass that reads and writes each of them (here:
+// flipping a bit of every word), with the same number of threads.
 #include <sys/mman.h>
 
 #include <algorithm>

@@ -33,8 +33,8 @@ void on_every_target(Test&& test) {
     hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
-// Any bits: every exponent, subnormals, infinities and NaNs among them. Half of them are of moderate size, so
-// that sums do not all overflow.
+// Any bits: every exponent, subnormals, infinities and NaNs among them. Half of them are of
+// moderate size, so that sums do not all overflow.
 Bytes random_elements(DType dtype, size_t count, base::Random& random) {
     Bytes bytes(count * size_of(dtype));
     for (size_t i = 0; i < count; ++i) {
@@ -183,7 +183,8 @@ TEST(Reduce, StreamingStoresWriteTheSame) {
 
 TEST(Reduce, RoundsEveryHalfAsTheScalarCodeDoes) {
     on_every_target([] {
-        // All patterns, as they are and weighted so that every result must be rounded, ties among them.
+        // All patterns, as they are and weighted so that every result must be rounded, ties among
+        // them.
         std::vector<uint16_t> all(65536);
         for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<uint16_t>(i);
         for (const DType dtype : {DType::f16, DType::bf16})

@@ -1,5 +1,5 @@
-// reference: the weighted sum as reduce.h defines it, one element at a time. Slow and obvious; for tests, here
-// and in the folders that sum.
+// reference: the weighted sum as reduce.h defines it, one element at a time. Slow and obvious; for
+// tests, here and in the folders that sum.
 #pragma once
 
 #include <bit>

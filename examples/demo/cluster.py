@@ -37,7 +37,8 @@ class Cluster:
 
     def _start(self):
         controller = self._spawn("controller", [
-            self._programs["pace-controller"], "--listen", "tcp://127.0.0.1:0"])
+            self._programs["pace-controller"], "--listen", "tcp://127.0.0.1:0",
+            "--journal", self._folder / "controller.journal"])
         address = controller.wait_for_line("listening ", READY_SECONDS).split()[1]
         daemons = [
             self._spawn(f"node-{i}", [

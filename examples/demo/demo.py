@@ -43,7 +43,7 @@ def parse_flags():
     add("--alpha", type=float, default=0.5, help="decay of the dynamic weights")
     add("--missing", choices=["closest", "initial"], default="closest",
         help="who gets the weight of an iteration that no member has (dynamic weights)")
-    add("--target", type=float, default=0.855, help="test accuracy at which a run ends")
+    add("--target", type=float, default=0.86, help="test accuracy at which a run ends")
     add("--batch", type=int, default=64, help="examples in a step of one worker")
     add("--learning-rate", type=float, default=0.1, help="of plain gradient descent")
     add("--hidden", type=int, default=128, help="hidden units of the network")

@@ -29,7 +29,7 @@ struct EvaluatorOptions {
     std::string data = "/usr/share/datasets/fashion-mnist";
     uint32_t world = 1;
     int hidden = 128;
-    double target = 0.855;
+    double target = 0.86;
     double interval_ms = 500;
     double seconds_max = 600;
 };
