@@ -16,9 +16,13 @@ const char* __asan_default_options(void) {
            "allow_user_segv_handler=1";
 }
 
-const char* __ubsan_default_options(void) { return "print_stacktrace=1"; }
+const char* __ubsan_default_options(void) {
+    return "print_stacktrace=1";
+}
 
-const char* __tsan_default_options(void) { return "second_deadlock_stack=1:history_size=4"; }
+const char* __tsan_default_options(void) {
+    return "second_deadlock_stack=1:history_size=4";
+}
 
 const char* __tsan_default_suppressions(void) {
     return "called_from_lib:libucs.so\n"

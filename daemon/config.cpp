@@ -19,7 +19,8 @@ std::string host_name() {
 
 bool is_name(const std::string& name) {
     const bool fits = !name.empty() && name.size() <= protocol::kNameBytesMax;
-    return fits && name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") ==
+    return fits && name.find_first_not_of(
+                       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") ==
                        std::string::npos;
 }
 
@@ -40,16 +41,18 @@ Result<NodeConfig> node_config(const settings::Settings& settings) {
     NodeConfig config;
     config.name = settings.text("name").empty() ? host_name() : settings.text("name");
     if (!is_name(config.name))
-        return base::make_error(ErrorKind::invalid,
-                                "name \"{}\" ({}) must have 1 to {} letters, digits, '.', '_' or '-'", config.name,
-                                settings.origin("name"), protocol::kNameBytesMax);
+        return base::make_error(
+            ErrorKind::invalid,
+            "name \"{}\" ({}) must have 1 to {} letters, digits, '.', '_' or '-'", config.name,
+            settings.origin("name"), protocol::kNameBytesMax);
     config.socket = settings.text("socket");
     config.socket_group = settings.text("socket_group");
     config.controller = settings.text("controller");
     config.journal = settings.text("journal");
     if (!config.controller.empty() && !config.journal.empty())
         return base::make_error(ErrorKind::invalid,
-                                "journal ({}) is for a daemon that runs its own controller, but controller ({}) names another: remove "
+                                "journal ({}) is for a daemon that runs its own controller, but "
+                                "controller ({}) names another: remove "
                                 "one of them",
                                 settings.origin("journal"), settings.origin("controller"));
     config.data_interface = settings.text("data_interface");

@@ -29,14 +29,17 @@ class EmbeddedDaemon {
         // The system's own configuration is for the system's own daemon: only a file that was named is read.
         const char* file = config_file.empty() ? "/dev/null" : config_file.c_str();
         const std::array<const char*, 3> arguments{"paced", "--config", file};
-        PACE_TRY_ASSIGN(loaded, settings::load(settings::daemon_table(), 3, arguments.data(), environ));
+        PACE_TRY_ASSIGN(loaded,
+                        settings::load(settings::daemon_table(), 3, arguments.data(), environ));
         PACE_TRY_ASSIGN(config, node_config(loaded.settings));
         config.socket.clear();
-        if (loaded.settings.text("name").empty()) config.name = config.name.substr(0, 48) + fmt::format("-{}", getpid());
+        if (loaded.settings.text("name").empty())
+            config.name = config.name.substr(0, 48) + fmt::format("-{}", getpid());
         // A library is silent unless its host's owner asks.
         const bool chosen = loaded.settings.origin("log_level") != "default";
         base::set_log_level(chosen ? log_level_of(loaded.settings) : base::LogLevel::error);
-        PACE_TRY_ASSIGN(loop, base::EventLoop::create(std::chrono::microseconds(loaded.settings.integer("spin_us"))));
+        PACE_TRY_ASSIGN(loop, base::EventLoop::create(
+                                  std::chrono::microseconds(loaded.settings.integer("spin_us"))));
         auto daemon = std::unique_ptr<EmbeddedDaemon>(new EmbeddedDaemon(std::move(loop)));
         PACE_TRY_ASSIGN(node, Node::create(*daemon->loop_, config));
         daemon->node_ = std::move(node);
@@ -95,7 +98,8 @@ Result<int> connect_embedded(const std::string& config_file) {
 
 // The library's only symbol. Returns a connected SOCK_SEQPACKET descriptor that the caller owns, or -1 with a zero-terminated
 // message in `error`. `config_file` may be null. Any thread; blocks while the daemon starts.
-extern "C" __attribute__((visibility("default"))) int paced_embed_connect(const char* config_file, char* error,
+extern "C" __attribute__((visibility("default"))) int paced_embed_connect(const char* config_file,
+                                                                          char* error,
                                                                           size_t error_bytes) {
     const auto fd = pace::daemon::connect_embedded(config_file == nullptr ? "" : config_file);
     if (fd) return *fd;

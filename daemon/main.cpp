@@ -21,7 +21,8 @@ int fail(const Error& error) {
 int serve(const pace::settings::Settings& settings) {
     auto config = pace::daemon::node_config(settings);
     if (!config) return fail(config.error());
-    auto loop = pace::base::EventLoop::create(std::chrono::microseconds(settings.integer("spin_us")));
+    auto loop =
+        pace::base::EventLoop::create(std::chrono::microseconds(settings.integer("spin_us")));
     if (!loop) return fail(loop.error());
     const auto signals = pace::daemon::stop_on_signals(**loop);
     if (!signals) return fail(signals.error());

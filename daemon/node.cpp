@@ -24,8 +24,10 @@ using base::Result;
 // Members are destroyed in reverse order: clients first, then what they use.
 struct Node::State {
     State(base::EventLoop& event_loop, const NodeConfig& node_config)
-        : loop(event_loop), config(node_config), pool(node_config.threads == 0 ? kernels::WorkerPool::default_threads()
-                                                                              : node_config.threads) {}
+        : loop(event_loop),
+          config(node_config),
+          pool(node_config.threads == 0 ? kernels::WorkerPool::default_threads()
+                                        : node_config.threads) {}
 
     base::EventLoop& loop;
     NodeConfig config;
@@ -35,7 +37,8 @@ struct Node::State {
 
     Counters counters;
     kernels::WorkerPool pool;
-    std::unique_ptr<transports::MemoryNetwork> lonely;  // in place of a data plane, on a machine of its own
+    std::unique_ptr<transports::MemoryNetwork>
+        lonely;  // in place of a data plane, on a machine of its own
     std::unique_ptr<transports::Transport> transport;
     std::unique_ptr<Peers> peers;
     std::unique_ptr<Services> services;
@@ -72,10 +75,12 @@ Result<> Node::State::open_transport() {
         PACE_TRY(loop.watch(transport->event_fd(), EPOLLIN, [](uint32_t) {}));
     loop.add_poller(transport.get());
     peers = std::make_unique<Peers>(*transport);
-    services = std::make_unique<Services>(loop, *transport, *peers, pool, counters, config.exchange);
+    services =
+        std::make_unique<Services>(loop, *transport, *peers, pool, counters, config.exchange);
     engine = std::make_unique<Engine>(*services);
-    transport->set_peer_lost_handler(
-        [this](transports::PeerId peer, const base::Error& error) { engine->peer_lost(peer, error); });
+    transport->set_peer_lost_handler([this](transports::PeerId peer, const base::Error& error) {
+        engine->peer_lost(peer, error);
+    });
     return {};
 }
 
@@ -91,7 +96,8 @@ Result<> Node::State::open_control() {
         controller_config.journal = config.journal;
         controller_config.heartbeat_ms = config.heartbeat_ms;
         controller_config.seed = generation;
-        PACE_TRY_ASSIGN(created, controller::ControllerServer::create(loop, zmq, controller_config));
+        PACE_TRY_ASSIGN(created,
+                        controller::ControllerServer::create(loop, zmq, controller_config));
         server = std::move(created);
     }
     link_config.context = zmq;
@@ -115,9 +121,10 @@ Result<> Node::State::open_clients() {
     client_context->generation = generation;
     clients = std::make_unique<ClientSet>(*client_context, config.clients_max, counters);
     if (config.socket.empty()) return {};
-    PACE_TRY_ASSIGN(created, Listener::create(loop, config.socket, config.socket_group, [this](base::UniqueFd socket) {
-                        clients->add(std::move(socket));
-                    }));
+    PACE_TRY_ASSIGN(created, Listener::create(loop, config.socket, config.socket_group,
+                                              [this](base::UniqueFd socket) {
+                                                  clients->add(std::move(socket));
+                                              }));
     listener = std::move(created);
     return {};
 }
@@ -144,7 +151,9 @@ Node::~Node() {
     if (state_->transport->event_fd() >= 0) state_->loop.unwatch(state_->transport->event_fd());
 }
 
-void Node::add_client(base::UniqueFd socket) { state_->clients->add(std::move(socket)); }
+void Node::add_client(base::UniqueFd socket) {
+    state_->clients->add(std::move(socket));
+}
 
 std::string Node::document() const {
     DocumentSource source;
@@ -167,7 +176,8 @@ std::string Node::document() const {
 }
 
 std::string Node::status_line() const {
-    return fmt::format("{} clients, {} jobs, controller {}", state_->clients->summaries().size(), state_->engine->jobs(),
+    return fmt::format("{} clients, {} jobs, controller {}", state_->clients->summaries().size(),
+                       state_->engine->jobs(),
                        state_->link->attached() ? "attached" : "not reachable");
 }
 

@@ -15,7 +15,8 @@ namespace pace::daemon {
 class Node {
   public:
     // Opens everything that the configuration names; afterwards the loop must run. Fails with what could not be opened, and why.
-    static base::Result<std::unique_ptr<Node>> create(base::EventLoop& loop, const NodeConfig& config);
+    static base::Result<std::unique_ptr<Node>> create(base::EventLoop& loop,
+                                                      const NodeConfig& config);
     // Tells trainers and controller goodbye. Blocks for at most a second.
     ~Node();
     Node(const Node&) = delete;

@@ -13,8 +13,10 @@ base::Result<base::UniqueFd> stop_on_signals(base::EventLoop& loop) {
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
-    if (pthread_sigmask(SIG_BLOCK, &signals, nullptr) != 0) return base::make_errno_error(errno, "block signals");
-    if (std::signal(SIGPIPE, SIG_IGN) == SIG_ERR) return base::make_errno_error(errno, "ignore SIGPIPE");
+    if (pthread_sigmask(SIG_BLOCK, &signals, nullptr) != 0)
+        return base::make_errno_error(errno, "block signals");
+    if (std::signal(SIGPIPE, SIG_IGN) == SIG_ERR)
+        return base::make_errno_error(errno, "ignore SIGPIPE");
     base::UniqueFd fd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!fd.valid()) return base::make_errno_error(errno, "create signalfd");
     PACE_TRY(loop.watch(fd.get(), EPOLLIN, [&loop](uint32_t) { loop.stop(); }));
@@ -26,13 +28,16 @@ namespace {
 // Half of the watchdog's time, as sd_watchdog_enabled(3) advises; once in five seconds without one, for the status line.
 base::Duration notify_interval() {
     uint64_t microseconds = 0;
-    if (sd_watchdog_enabled(0, &microseconds) > 0) return std::chrono::microseconds(microseconds / 2);
+    if (sd_watchdog_enabled(0, &microseconds) > 0)
+        return std::chrono::microseconds(microseconds / 2);
     return std::chrono::seconds(5);
 }
 
-void notify_alive(base::EventLoop& loop, const std::function<std::string()>& status_line, base::Duration interval) {
+void notify_alive(base::EventLoop& loop, const std::function<std::string()>& status_line,
+                  base::Duration interval) {
     sd_notifyf(0, "WATCHDOG=1\nSTATUS=%s", status_line().c_str());
-    loop.run_after(interval, [&loop, status_line, interval] { notify_alive(loop, status_line, interval); });
+    loop.run_after(interval,
+                   [&loop, status_line, interval] { notify_alive(loop, status_line, interval); });
 }
 
 }  // namespace
@@ -41,6 +46,8 @@ void notify_ready(base::EventLoop& loop, std::function<std::string()> status_lin
     if (sd_notify(0, "READY=1") > 0) notify_alive(loop, status_line, notify_interval());
 }
 
-void notify_stopping() { sd_notify(0, "STOPPING=1"); }
+void notify_stopping() {
+    sd_notify(0, "STOPPING=1");
+}
 
 }  // namespace pace::daemon

@@ -28,13 +28,15 @@ class BufferTable {
     base::Result<BufferPtr> find(uint32_t index, uint32_t generation) const {
         if (index < slots_.size() && slots_[index].buffer && slots_[index].generation == generation)
             return slots_[index].buffer;
-        return base::make_error(base::ErrorKind::handle, "buffer {} (generation {}) is not a buffer of this session", index,
+        return base::make_error(base::ErrorKind::handle,
+                                "buffer {} (generation {}) is not a buffer of this session", index,
                                 generation);
     }
 
     base::Result<BufferPtr> remove(uint32_t index) {
         if (index >= slots_.size() || !slots_[index].buffer)
-            return base::make_error(base::ErrorKind::handle, "buffer {} is not a buffer of this session", index);
+            return base::make_error(base::ErrorKind::handle,
+                                    "buffer {} is not a buffer of this session", index);
         return std::exchange(slots_[index].buffer, nullptr);
     }
 

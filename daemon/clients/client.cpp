@@ -26,22 +26,26 @@ constexpr size_t kDocumentPieceBytes = 48 * 1024;
 
 }  // namespace
 
-Client::Client(ClientContext& context, base::UniqueFd socket, PeerProcess process, std::function<void()> closed)
+Client::Client(ClientContext& context, base::UniqueFd socket, PeerProcess process,
+               std::function<void()> closed)
     : context_(context),
       socket_(std::move(socket)),
       process_(process),
       closed_(std::move(closed)),
       quota_(context.limits, context.budget) {
-    const auto watched =
-        context_.loop.watch(socket_.get(), EPOLLIN | EPOLLRDHUP, [this](uint32_t events) { on_socket(events); });
+    const auto watched = context_.loop.watch(socket_.get(), EPOLLIN | EPOLLRDHUP,
+                                             [this](uint32_t events) { on_socket(events); });
     if (!watched) close_later();
     hello_timer_ = context_.loop.run_after(kHelloWait, [this] {
         hello_timer_ = 0;
-        refuse(base::make_error(ErrorKind::timeout, "no hello within {} s of connecting", kHelloWait / std::chrono::seconds(1)));
+        refuse(base::make_error(ErrorKind::timeout, "no hello within {} s of connecting",
+                                kHelloWait / std::chrono::seconds(1)));
     });
 }
 
-Client::~Client() { close(false); }
+Client::~Client() {
+    close(false);
+}
 
 // ------------------------------------------------------------------------------------------ the socket
 
@@ -60,7 +64,8 @@ void Client::on_socket(uint32_t events) {
         }
         const auto* packet = verify_packet(received->bytes);
         const auto handled = packet == nullptr
-                                 ? Result<>(base::make_error(ErrorKind::corrupt, "a packet of {} bytes does not parse",
+                                 ? Result<>(base::make_error(ErrorKind::corrupt,
+                                                             "a packet of {} bytes does not parse",
                                                              received->bytes.size()))
                                  : handle(*packet, received->fds);
         if (!handled) refuse(handled.error());
@@ -71,16 +76,23 @@ Result<> Client::handle(const fb::Packet& packet, std::vector<base::UniqueFd>& f
     if (!greeted_ && packet.body_type() != fb::Body::Hello)
         return base::make_error(ErrorKind::corrupt, "the first packet must be a hello");
     switch (packet.body_type()) {
-        case fb::Body::Hello: return on_hello(*packet.body_as_Hello());
-        case fb::Body::Join: return on_join(*packet.body_as_Join());
-        case fb::Body::BufferCreate: return on_buffer_create(*packet.body_as_BufferCreate(), fds);
-        case fb::Body::BufferFree: return on_buffer_free(*packet.body_as_BufferFree());
+        case fb::Body::Hello:
+            return on_hello(*packet.body_as_Hello());
+        case fb::Body::Join:
+            return on_join(*packet.body_as_Join());
+        case fb::Body::BufferCreate:
+            return on_buffer_create(*packet.body_as_BufferCreate(), fds);
+        case fb::Body::BufferFree:
+            return on_buffer_free(*packet.body_as_BufferFree());
         case fb::Body::Cancel:
             if (seat_) context_.engine.cancel(*seat_, packet.body_as_Cancel()->id());
             return {};
-        case fb::Body::Leave: return on_leave(*packet.body_as_Leave());
-        case fb::Body::Query: return on_query(*packet.body_as_Query());
-        case fb::Body::JobCreate: return on_job_create(*packet.body_as_JobCreate());
+        case fb::Body::Leave:
+            return on_leave(*packet.body_as_Leave());
+        case fb::Body::Query:
+            return on_query(*packet.body_as_Query());
+        case fb::Body::JobCreate:
+            return on_job_create(*packet.body_as_JobCreate());
         default:
             return base::make_error(ErrorKind::corrupt, "a client may not send a packet of kind {}",
                                     static_cast<unsigned>(packet.body_type()));
@@ -89,7 +101,8 @@ Result<> Client::handle(const fb::Packet& packet, std::vector<base::UniqueFd>& f
 
 void Client::refuse(const Error& error) {
     if (closing_) return;
-    base::log_warning("client refused", {{"pid", process_.pid}, {"uid", process_.uid}, {"reason", error.message}});
+    base::log_warning("client refused",
+                      {{"pid", process_.pid}, {"uid", process_.uid}, {"reason", error.message}});
     [[maybe_unused]] const auto told = send_failed(0, error);
     close_later();
 }
@@ -107,7 +120,9 @@ void Client::close(bool orderly) {
     if (hello_timer_ != 0) context_.loop.cancel_timer(std::exchange(hello_timer_, 0));
     if (ring_) context_.loop.unwatch(ring_->submission_doorbell());
     for (const uint64_t ticket : std::exchange(tickets_, {})) context_.engine.forget(ticket);
-    if (seat_) context_.engine.leave(*std::exchange(seat_, std::nullopt), orderly, orderly ? std::vector<BufferPtr>{} : buffers_.all());
+    if (seat_)
+        context_.engine.leave(*std::exchange(seat_, std::nullopt), orderly,
+                              orderly ? std::vector<BufferPtr>{} : buffers_.all());
 }
 
 // ----------------------------------------------------------------------------------------- set-up
@@ -117,26 +132,29 @@ Result<> Client::on_hello(const fb::Hello& hello) {
     context_.loop.cancel_timer(std::exchange(hello_timer_, 0));
     if (hello.version() != protocol::kVersion)
         return base::make_error(ErrorKind::version,
-                                "this daemon (Pace {}) speaks protocol {}, the library speaks {}: install the same Pace on both "
+                                "this daemon (Pace {}) speaks protocol {}, the library speaks {}: "
+                                "install the same Pace on both "
                                 "sides",
                                 PACE_VERSION, protocol::kVersion, hello.version());
     greeted_ = true;
     return send_body(socket_.get(), [&](flatbuffers::FlatBufferBuilder& b) {
-        const auto welcome =
-            fb::CreateWelcomeDirect(b, protocol::kVersion, PACE_VERSION, context_.node.c_str(), context_.generation);
+        const auto welcome = fb::CreateWelcomeDirect(b, protocol::kVersion, PACE_VERSION,
+                                                     context_.node.c_str(), context_.generation);
         return std::pair(fb::Body::Welcome, welcome.Union());
     });
 }
 
 Result<> Client::on_join(const fb::Join& join) {
-    if (seat_ || joining_) return base::make_error(ErrorKind::corrupt, "a second join on one connection");
+    if (seat_ || joining_)
+        return base::make_error(ErrorKind::corrupt, "a second join on one connection");
     JoinRequest request;
     request.rank = join.rank();
     request.options = options_of(*join.options());
     request.uid = process_.uid;
     joining_ = true;
     const uint64_t ticket = context_.engine.join(
-        request, this, [this, id = join.request()](Result<Seat> seat) { on_joined(id, std::move(seat)); });
+        request, this,
+        [this, id = join.request()](Result<Seat> seat) { on_joined(id, std::move(seat)); });
     tickets_.push_back(ticket);
     return {};
 }
@@ -156,18 +174,20 @@ void Client::on_joined(uint64_t request, Result<Seat> seat) {
         return;
     }
     ring_.emplace(std::move(*ring));
-    const auto watched = context_.loop.watch(ring_->submission_doorbell(), EPOLLIN, [this](uint32_t) {
-        ring_->drain_doorbell();
-        poll_ring();
-    });
-    const std::array<int, 3> fds{ring_->memory_fd(), ring_->submission_doorbell(), ring_->completion_doorbell()};
+    const auto watched =
+        context_.loop.watch(ring_->submission_doorbell(), EPOLLIN, [this](uint32_t) {
+            ring_->drain_doorbell();
+            poll_ring();
+        });
+    const std::array<int, 3> fds{ring_->memory_fd(), ring_->submission_doorbell(),
+                                 ring_->completion_doorbell()};
     const auto sent = send_body(
         socket_.get(),
         [&](flatbuffers::FlatBufferBuilder& b) {
             const auto job_options = pack_options(b, options);
-            const auto joined =
-                fb::CreateJoined(b, request, seat_->job->state().id, seat_->worker->rank, options.world, job_options,
-                                 seat_->under_way, ring_->layout().slots, ring_->layout().member_capacity);
+            const auto joined = fb::CreateJoined(
+                b, request, seat_->job->state().id, seat_->worker->rank, options.world, job_options,
+                seat_->under_way, ring_->layout().slots, ring_->layout().member_capacity);
             return std::pair(fb::Body::Joined, joined.Union());
         },
         fds);
@@ -183,7 +203,8 @@ Result<> Client::on_leave(const fb::Leave& leave) {
 
 // ---------------------------------------------------------------------------------------- buffers
 
-Result<> Client::on_buffer_create(const fb::BufferCreate& create, std::vector<base::UniqueFd>& fds) {
+Result<> Client::on_buffer_create(const fb::BufferCreate& create,
+                                  std::vector<base::UniqueFd>& fds) {
     if (!seat_) return base::make_error(ErrorKind::corrupt, "a buffer before a job was joined");
     bool restored = false;
     auto buffer = make_buffer(create, fds, restored);
@@ -193,31 +214,37 @@ Result<> Client::on_buffer_create(const fb::BufferCreate& create, std::vector<ba
     return send_body(
         socket_.get(),
         [&](flatbuffers::FlatBufferBuilder& b) {
-            const auto created = fb::CreateBufferCreated(b, create.request(), handle.index, handle.generation,
-                                                         (*buffer)->memory.size(), restored);
+            const auto created =
+                fb::CreateBufferCreated(b, create.request(), handle.index, handle.generation,
+                                        (*buffer)->memory.size(), restored);
             return std::pair(fb::Body::BufferCreated, created.Union());
         },
         reply_fds);
 }
 
-Result<BufferPtr> Client::make_buffer(const fb::BufferCreate& create, std::vector<base::UniqueFd>& fds, bool& ret_restored) {
+Result<BufferPtr> Client::make_buffer(const fb::BufferCreate& create,
+                                      std::vector<base::UniqueFd>& fds, bool& ret_restored) {
     const auto dtype = static_cast<protocol::DType>(create.dtype());
     if (!protocol::is_valid(dtype))
-        return base::make_error(ErrorKind::invalid, "element type {} is none", static_cast<unsigned>(create.dtype()));
+        return base::make_error(ErrorKind::invalid, "element type {} is none",
+                                static_cast<unsigned>(create.dtype()));
     constexpr uint64_t kBytesMax = uint64_t{1} << 46U;
     if (create.count() == 0 || create.count() > kBytesMax / protocol::size_of(dtype))
-        return base::make_error(ErrorKind::invalid, "a buffer of {} elements cannot be", create.count());
+        return base::make_error(ErrorKind::invalid, "a buffer of {} elements cannot be",
+                                create.count());
     const uint64_t bytes = create.count() * protocol::size_of(dtype);
     PACE_TRY(quota_.charge_buffer(bytes));
-    BufferPtr buffer = create.adopt() ? nullptr : context_.engine.inherit(*seat_, dtype, create.count());
+    BufferPtr buffer =
+        create.adopt() ? nullptr : context_.engine.inherit(*seat_, dtype, create.count());
     ret_restored = buffer != nullptr;
     if (buffer) return buffer;
 
     const bool has_fd = fds.size() == 1;
     auto memory = !create.adopt() ? base::MappedMemfd::create("pace-buffer", bytes, true)
-                  : has_fd        ? base::MappedMemfd::adopt(std::move(fds.front()), bytes)
-                                  : Result<base::MappedMemfd>(base::make_error(
-                                        ErrorKind::corrupt, "a buffer to adopt came without its descriptor"));
+                  : has_fd
+                      ? base::MappedMemfd::adopt(std::move(fds.front()), bytes)
+                      : Result<base::MappedMemfd>(base::make_error(
+                            ErrorKind::corrupt, "a buffer to adopt came without its descriptor"));
     if (!memory) {
         quota_.release_buffer(bytes);
         return memory.error();
@@ -258,7 +285,8 @@ bool Client::poll_ring() {
 
 void Client::submit(const protocol::SubmissionEntry& entry) {
     if (in_flight_ >= ring_->layout().slots) {
-        refuse(base::make_error(ErrorKind::limit, "more than {} requests in flight", ring_->layout().slots));
+        refuse(base::make_error(ErrorKind::limit, "more than {} requests in flight",
+                                ring_->layout().slots));
         return;
     }
     ++in_flight_;
@@ -275,13 +303,17 @@ void Client::request_ended(uint64_t id, const Ending& ending) {
     if (ring_) ring_->complete(id, ending);
 }
 
-bool Client::arm_ring() { return !ring_ || closing_ || ring_->arm(); }
+bool Client::arm_ring() {
+    return !ring_ || closing_ || ring_->arm();
+}
 
 void Client::disarm_ring() {
     if (ring_) ring_->disarm();
 }
 
-bool Client::process_stopped() const { return process_.pid != getpid() && is_stopped(process_.pid); }
+bool Client::process_stopped() const {
+    return process_.pid != getpid() && is_stopped(process_.pid);
+}
 
 // ------------------------------------------------------------------------------------------ tools
 
@@ -289,21 +321,25 @@ Result<> Client::on_query(const fb::Query& query) {
     const std::string what = query.what() == nullptr ? "" : query.what()->str();
     if (what == "daemon") return send_document(query.request(), context_.daemon_document());
     if (what != "status")
-        return send_failed(query.request(), base::make_error(ErrorKind::invalid, "\"{}\" is no document; ask for \"status\" or \"daemon\"",
-                                                             what));
-    tickets_.push_back(context_.engine.status([this, id = query.request()](Result<std::string> json) {
-        const auto sent = json ? send_document(id, *json) : send_failed(id, json.error());
-        if (!sent) close_later();
-    }));
+        return send_failed(
+            query.request(),
+            base::make_error(ErrorKind::invalid,
+                             "\"{}\" is no document; ask for \"status\" or \"daemon\"", what));
+    tickets_.push_back(
+        context_.engine.status([this, id = query.request()](Result<std::string> json) {
+            const auto sent = json ? send_document(id, *json) : send_failed(id, json.error());
+            if (!sent) close_later();
+        }));
     return {};
 }
 
 Result<> Client::on_job_create(const fb::JobCreate& create) {
-    tickets_.push_back(context_.engine.create_job(options_of(*create.options()), process_.uid,
-                                                  [this, id = create.request()](Result<std::string> answer) {
-                                                      const auto sent = answer ? send_done(id) : send_failed(id, answer.error());
-                                                      if (!sent) close_later();
-                                                  }));
+    tickets_.push_back(context_.engine.create_job(
+        options_of(*create.options()), process_.uid,
+        [this, id = create.request()](Result<std::string> answer) {
+            const auto sent = answer ? send_done(id) : send_failed(id, answer.error());
+            if (!sent) close_later();
+        }));
     return {};
 }
 
@@ -331,7 +367,8 @@ Result<> Client::flush() {
         }
         outbox_.pop_front();
     }
-    return context_.loop.watch(socket_.get(), EPOLLIN | EPOLLRDHUP, [this](uint32_t events) { on_socket(events); });
+    return context_.loop.watch(socket_.get(), EPOLLIN | EPOLLRDHUP,
+                               [this](uint32_t events) { on_socket(events); });
 }
 
 Result<> Client::send_done(uint64_t request) {
@@ -342,8 +379,8 @@ Result<> Client::send_done(uint64_t request) {
 
 Result<> Client::send_failed(uint64_t request, const Error& error) {
     return send_body(socket_.get(), [&](flatbuffers::FlatBufferBuilder& b) {
-        const auto failure =
-            fb::CreateFailedDirect(b, request, static_cast<int32_t>(error.kind), error.message.c_str());
+        const auto failure = fb::CreateFailedDirect(b, request, static_cast<int32_t>(error.kind),
+                                                    error.message.c_str());
         return std::pair(fb::Body::Failed, failure.Union());
     });
 }

@@ -38,7 +38,8 @@ struct ClientContext {
 class Client final : public WorkerPort {
   public:
     // `closed` is called once, from the loop, when the client is done with; it may destroy the client.
-    Client(ClientContext& context, base::UniqueFd socket, PeerProcess process, std::function<void()> closed);
+    Client(ClientContext& context, base::UniqueFd socket, PeerProcess process,
+           std::function<void()> closed);
     ~Client() override;
 
     // Takes what the trainer has submitted. True if there was something.
@@ -70,9 +71,10 @@ class Client final : public WorkerPort {
     base::Result<> on_hello(const protocol::client::Hello& hello);
     base::Result<> on_join(const protocol::client::Join& join);
     void on_joined(uint64_t request, base::Result<Seat> seat);
-    base::Result<> on_buffer_create(const protocol::client::BufferCreate& create, std::vector<base::UniqueFd>& fds);
-    base::Result<BufferPtr> make_buffer(const protocol::client::BufferCreate& create, std::vector<base::UniqueFd>& fds,
-                                        bool& ret_restored);
+    base::Result<> on_buffer_create(const protocol::client::BufferCreate& create,
+                                    std::vector<base::UniqueFd>& fds);
+    base::Result<BufferPtr> make_buffer(const protocol::client::BufferCreate& create,
+                                        std::vector<base::UniqueFd>& fds, bool& ret_restored);
     base::Result<> on_buffer_free(const protocol::client::BufferFree& free);
     base::Result<> on_leave(const protocol::client::Leave& leave);
     base::Result<> on_query(const protocol::client::Query& query);
@@ -93,8 +95,9 @@ class Client final : public WorkerPort {
     BufferTable buffers_;
     std::optional<RingServer> ring_;
     std::optional<Seat> seat_;
-    std::deque<std::vector<std::byte>> outbox_;  // document pieces that the socket does not take yet
-    std::vector<uint64_t> tickets_;              // asked of the controller, not answered
+    std::deque<std::vector<std::byte>>
+        outbox_;                     // document pieces that the socket does not take yet
+    std::vector<uint64_t> tickets_;  // asked of the controller, not answered
     base::EventLoop::TimerId hello_timer_ = 0;
     uint32_t in_flight_ = 0;
     bool greeted_ = false;

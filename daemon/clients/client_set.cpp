@@ -21,14 +21,17 @@ void ClientSet::add(base::UniqueFd socket) {
         return;
     }
     const uint64_t id = next_++;
-    auto client = std::make_unique<Client>(context_, std::move(socket), *process, [this, id] { clients_.erase(id); });
+    auto client = std::make_unique<Client>(context_, std::move(socket), *process,
+                                           [this, id] { clients_.erase(id); });
     Client& added = *client;
     clients_.emplace(id, std::move(client));
     ++counters_.clients_accepted;
     if (clients_.size() > clients_max_) {
         ++counters_.clients_refused;
-        added.refuse(base::make_error(base::ErrorKind::limit,
-                                      "this daemon has {} clients, its limit (clients_max); close some or raise it", clients_max_));
+        added.refuse(base::make_error(
+            base::ErrorKind::limit,
+            "this daemon has {} clients, its limit (clients_max); close some or raise it",
+            clients_max_));
     }
 }
 
@@ -38,7 +41,9 @@ std::vector<Client::Summary> ClientSet::summaries() const {
     return summaries;
 }
 
-void ClientSet::close_all() { clients_.clear(); }
+void ClientSet::close_all() {
+    clients_.clear();
+}
 
 bool ClientSet::poll() {
     bool worked = false;

@@ -31,7 +31,9 @@ Result<UniqueFd> lock_path(const std::string& path) {
     UniqueFd fd(open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (!fd.valid()) return base::make_errno_error(errno, "open " + lock);
     if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0)
-        return base::make_error(ErrorKind::taken, "another paced serves {}; stop it, or give this one another `socket`", path);
+        return base::make_error(
+            ErrorKind::taken, "another paced serves {}; stop it, or give this one another `socket`",
+            path);
     return fd;
 }
 
@@ -42,35 +44,41 @@ void give_to_group(const std::string& path, const std::string& name) {
     if (!name.empty()) getgrnam_r(name.c_str(), &entry, text.data(), text.size(), &found);
     const mode_t mode = found != nullptr ? 0660 : 0600;
     if (found != nullptr && chown(path.c_str(), static_cast<uid_t>(-1), found->gr_gid) != 0)
-        base::log_warning("cannot give the socket to its group", {{"socket", path}, {"group", name}});
-    if (chmod(path.c_str(), mode) != 0) base::log_warning("cannot set the socket's mode", {{"socket", path}});
+        base::log_warning("cannot give the socket to its group",
+                          {{"socket", path}, {"group", name}});
+    if (chmod(path.c_str(), mode) != 0)
+        base::log_warning("cannot set the socket's mode", {{"socket", path}});
 }
 
 Result<UniqueFd> listen_at(const std::string& path) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     if (path.empty() || path.size() >= sizeof(address.sun_path))
-        return base::make_error(ErrorKind::invalid, "socket path \"{}\" must have 1 to {} characters", path,
+        return base::make_error(ErrorKind::invalid,
+                                "socket path \"{}\" must have 1 to {} characters", path,
                                 sizeof(address.sun_path) - 1);
     std::memcpy(address.sun_path, path.c_str(), path.size());
     UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!socket.valid()) return base::make_errno_error(errno, "create a Unix socket");
     unlink(path.c_str());
     if (bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0)
-        return base::make_errno_error(errno, fmt::format("bind {} (does its directory exist, may this user write there?)", path));
+        return base::make_errno_error(
+            errno,
+            fmt::format("bind {} (does its directory exist, may this user write there?)", path));
     return socket;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Listener>> Listener::create(base::EventLoop& loop, std::string path, const std::string& group,
+Result<std::unique_ptr<Listener>> Listener::create(base::EventLoop& loop, std::string path,
+                                                   const std::string& group,
                                                    std::function<void(UniqueFd)> accepted) {
     PACE_TRY_ASSIGN(lock, lock_path(path));
     PACE_TRY_ASSIGN(socket, listen_at(path));
     give_to_group(path, group);
     if (listen(socket.get(), 64) != 0) return base::make_errno_error(errno, "listen on " + path);
-    std::unique_ptr<Listener> listener(
-        new Listener(loop, std::move(path), std::move(lock), std::move(socket), std::move(accepted)));
+    std::unique_ptr<Listener> listener(new Listener(loop, std::move(path), std::move(lock),
+                                                    std::move(socket), std::move(accepted)));
     Listener* raw = listener.get();
     PACE_TRY(loop.watch(raw->socket_.get(), EPOLLIN, [raw](uint32_t) { raw->accept_all(); }));
     return listener;

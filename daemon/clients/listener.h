@@ -14,8 +14,9 @@ class Listener {
   public:
     // Listens at `path`, for members of `group` if that group exists (mode 0660), else for the daemon's user and root. A socket
     // left behind by a dead daemon is replaced; one that answers is another daemon: taken. `accepted` gets each connection.
-    static base::Result<std::unique_ptr<Listener>> create(base::EventLoop& loop, std::string path, const std::string& group,
-                                                          std::function<void(base::UniqueFd)> accepted);
+    static base::Result<std::unique_ptr<Listener>> create(
+        base::EventLoop& loop, std::string path, const std::string& group,
+        std::function<void(base::UniqueFd)> accepted);
     // Removes the socket.
     ~Listener();
     Listener(const Listener&) = delete;

@@ -23,13 +23,14 @@ inline control::JobOptions options_of(const protocol::client::JobOptions& table)
     return options;
 }
 
-inline flatbuffers::Offset<protocol::client::JobOptions> pack_options(flatbuffers::FlatBufferBuilder& builder,
-                                                                      const control::JobOptions& options) {
+inline flatbuffers::Offset<protocol::client::JobOptions> pack_options(
+    flatbuffers::FlatBufferBuilder& builder, const control::JobOptions& options) {
     return protocol::client::CreateJobOptionsDirect(
-        builder, options.name.c_str(), options.world, static_cast<protocol::client::Policy>(options.policy),
-        options.group_size, options.group_min, static_cast<protocol::client::Weights>(options.weights),
-        static_cast<protocol::client::Missing>(options.missing), options.alpha, options.group_wait_ms,
-        options.history_window, options.worker_timeout_ms);
+        builder, options.name.c_str(), options.world,
+        static_cast<protocol::client::Policy>(options.policy), options.group_size,
+        options.group_min, static_cast<protocol::client::Weights>(options.weights),
+        static_cast<protocol::client::Missing>(options.missing), options.alpha,
+        options.group_wait_ms, options.history_window, options.worker_timeout_ms);
 }
 
 }  // namespace pace::daemon

@@ -55,9 +55,11 @@ Result<ReceivedPacket> receive_packet(int socket) {
     packet.fds = take_fds(message);
     packet.closed = size == 0;
     if ((message.msg_flags & MSG_TRUNC) != 0)
-        return base::make_error(ErrorKind::corrupt, "a packet is longer than {} bytes", kPacketBytesMax);
+        return base::make_error(ErrorKind::corrupt, "a packet is longer than {} bytes",
+                                kPacketBytesMax);
     if ((message.msg_flags & MSG_CTRUNC) != 0)
-        return base::make_error(ErrorKind::corrupt, "a packet carries more than {} descriptors", kPacketFdsMax);
+        return base::make_error(ErrorKind::corrupt, "a packet carries more than {} descriptors",
+                                kPacketFdsMax);
     packet.bytes.resize(static_cast<size_t>(size));
     return packet;
 }

@@ -22,15 +22,16 @@ const protocol::client::Packet* verify_packet(std::span<const std::byte> bytes);
 struct ReceivedPacket {
     std::vector<std::byte> bytes;
     std::vector<base::UniqueFd> fds;
-    bool closed = false;      // the peer has closed its end; no packet
-    bool would_block = false; // nothing is there now; no packet
+    bool closed = false;       // the peer has closed its end; no packet
+    bool would_block = false;  // nothing is there now; no packet
 };
 
 // Takes one packet off a non-blocking SOCK_SEQPACKET socket. Too long a packet, or too many descriptors, is an error.
 base::Result<ReceivedPacket> receive_packet(int socket);
 
 // Sends one packet without blocking. A peer that does not read its socket is an error (limit): it is not waited for.
-base::Result<> send_packet(int socket, std::span<const std::byte> bytes, std::span<const int> fds = {});
+base::Result<> send_packet(int socket, std::span<const std::byte> bytes,
+                           std::span<const int> fds = {});
 
 // Builds a packet around one body table and sends it.
 template <typename Build>

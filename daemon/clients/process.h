@@ -30,7 +30,8 @@ inline base::Result<PeerProcess> peer_process(int socket) {
 
 // Whether a signal (SIGSTOP, a debugger) has stopped the process. An unreadable process counts as running.
 inline bool is_stopped(pid_t pid) {
-    const base::UniqueFd file(open(fmt::format("/proc/{}/stat", pid).c_str(), O_RDONLY | O_CLOEXEC));
+    const base::UniqueFd file(
+        open(fmt::format("/proc/{}/stat", pid).c_str(), O_RDONLY | O_CLOEXEC));
     std::array<char, 512> text{};
     const ssize_t size = file.valid() ? read(file.get(), text.data(), text.size() - 1) : -1;
     if (size <= 0) return false;

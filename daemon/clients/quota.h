@@ -29,15 +29,19 @@ class Quota {
     base::Result<> charge_buffer(uint64_t bytes) {
         using base::ErrorKind;
         if (buffers_ >= limits_.buffers_max)
-            return base::make_error(ErrorKind::limit, "this client has {} buffers, its limit (client_buffers_max); free some",
-                                    buffers_);
+            return base::make_error(
+                ErrorKind::limit,
+                "this client has {} buffers, its limit (client_buffers_max); free some", buffers_);
         if (bytes > limits_.bytes_max || bytes_ > limits_.bytes_max - bytes)
             return base::make_error(ErrorKind::limit,
-                                    "{} bytes more would pass this client's limit of {} bytes (client_bytes_max; {} in use)",
+                                    "{} bytes more would pass this client's limit of {} bytes "
+                                    "(client_bytes_max; {} in use)",
                                     bytes, limits_.bytes_max, bytes_);
-        if (shared_.bytes_max != 0 && (bytes > shared_.bytes_max || shared_.bytes_used > shared_.bytes_max - bytes))
+        if (shared_.bytes_max != 0 &&
+            (bytes > shared_.bytes_max || shared_.bytes_used > shared_.bytes_max - bytes))
             return base::make_error(ErrorKind::limit,
-                                    "{} bytes more would pass the daemon's limit of {} bytes for all clients (memory_max; {} in use)",
+                                    "{} bytes more would pass the daemon's limit of {} bytes for "
+                                    "all clients (memory_max; {} in use)",
                                     bytes, shared_.bytes_max, shared_.bytes_used);
         ++buffers_;
         bytes_ += bytes;

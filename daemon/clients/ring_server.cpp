@@ -35,7 +35,9 @@ Result<RingServer> RingServer::create(uint32_t member_capacity) {
     return ring;
 }
 
-RingHeader& RingServer::header() const { return *reinterpret_cast<RingHeader*>(memory_.data()); }
+RingHeader& RingServer::header() const {
+    return *reinterpret_cast<RingHeader*>(memory_.data());
+}
 
 SubmissionEntry& RingServer::submission(uint32_t index) const {
     auto* slots = reinterpret_cast<SubmissionEntry*>(memory_.data() + layout_.submissions());
@@ -58,7 +60,8 @@ Result<bool> RingServer::take(SubmissionEntry& ret_entry) {
     const uint32_t waiting = tail_untrusted - submission_head_;
     if (waiting == 0) return false;
     if (waiting > layout_.slots)
-        return base::make_error(ErrorKind::corrupt, "the submission ring claims {} entries in {} slots", waiting,
+        return base::make_error(ErrorKind::corrupt,
+                                "the submission ring claims {} entries in {} slots", waiting,
                                 layout_.slots);
     // The fixed part first; only as many buffers as it names are then copied, so that a small request stays cheap.
     const SubmissionEntry& slot_untrusted = submission(submission_head_);
@@ -98,7 +101,8 @@ void RingServer::complete(uint64_t id, const Ending& ending) {
     control.tail.value.store(completion_tail_, std::memory_order_seq_cst);
     if (control.consumer_sleeps.value.load(std::memory_order_seq_cst) != 0) {
         const uint64_t one = 1;
-        [[maybe_unused]] const ssize_t written = write(completion_doorbell_.get(), &one, sizeof(one));
+        [[maybe_unused]] const ssize_t written =
+            write(completion_doorbell_.get(), &one, sizeof(one));
     }
 }
 

@@ -12,18 +12,22 @@ namespace {
 // The client's view of the same memory, with which it may do what it likes.
 class Client {
   public:
-    explicit Client(const RingServer& ring)
-        : layout_(ring.layout()) {
-        auto memory = base::MappedMemfd::adopt(base::UniqueFd(dup(ring.memory_fd())), layout_.bytes());
+    explicit Client(const RingServer& ring) : layout_(ring.layout()) {
+        auto memory =
+            base::MappedMemfd::adopt(base::UniqueFd(dup(ring.memory_fd())), layout_.bytes());
         memory_ = std::move(*memory);
     }
 
-    protocol::RingHeader& header() { return *reinterpret_cast<protocol::RingHeader*>(memory_.data()); }
+    protocol::RingHeader& header() {
+        return *reinterpret_cast<protocol::RingHeader*>(memory_.data());
+    }
     protocol::SubmissionEntry& submission(uint32_t i) {
-        return reinterpret_cast<protocol::SubmissionEntry*>(memory_.data() + layout_.submissions())[i];
+        return reinterpret_cast<protocol::SubmissionEntry*>(memory_.data() +
+                                                            layout_.submissions())[i];
     }
     protocol::CompletionEntry& completion(uint32_t i) {
-        return reinterpret_cast<protocol::CompletionEntry*>(memory_.data() + layout_.completions())[i];
+        return reinterpret_cast<protocol::CompletionEntry*>(memory_.data() +
+                                                            layout_.completions())[i];
     }
     void submit(uint64_t id) {
         const uint32_t tail = header().submission.tail.value.load();
@@ -98,7 +102,8 @@ TEST(RingServer, RingsTheDoorbellOnlyForAClientThatSleeps) {
     EXPECT_LT(read(ring.completion_doorbell(), &rings, sizeof(rings)), 0);
     client.header().completion.consumer_sleeps.value.store(1);
     ring.complete(2, Ending{});
-    EXPECT_EQ(read(ring.completion_doorbell(), &rings, sizeof(rings)), static_cast<ssize_t>(sizeof(rings)));
+    EXPECT_EQ(read(ring.completion_doorbell(), &rings, sizeof(rings)),
+              static_cast<ssize_t>(sizeof(rings)));
 }
 
 TEST(RingServer, DoesNotSleepOverASubmissionThatCameMeanwhile) {

@@ -8,19 +8,26 @@ using base::ErrorKind;
 using base::Result;
 using protocol::Verb;
 
-Result<Request> check_submission(const protocol::SubmissionEntry& entry, const BufferTable& buffers) {
+Result<Request> check_submission(const protocol::SubmissionEntry& entry,
+                                 const BufferTable& buffers) {
     if (!protocol::is_valid(entry.verb))
-        return base::make_error(ErrorKind::invalid, "verb {} is none", static_cast<unsigned>(entry.verb));
-    const bool op_known = entry.op == protocol::ReduceOp::mean || entry.op == protocol::ReduceOp::sum;
-    if (!op_known) return base::make_error(ErrorKind::invalid, "op {} is none", static_cast<unsigned>(entry.op));
+        return base::make_error(ErrorKind::invalid, "verb {} is none",
+                                static_cast<unsigned>(entry.verb));
+    const bool op_known =
+        entry.op == protocol::ReduceOp::mean || entry.op == protocol::ReduceOp::sum;
+    if (!op_known)
+        return base::make_error(ErrorKind::invalid, "op {} is none",
+                                static_cast<unsigned>(entry.op));
     const size_t count = entry.buffer_count;
     if (count > protocol::kBuffersPerExchangeMax)
-        return base::make_error(ErrorKind::invalid, "{} buffers in one exchange; at most {} are allowed", count,
+        return base::make_error(ErrorKind::invalid,
+                                "{} buffers in one exchange; at most {} are allowed", count,
                                 protocol::kBuffersPerExchangeMax);
     if (entry.verb == Verb::barrier && count != 0)
         return base::make_error(ErrorKind::invalid, "a barrier takes no buffers, got {}", count);
     if (entry.verb != Verb::barrier && count == 0)
-        return base::make_error(ErrorKind::invalid, "{} needs at least one buffer", protocol::name_of(entry.verb));
+        return base::make_error(ErrorKind::invalid, "{} needs at least one buffer",
+                                protocol::name_of(entry.verb));
 
     Request request;
     request.id = entry.id;

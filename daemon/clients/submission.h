@@ -9,6 +9,7 @@
 namespace pace::daemon {
 
 // Every field is checked; `entry` must be a private copy. Errors: invalid (verb, count, duplicate buffers), handle.
-base::Result<Request> check_submission(const protocol::SubmissionEntry& entry, const BufferTable& buffers);
+base::Result<Request> check_submission(const protocol::SubmissionEntry& entry,
+                                       const BufferTable& buffers);
 
 }  // namespace pace::daemon

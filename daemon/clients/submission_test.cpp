@@ -62,7 +62,8 @@ TEST_F(Submission, IsRefusedWithTheKindThatSaysWhy) {
 
 TEST_F(Submission, RefusesStaleAndForeignHandles) {
     const auto buffer = add();
-    EXPECT_EQ(kind_of(entry(Verb::sync, {{buffer.index, buffer.generation + 1}})), base::ErrorKind::handle);
+    EXPECT_EQ(kind_of(entry(Verb::sync, {{buffer.index, buffer.generation + 1}})),
+              base::ErrorKind::handle);
     EXPECT_EQ(kind_of(entry(Verb::sync, {{77, 1}})), base::ErrorKind::handle);
     ASSERT_TRUE(buffers_.remove(buffer.index));
     EXPECT_EQ(kind_of(entry(Verb::sync, {buffer})), base::ErrorKind::handle);
@@ -80,9 +81,11 @@ TEST(Quota, ChargesEveryByteBeforeItIsUsed) {
     EXPECT_EQ(first.charge_buffer(1).error().kind, base::ErrorKind::limit);
     {
         Quota second({80, 2}, budget);
-        EXPECT_EQ(second.charge_buffer(30).error().kind, base::ErrorKind::limit) << "the daemon's own limit";
+        EXPECT_EQ(second.charge_buffer(30).error().kind, base::ErrorKind::limit)
+            << "the daemon's own limit";
         EXPECT_TRUE(second.charge_buffer(20));
-        EXPECT_EQ(second.charge_buffer(~uint64_t{0}).error().kind, base::ErrorKind::limit) << "no overflow";
+        EXPECT_EQ(second.charge_buffer(~uint64_t{0}).error().kind, base::ErrorKind::limit)
+            << "no overflow";
     }
     EXPECT_EQ(budget.bytes_used, 80U) << "a client that goes gives back all";
 }

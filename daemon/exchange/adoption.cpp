@@ -30,7 +30,8 @@ size_t packed_bytes(const collectives::Layout& layout, bool with_initial) {
 // The newcomer's end of a transfer. Frees itself when it has ended.
 class Adoptions::Taking {
   public:
-    Taking(Services& services, collectives::Group group) : communicator(services.transport, std::move(group)) {}
+    Taking(Services& services, collectives::Group group)
+        : communicator(services.transport, std::move(group)) {}
     Scratch memory;
     collectives::Communicator communicator;
 };
@@ -56,7 +57,8 @@ void Adoptions::commit(const control::CommitView& view) {
         if (from != job_.services.self) continue;
         donations_.push_back({adoption.donor, adoption.newcomer, to});
         const WorkerPtr donor = job_.find(adoption.donor);
-        if (donor && donor->state != Worker::State::idle && donor->state != Worker::State::moving) at_boundary(donor);
+        if (donor && donor->state != Worker::State::idle && donor->state != Worker::State::moving)
+            at_boundary(donor);
     }
 }
 
@@ -77,7 +79,8 @@ void Adoptions::at_boundary(const WorkerPtr& donor) {
     std::vector<Donation> due;
     std::copy_if(donations_.begin(), donations_.end(), std::back_inserter(due),
                  [&](const Donation& donation) { return donation.donor == donor->rank; });
-    std::erase_if(donations_, [&](const Donation& donation) { return donation.donor == donor->rank; });
+    std::erase_if(donations_,
+                  [&](const Donation& donation) { return donation.donor == donor->rank; });
     for (const Donation& donation : due) donate(donation, *donor);
 }
 
@@ -89,14 +92,15 @@ void Adoptions::donate(const Donation& donation, const Worker& donor) {
         return;
     }
     size_t bytes = 0;
-    auto packed = donor.model.empty() ? Result<Scratch>(base::make_error(ErrorKind::invalid, "no model"))
-                                      : pack(donor, bytes);
+    auto packed = donor.model.empty()
+                      ? Result<Scratch>(base::make_error(ErrorKind::invalid, "no model"))
+                      : pack(donor, bytes);
     if (!packed) {
         send_poison(job_.services, number(donation.newcomer), {donation.node});
         return;
     }
-    gifts_.push_back(Gift::give(job_.services, number(donation.newcomer), digest_of(donor.model), donation.node,
-                                std::move(*packed), bytes));
+    gifts_.push_back(Gift::give(job_.services, number(donation.newcomer), digest_of(donor.model),
+                                donation.node, std::move(*packed), bytes));
 }
 
 Result<Scratch> Adoptions::pack(const Worker& donor, size_t& ret_bytes) const {
@@ -111,7 +115,8 @@ Result<Scratch> Adoptions::pack(const Worker& donor, size_t& ret_bytes) const {
     const collectives::LocalPart copy(layout, {{segments_of(donor.model), 1.0}});
     copy.partial({0, layout.bytes()}, bytes.data() + sizeof(header));
     if (header.has_initial != 0)
-        std::memcpy(bytes.data() + sizeof(header) + layout.bytes(), job_.initial.memory.data(), layout.bytes());
+        std::memcpy(bytes.data() + sizeof(header) + layout.bytes(), job_.initial.memory.data(),
+                    layout.bytes());
     return scratch;
 }
 
@@ -120,7 +125,8 @@ void Adoptions::take_here(const WorkerPtr& newcomer, const Worker& donor) {
     if (donor.model.empty() || digest_of(target) != digest_of(donor.model)) {
         taken(newcomer, 0,
               base::make_error(ErrorKind::mismatch,
-                               "worker {} broadcasts other buffers than worker {} did: give equal types and lengths",
+                               "worker {} broadcasts other buffers than worker {} did: give equal "
+                               "types and lengths",
                                newcomer->rank, donor.rank));
         return;
     }
@@ -145,31 +151,35 @@ void Adoptions::take_from(const WorkerPtr& newcomer, NodeId node) {
         return;
     }
     takings_.push_back(taking);
-    auto task = collectives::transfer_from(taking->communicator, 0, *bytes, job_.services.options.transfer);
-    base::spawn<Result<>>(std::move(task), [this, taking, newcomer, layout](const Result<>& result) {
-        // Stopped for a new view: that one says how it goes on.
-        if (!result && result.error().kind != ErrorKind::mismatch) return;
-        if (newcomer->state != Worker::State::adopting) return;
-        if (!result) {
-            taken(newcomer, 0, result);
-            return;
-        }
-        Header header;
-        const std::byte* data = taking->memory.data();
-        std::memcpy(&header, data, sizeof(header));
-        const auto& target = newcomer->head().buffers;
-        for (size_t i = 0; i < target.size(); ++i)
-            std::memcpy(target[i]->memory.data(), data + sizeof(header) + layout.offset(i), target[i]->bytes());
-        if (header.has_initial != 0 && !job_.initial.valid) {
-            const auto initial = job_.initial.memory.reserve(layout.bytes());
-            if (initial) {
-                std::memcpy(initial->data(), data + sizeof(header) + layout.bytes(), layout.bytes());
-                job_.initial.digest = newcomer->head().digest;
-                job_.initial.valid = true;
+    auto task =
+        collectives::transfer_from(taking->communicator, 0, *bytes, job_.services.options.transfer);
+    base::spawn<Result<>>(
+        std::move(task), [this, taking, newcomer, layout](const Result<>& result) {
+            // Stopped for a new view: that one says how it goes on.
+            if (!result && result.error().kind != ErrorKind::mismatch) return;
+            if (newcomer->state != Worker::State::adopting) return;
+            if (!result) {
+                taken(newcomer, 0, result);
+                return;
             }
-        }
-        taken(newcomer, header.iteration, {});
-    });
+            Header header;
+            const std::byte* data = taking->memory.data();
+            std::memcpy(&header, data, sizeof(header));
+            const auto& target = newcomer->head().buffers;
+            for (size_t i = 0; i < target.size(); ++i)
+                std::memcpy(target[i]->memory.data(), data + sizeof(header) + layout.offset(i),
+                            target[i]->bytes());
+            if (header.has_initial != 0 && !job_.initial.valid) {
+                const auto initial = job_.initial.memory.reserve(layout.bytes());
+                if (initial) {
+                    std::memcpy(initial->data(), data + sizeof(header) + layout.bytes(),
+                                layout.bytes());
+                    job_.initial.digest = newcomer->head().digest;
+                    job_.initial.valid = true;
+                }
+            }
+            taken(newcomer, header.iteration, {});
+        });
 }
 
 void Adoptions::taken(const WorkerPtr& newcomer, uint64_t iteration, const Result<>& result) {

@@ -27,14 +27,17 @@ inline uint32_t digest_of(const std::vector<BufferPtr>& buffers) {
 
 // Of all that the workers of a round must agree on.
 inline uint32_t check_of(const Request& request) {
-    const uint64_t head = static_cast<uint64_t>(request.verb) | static_cast<uint64_t>(request.op) << 8U;
-    return static_cast<uint32_t>(mix(mix(mix(request.digest, head), request.root), request.buffers.size()));
+    const uint64_t head = static_cast<uint64_t>(request.verb) | static_cast<uint64_t>(request.op)
+                                                                    << 8U;
+    return static_cast<uint32_t>(
+        mix(mix(mix(request.digest, head), request.root), request.buffers.size()));
 }
 
 enum class ExchangeKind : uint8_t { round = 1, group = 2, fetch = 3, adoption = 4 };
 
 // `first` and `second` distinguish exchanges of a kind: (epoch, round), (group, 0), (epoch, node), (epoch, rank).
-constexpr uint64_t exchange_number(uint64_t token, ExchangeKind kind, uint64_t first, uint64_t second) {
+constexpr uint64_t exchange_number(uint64_t token, ExchangeKind kind, uint64_t first,
+                                   uint64_t second) {
     return mix(mix(mix(token, static_cast<uint64_t>(kind)), first), second);
 }
 

@@ -40,7 +40,8 @@ uint64_t Engine::ask(uint64_t ticket, Pending pending) {
         if (!take(ticket, late)) return;
         if (last_refusal_.message.empty()) {
             late.refused(base::make_error(ErrorKind::no_controller,
-                                          "the controller does not answer; check that it runs and that this daemon's `controller` "
+                                          "the controller does not answer; check that it runs and "
+                                          "that this daemon's `controller` "
                                           "setting names it"));
         } else {
             late.refused(last_refusal_);
@@ -85,8 +86,8 @@ uint64_t Engine::join(const JoinRequest& request, WorkerPort* port, Joined joine
     return ask(ticket, std::move(pending));
 }
 
-void Engine::seat(const JoinRequest& request, WorkerPort* port, const control::JoinAccepted& accepted,
-                  const Joined& joined) {
+void Engine::seat(const JoinRequest& request, WorkerPort* port,
+                  const control::JoinAccepted& accepted, const Joined& joined) {
     const std::shared_ptr<Job> job = job_of(accepted);
     auto worker = std::make_shared<Worker>();
     worker->rank = accepted.rank;
@@ -116,7 +117,9 @@ uint64_t Engine::create_job(const control::JobOptions& options, uint32_t uid, An
 uint64_t Engine::status(Answered answered) {
     const uint64_t ticket = next_ticket_++;
     Pending pending;
-    pending.send = [this, ticket] { return services_.control->send(control::StatusRequest{ticket}); };
+    pending.send = [this, ticket] {
+        return services_.control->send(control::StatusRequest{ticket});
+    };
     pending.document = answered;
     pending.refused = [answered](const base::Error& error) { answered(error); };
     return ask(ticket, std::move(pending));
@@ -132,7 +135,9 @@ void Engine::submit(const Seat& seat, Request request) {
     seat.job->submit(seat.worker, std::move(request));
 }
 
-void Engine::cancel(const Seat& seat, uint64_t id) { seat.job->cancel(seat.worker, id); }
+void Engine::cancel(const Seat& seat, uint64_t id) {
+    seat.job->cancel(seat.worker, id);
+}
 
 void Engine::leave(const Seat& seat, bool orderly, std::vector<BufferPtr> buffers) {
     const Orphanage::Key key{seat.job->state().options.name, seat.worker->rank};
@@ -175,7 +180,8 @@ std::shared_ptr<Job> Engine::job(control::JobId id) const {
 
 std::shared_ptr<Job> Engine::job_of(const control::JoinAccepted& accepted) {
     std::shared_ptr<Job>& job = jobs_[accepted.options.name];
-    if (job && job->unused() && job->state().id != accepted.job) job.reset();  // another job of that name
+    if (job && job->unused() && job->state().id != accepted.job)
+        job.reset();  // another job of that name
     if (!job) job = std::make_shared<Job>(services_, accepted.options);
     std::erase_if(by_id_, [&](const auto& entry) { return entry.second == job; });
     job->state().id = accepted.job;
@@ -188,7 +194,8 @@ void Engine::on_attached(control::NodeId self) {
     base::log_info("attached to the controller", {{"node", self}});
     last_refusal_ = {};
     if (services_.self != 0 && services_.self != self) {
-        const auto error = base::make_error(ErrorKind::aborted, "the controller has renumbered this node");
+        const auto error =
+            base::make_error(ErrorKind::aborted, "the controller has renumbered this node");
         for (const auto& [name, job] : jobs_) job->invalidate(error);
         services_.peers.forget_all();
     }
@@ -212,7 +219,8 @@ void Engine::announce(const std::shared_ptr<Job>& job, const WorkerPtr& worker) 
         if (worker->port != nullptr) resumed->resumed(worker, accepted.under_way);
     };
     pending.refused = [this, job, worker](const base::Error& error) {
-        if (error.kind == ErrorKind::no_controller) return;  // the next attachment announces it again
+        if (error.kind == ErrorKind::no_controller)
+            return;  // the next attachment announces it again
         base::log_warning("worker lost its place", {{"job", job->state().options.name},
                                                     {"rank", worker->rank},
                                                     {"reason", error.message}});
@@ -226,9 +234,11 @@ void Engine::announce(const std::shared_ptr<Job>& job, const WorkerPtr& worker) 
 }
 
 void Engine::on_detached(bool excluded, const std::string& reason) {
-    base::log_warning(excluded ? "excluded by the controller" : "lost the controller", {{"reason", reason}});
+    base::log_warning(excluded ? "excluded by the controller" : "lost the controller",
+                      {{"reason", reason}});
     if (!excluded) return;
-    const auto error = base::make_error(ErrorKind::aborted, "the cluster excluded this node: {}", reason);
+    const auto error =
+        base::make_error(ErrorKind::aborted, "the cluster excluded this node: {}", reason);
     for (const auto& [name, job] : jobs_) job->invalidate(error);
     services_.peers.forget_all();
 }
@@ -315,9 +325,11 @@ void Engine::on_node_known(const control::NodeKnown& known) {
 }
 
 void Engine::on_node_gone(const control::NodeGone& gone) {
-    base::log_warning("peer is gone", {{"peer", services_.peers.name(gone.node)}, {"reason", gone.reason}});
+    base::log_warning("peer is gone",
+                      {{"peer", services_.peers.name(gone.node)}, {"reason", gone.reason}});
     const auto peer = services_.peers.peer(gone.node);
-    const auto error = base::make_error(ErrorKind::unavailable, "{} is gone: {}", services_.peers.name(gone.node), gone.reason);
+    const auto error = base::make_error(ErrorKind::unavailable, "{} is gone: {}",
+                                        services_.peers.name(gone.node), gone.reason);
     services_.peers.forget(gone.node);
     if (!peer) return;
     for (const auto& weak : std::vector(services_.active)) {
@@ -358,8 +370,9 @@ void Engine::watch() {
         stalled.waiting_for = culprits;
         services_.control->send(stalled);
         if (exchange->plan().patient) continue;
-        exchange->abort(base::make_error(ErrorKind::timeout, "no progress for {} ms",
-                                         services_.options.progress_deadline / std::chrono::milliseconds(1)));
+        exchange->abort(
+            base::make_error(ErrorKind::timeout, "no progress for {} ms",
+                             services_.options.progress_deadline / std::chrono::milliseconds(1)));
         // Sends to a frozen peer end only with its connection.
         for (const NodeId culprit : culprits) services_.peers.disconnect(culprit);
     }

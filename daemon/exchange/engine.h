@@ -82,7 +82,8 @@ class Engine final : public ControlHandler {
   private:
     // What was asked of the controller and is not answered yet.
     struct Pending {
-        std::function<bool()> send;  // false: there is no controller now; it is sent again after attaching
+        std::function<bool()>
+            send;  // false: there is no controller now; it is sent again after attaching
         std::function<void(const control::JoinAccepted&)> accepted;
         std::function<void(const base::Error&)> refused;
         Answered document;
@@ -93,7 +94,8 @@ class Engine final : public ControlHandler {
     bool take(uint64_t ticket, Pending& ret_pending);
     std::shared_ptr<Job> job(control::JobId id) const;
     std::shared_ptr<Job> job_of(const control::JoinAccepted& accepted);
-    void seat(const JoinRequest& request, WorkerPort* port, const control::JoinAccepted& accepted, const Joined& joined);
+    void seat(const JoinRequest& request, WorkerPort* port, const control::JoinAccepted& accepted,
+              const Joined& joined);
     void announce(const std::shared_ptr<Job>& job, const WorkerPtr& worker);
     void tell_leave(const Job& job, control::Rank rank, bool orderly);
     void drop_unused_later();

@@ -35,7 +35,8 @@ collectives::Layout layout_of(const std::vector<BufferPtr>& buffers) {
     return collectives::Layout(std::move(segments));
 }
 
-std::shared_ptr<Exchange> Exchange::start(Services& services, Plan plan, Scratch scratch, Done done) {
+std::shared_ptr<Exchange> Exchange::start(Services& services, Plan plan, Scratch scratch,
+                                          Done done) {
     std::shared_ptr<Exchange> exchange(
         new Exchange(services, std::move(plan), std::move(scratch), std::move(done)));
     exchange->self_ = exchange;
@@ -50,13 +51,17 @@ std::shared_ptr<Exchange> Exchange::start(Services& services, Plan plan, Scratch
     }
     services.active.push_back(exchange);
     services.exchange_began();
-    base::spawn<Result<>>(exchange->run_among_nodes(),
-                          [raw = exchange.get()](const Result<>& result) { raw->network_ended(result); });
+    base::spawn<Result<>>(
+        exchange->run_among_nodes(),
+        [raw = exchange.get()](const Result<>& result) { raw->network_ended(result); });
     return exchange;
 }
 
 Exchange::Exchange(Services& services, Plan plan, Scratch scratch, Done done)
-    : services_(services), plan_(std::move(plan)), scratch_(std::move(scratch)), done_(std::move(done)) {
+    : services_(services),
+      plan_(std::move(plan)),
+      scratch_(std::move(scratch)),
+      done_(std::move(done)) {
     std::vector<collectives::Member> members;
     members.reserve(plan_.contributions.size());
     for (const Contribution& contribution : plan_.contributions)
@@ -82,9 +87,9 @@ void Exchange::run_local() {
         return;
     }
     base::EventLoop& loop = services_.loop;
-    collectives::sum_into_members(*part_, plan_.scale, recipients_, services_.pool,
-                                  {[&loop](auto callback) { loop.post(std::move(callback)); },
-                                   [this] { finish({}); }});
+    collectives::sum_into_members(
+        *part_, plan_.scale, recipients_, services_.pool,
+        {[&loop](auto callback) { loop.post(std::move(callback)); }, [this] { finish({}); }});
 }
 
 Result<> Exchange::join_nodes() {
@@ -102,22 +107,28 @@ Result<> Exchange::join_nodes() {
     }
     PACE_TRY_ASSIGN(result, scratch_.reserve(plan_.layout.bytes()));
     result_ = result;
-    communicator_ = std::make_unique<collectives::Communicator>(services_.transport, std::move(group));
+    communicator_ =
+        std::make_unique<collectives::Communicator>(services_.transport, std::move(group));
     return {};
 }
 
 Task<Result<>> Exchange::run_among_nodes() {
     const ExchangeOptions& options = services_.options;
     switch (plan_.kind) {
-        case Kind::barrier: co_return co_await collectives::barrier(*communicator_);
+        case Kind::barrier:
+            co_return co_await collectives::barrier(*communicator_);
         case Kind::broadcast:
             if (plan_.root == plan_.self) part_->partial({0, plan_.layout.bytes()}, result_.data());
-            co_return co_await collectives::broadcast(*communicator_, plan_.root, result_, options.broadcast);
+            co_return co_await collectives::broadcast(*communicator_, plan_.root, result_,
+                                                      options.broadcast);
         case Kind::fetch:
-            co_return co_await collectives::transfer_from(*communicator_, plan_.root, result_, options.transfer);
-        case Kind::reduce: break;
+            co_return co_await collectives::transfer_from(*communicator_, plan_.root, result_,
+                                                          options.transfer);
+        case Kind::reduce:
+            break;
     }
-    co_return co_await collectives::all_reduce(*communicator_, *part_, plan_.scale, result_, options.all_reduce);
+    co_return co_await collectives::all_reduce(*communicator_, *part_, plan_.scale, result_,
+                                               options.all_reduce);
 }
 
 void Exchange::network_ended(const Result<>& result) {
@@ -145,9 +156,9 @@ void Exchange::deliver() {
         return;
     }
     base::EventLoop& loop = services_.loop;
-    collectives::copy_to_members(plan_.layout, result_.data(), recipients_, services_.pool,
-                                 {[&loop](auto callback) { loop.post(std::move(callback)); },
-                                  [this] { finish({}); }});
+    collectives::copy_to_members(
+        plan_.layout, result_.data(), recipients_, services_.pool,
+        {[&loop](auto callback) { loop.post(std::move(callback)); }, [this] { finish({}); }});
 }
 
 void Exchange::finish(const Result<>& result) {
@@ -190,11 +201,13 @@ void Exchange::listen_for_poison() {
         if (i == plan_.self) continue;
         const transports::PeerId peer = communicator_->group().nodes[i];
         services_.transport.receive(
-            peer, {plan_.number, kPoisonSlot, 0}, {}, [weak = weak_from_this()](const Result<>& received) {
+            peer, {plan_.number, kPoisonSlot, 0}, {},
+            [weak = weak_from_this()](const Result<>& received) {
                 const auto exchange = weak.lock();
                 if (exchange && received)
                     exchange->abort(base::make_error(ErrorKind::mismatch,
-                                                     "another node cannot take part in this exchange as called here: the workers "
+                                                     "another node cannot take part in this "
+                                                     "exchange as called here: the workers "
                                                      "disagree about verb, buffers or order"));
             });
     }
@@ -204,7 +217,8 @@ void send_poison(Services& services, uint64_t number, const std::vector<NodeId>&
     for (const NodeId node : nodes) {
         if (node == services.self) continue;
         const auto peer = services.peers.peer(node);
-        if (peer) services.transport.send(*peer, {number, kPoisonSlot, 0}, {}, [](const Result<>&) {});
+        if (peer)
+            services.transport.send(*peer, {number, kPoisonSlot, 0}, {}, [](const Result<>&) {});
     }
 }
 

@@ -58,7 +58,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     using Done = std::function<void(Exchange&, const base::Result<>&)>;
 
     // Runs `plan`; `done` is called once, possibly before this returns. `scratch` is used, and kept, for the result.
-    static std::shared_ptr<Exchange> start(Services& services, Plan plan, Scratch scratch, Done done);
+    static std::shared_ptr<Exchange> start(Services& services, Plan plan, Scratch scratch,
+                                           Done done);
 
     // Ends the exchange with `error` unless it commits already. `done` comes later, when every operation has ended.
     void abort(const base::Error& error);

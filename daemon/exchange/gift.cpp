@@ -4,8 +4,8 @@
 
 namespace pace::daemon {
 
-std::weak_ptr<Gift> Gift::give(Services& services, uint64_t number, uint32_t check, NodeId node, Scratch memory,
-                               size_t bytes) {
+std::weak_ptr<Gift> Gift::give(Services& services, uint64_t number, uint32_t check, NodeId node,
+                               Scratch memory, size_t bytes) {
     const auto peer = services.peers.peer(node);
     if (!peer) return {};  // the taker learns of it from the controller
     collectives::Group group;
@@ -14,8 +14,9 @@ std::weak_ptr<Gift> Gift::give(Services& services, uint64_t number, uint32_t che
     group.nodes = {0, *peer};
     std::shared_ptr<Gift> gift(new Gift(services, std::move(group), std::move(memory)));
     const std::span<const std::byte> span(gift->memory_.data(), bytes);
-    base::spawn<base::Result<>>(collectives::transfer_to(gift->communicator_, 1, span, services.options.transfer),
-                                [gift](const base::Result<>&) {});
+    base::spawn<base::Result<>>(
+        collectives::transfer_to(gift->communicator_, 1, span, services.options.transfer),
+        [gift](const base::Result<>&) {});
     return gift;
 }
 

@@ -17,8 +17,8 @@ class Gift {
   public:
     // Sends `bytes` bytes of `memory` to `node` as exchange `number`, in which the giver is node 0 and the taker node 1. Frees
     // itself when the transfer has ended, well or not.
-    static std::weak_ptr<Gift> give(Services& services, uint64_t number, uint32_t check, NodeId node, Scratch memory,
-                                    size_t bytes);
+    static std::weak_ptr<Gift> give(Services& services, uint64_t number, uint32_t check,
+                                    NodeId node, Scratch memory, size_t bytes);
 
     void abort(const base::Error& error) { communicator_.abort(error); }
 

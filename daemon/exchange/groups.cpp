@@ -18,7 +18,8 @@ constexpr base::Duration kDepartedKeep = std::chrono::seconds(2);
 std::vector<NodeId> nodes_of(const control::GroupOrder& order) {
     std::vector<NodeId> nodes;
     for (const control::Part& part : order.members) {
-        if (std::find(nodes.begin(), nodes.end(), part.node) == nodes.end()) nodes.push_back(part.node);
+        if (std::find(nodes.begin(), nodes.end(), part.node) == nodes.end())
+            nodes.push_back(part.node);
     }
     return nodes;
 }
@@ -71,7 +72,8 @@ void Groups::withdraw(const Worker& worker) {
 void Groups::withdrawn(control::Rank rank) {
     const WorkerPtr worker = job_.find(rank);
     if (worker && worker->state == Worker::State::ready)
-        job_.end_head(worker, ended_as(protocol::Outcome::canceled, "canceled before a group had formed"));
+        job_.end_head(worker,
+                      ended_as(protocol::Outcome::canceled, "canceled before a group had formed"));
 }
 
 void Groups::departed(const WorkerPtr& worker) {
@@ -105,7 +107,8 @@ void Groups::order(const control::GroupOrder& order) {
         if (worker) members.push_back(std::move(worker));
     }
     Exchange::Plan plan;
-    if (!complete || members.empty() || running_.contains(order.group) || !plan_group(order, members, plan)) {
+    if (!complete || members.empty() || running_.contains(order.group) ||
+        !plan_group(order, members, plan)) {
         refuse(order, members);
         return;
     }
@@ -119,7 +122,8 @@ bool Groups::plan_group(const control::GroupOrder& order, const std::vector<Work
     ret_plan.number = group_number(job_, order.group);
     ret_plan.nodes = nodes_of(order);
     ret_plan.self = static_cast<size_t>(
-        std::find(ret_plan.nodes.begin(), ret_plan.nodes.end(), job_.services.self) - ret_plan.nodes.begin());
+        std::find(ret_plan.nodes.begin(), ret_plan.nodes.end(), job_.services.self) -
+        ret_plan.nodes.begin());
     ret_plan.check = order.digest;
     ret_plan.layout = layout_of(members.front()->head().buffers);
     const bool equal = weights_are_equal(order);
@@ -142,7 +146,8 @@ bool Groups::plan_group(const control::GroupOrder& order, const std::vector<Work
     return true;
 }
 
-void Groups::run(const control::GroupOrder& order, const std::vector<WorkerPtr>& members, Exchange::Plan plan) {
+void Groups::run(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,
+                 Exchange::Plan plan) {
     const uint64_t now = base::now_ns();
     for (const WorkerPtr& worker : members) {
         worker->state = Worker::State::moving;
@@ -156,14 +161,15 @@ void Groups::run(const control::GroupOrder& order, const std::vector<WorkerPtr>&
         scratch = std::move(spare_.back());
         spare_.pop_back();
     }
-    auto exchange = Exchange::start(
-        job_.services, std::move(plan), std::move(scratch),
-        [this, order, members](Exchange& done, const Result<>& result) { ended(order, members, done, result); });
+    auto exchange = Exchange::start(job_.services, std::move(plan), std::move(scratch),
+                                    [this, order, members](Exchange& done, const Result<>& result) {
+                                        ended(order, members, done, result);
+                                    });
     if (!exchange->ended()) running_.emplace(order.group, std::move(exchange));
 }
 
-void Groups::ended(const control::GroupOrder& order, const std::vector<WorkerPtr>& members, Exchange& exchange,
-                   const Result<>& result) {
+void Groups::ended(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,
+                   Exchange& exchange, const Result<>& result) {
     running_.erase(order.group);
     if (exchange.plan().nodes.size() > 1) spare_.push_back(exchange.take_scratch());
     const uint64_t now = base::now_ns();
@@ -190,7 +196,8 @@ void Groups::ended(const control::GroupOrder& order, const std::vector<WorkerPtr
         ending.group = order.group;
         ending.bytes_sent = exchange.traffic().bytes_sent;
         ending.bytes_received = exchange.traffic().bytes_received;
-        ending.queued_ns = worker->moving_since_ns - std::min(worker->head().submitted_ns, worker->moving_since_ns);
+        ending.queued_ns = worker->moving_since_ns -
+                           std::min(worker->head().submitted_ns, worker->moving_since_ns);
         ending.moving_ns = now - worker->moving_since_ns;
         ending.initial_weight = order.initial_weight;
         ending.nodes = static_cast<uint32_t>(exchange.plan().nodes.size());
@@ -210,10 +217,11 @@ void Groups::refuse(const control::GroupOrder& order, const std::vector<WorkerPt
     for (const WorkerPtr& worker : members) {
         if (worker->port == nullptr) continue;
         if (lacks_initial) {
-            job_.end_head(worker, failed(base::make_error(
-                                      ErrorKind::invalid,
-                                      "the job weighs the initial model (missing = initial) but none was broadcast here: call "
-                                      "pace_broadcast on the same buffers first")));
+            job_.end_head(worker,
+                          failed(base::make_error(ErrorKind::invalid,
+                                                  "the job weighs the initial model (missing = "
+                                                  "initial) but none was broadcast here: call "
+                                                  "pace_broadcast on the same buffers first")));
             continue;
         }
         again(worker);

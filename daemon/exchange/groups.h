@@ -33,10 +33,12 @@ class Groups {
 
   private:
     WorkerPtr claim(const control::Part& part, uint32_t digest);
-    bool plan_group(const control::GroupOrder& order, const std::vector<WorkerPtr>& members, Exchange::Plan& ret_plan) const;
-    void run(const control::GroupOrder& order, const std::vector<WorkerPtr>& members, Exchange::Plan plan);
-    void ended(const control::GroupOrder& order, const std::vector<WorkerPtr>& members, Exchange& exchange,
-               const base::Result<>& result);
+    bool plan_group(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,
+                    Exchange::Plan& ret_plan) const;
+    void run(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,
+             Exchange::Plan plan);
+    void ended(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,
+               Exchange& exchange, const base::Result<>& result);
     void refuse(const control::GroupOrder& order, const std::vector<WorkerPtr>& members);
     void again(const WorkerPtr& worker);
 

@@ -19,18 +19,22 @@ base::Result<> Job::check_verb(Verb verb) const {
     const bool collective = state_.options.policy == control::Policy::all_reduce;
     if (verb == Verb::average && collective)
         return base::make_error(ErrorKind::verb,
-                                "job \"{}\" has policy all-reduce, whose buffers hold gradients: call pace_reduce, or open the job with "
+                                "job \"{}\" has policy all-reduce, whose buffers hold gradients: "
+                                "call pace_reduce, or open the job with "
                                 "policy partial-reduce",
                                 state_.options.name);
     if (verb == Verb::reduce && !collective)
         return base::make_error(ErrorKind::verb,
-                                "job \"{}\" has policy partial-reduce, whose buffers hold parameters: call pace_average, or open the job "
+                                "job \"{}\" has policy partial-reduce, whose buffers hold "
+                                "parameters: call pace_average, or open the job "
                                 "with policy all-reduce",
                                 state_.options.name);
     return {};
 }
 
-void Job::add(const WorkerPtr& worker) { state_.workers[worker->rank] = worker; }
+void Job::add(const WorkerPtr& worker) {
+    state_.workers[worker->rank] = worker;
+}
 
 void Job::submit(const WorkerPtr& worker, Request request) {
     worker->queue.push_back(std::move(request));
@@ -43,7 +47,8 @@ void Job::advance(const WorkerPtr& worker) {
     const Verb verb = worker->head().verb;
     if (worker->suspended && verb != Verb::broadcast && verb != Verb::average) {
         state_.end_head(worker, ended_as(Outcome::stale,
-                                         "this worker was taken out of the job for being late; call pace_broadcast for the current "
+                                         "this worker was taken out of the job for being late; "
+                                         "call pace_broadcast for the current "
                                          "model and go on from info.iteration"));
         return;
     }
@@ -121,8 +126,9 @@ void Job::commit(const control::CommitView& view) {
         worker->newcomer = false;
         worker->suspended = false;
         worker->admit_sent = false;
-        const bool adopts = std::any_of(view.adoptions.begin(), view.adoptions.end(),
-                                        [r = rank](const control::Adoption& a) { return a.newcomer == r; });
+        const bool adopts =
+            std::any_of(view.adoptions.begin(), view.adoptions.end(),
+                        [r = rank](const control::Adoption& a) { return a.newcomer == r; });
         if (worker->state == Worker::State::adopting && !adopts) keep_own.push_back(worker);
     }
     adoptions_.commit(view);
@@ -143,7 +149,8 @@ void Job::suspend(control::Rank rank, const std::string& reason) {
     worker->suspended = true;
     worker->admit_sent = false;
     if (worker->state == Worker::State::waiting)
-        state_.end_all(worker, ended_as(Outcome::stale, reason + "; call pace_broadcast for the current model"));
+        state_.end_all(worker, ended_as(Outcome::stale,
+                                        reason + "; call pace_broadcast for the current model"));
 }
 
 control::WorkerJoin Job::announcement(const Worker& worker) const {
@@ -169,7 +176,8 @@ void Job::resumed(const WorkerPtr& worker, bool under_way) {
         worker->suspended = true;
         if (worker->state == Worker::State::waiting)
             state_.end_all(worker, ended_as(Outcome::stale,
-                                            "the cluster went on without this node; call pace_broadcast for the current model"));
+                                            "the cluster went on without this node; call "
+                                            "pace_broadcast for the current model"));
     }
     switch (worker->state) {
         case Worker::State::idle:
@@ -188,7 +196,8 @@ void Job::resumed(const WorkerPtr& worker, bool under_way) {
             admit(worker, true);
             break;
         case Worker::State::moving:
-        case Worker::State::refused: break;
+        case Worker::State::refused:
+            break;
     }
 }
 
@@ -210,7 +219,8 @@ void Job::report(std::vector<control::WorkerReport>& reports) const {
         report.rounds_submitted = rounds_.completed() + (in_round ? 1 : 0);
         if (worker->state == Worker::State::idle)
             report.busy_ms = static_cast<uint64_t>(
-                std::chrono::duration_cast<std::chrono::milliseconds>(now - worker->busy_since).count());
+                std::chrono::duration_cast<std::chrono::milliseconds>(now - worker->busy_since)
+                    .count());
         report.stopped = worker->port != nullptr && worker->port->process_stopped();
         reports.push_back(report);
     }

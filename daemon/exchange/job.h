@@ -34,7 +34,9 @@ class Job {
     void prepare(uint64_t epoch);
     void commit(const control::CommitView& view);
     void order(const control::GroupOrder& order) { groups_.order(order); }
-    void abort_group(control::GroupId group, const base::Error& error) { groups_.abort(group, error); }
+    void abort_group(control::GroupId group, const base::Error& error) {
+        groups_.abort(group, error);
+    }
     void suspend(control::Rank rank, const std::string& reason);
     void withdrawn(control::Rank rank) { groups_.withdrawn(rank); }
 

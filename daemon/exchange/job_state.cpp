@@ -7,18 +7,22 @@
 
 namespace pace::daemon {
 
-bool View::contains(control::Rank rank) const { return node_of(rank) != 0; }
+bool View::contains(control::Rank rank) const {
+    return node_of(rank) != 0;
+}
 
 NodeId View::node_of(control::Rank rank) const {
-    const auto member = std::lower_bound(members.begin(), members.end(), rank,
-                                         [](const control::Member& m, control::Rank r) { return m.rank < r; });
+    const auto member =
+        std::lower_bound(members.begin(), members.end(), rank,
+                         [](const control::Member& m, control::Rank r) { return m.rank < r; });
     return member != members.end() && member->rank == rank ? member->node : 0;
 }
 
 std::vector<NodeId> View::nodes() const {
     std::vector<NodeId> nodes;
     for (const control::Member& member : members) {
-        if (std::find(nodes.begin(), nodes.end(), member.node) == nodes.end()) nodes.push_back(member.node);
+        if (std::find(nodes.begin(), nodes.end(), member.node) == nodes.end())
+            nodes.push_back(member.node);
     }
     return nodes;
 }
@@ -51,7 +55,8 @@ void JobState::end_head(const WorkerPtr& worker, Ending ending) {
     // Later, so that whoever ends several workers' requests is not entered again half-way.
     if (!worker->queue.empty())
         services.loop.defer([advance_copy = advance, worker] {
-            if (worker->state == Worker::State::idle && !worker->queue.empty()) advance_copy(worker);
+            if (worker->state == Worker::State::idle && !worker->queue.empty())
+                advance_copy(worker);
         });
 }
 

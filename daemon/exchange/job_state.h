@@ -48,7 +48,8 @@ struct JobState {
     std::function<void(const WorkerPtr&)> advance;
 
     bool keeps_initial() const {
-        return options.weights == control::Weights::dynamic && options.missing == control::Missing::initial;
+        return options.weights == control::Weights::dynamic &&
+               options.missing == control::Missing::initial;
     }
     WorkerPtr find(control::Rank rank) const;
     // This node's members of the view that are here, by rank; empty if one of them is missing.

@@ -38,9 +38,9 @@ class Orphanage {
         const auto estate = estates_.find(key);
         if (estate == estates_.end()) return nullptr;
         auto& buffers = estate->second.buffers;
-        const auto buffer = std::find_if(buffers.begin(), buffers.end(), [&](const BufferPtr& other) {
-            return other->dtype == dtype && other->count == count;
-        });
+        const auto buffer = std::find_if(
+            buffers.begin(), buffers.end(),
+            [&](const BufferPtr& other) { return other->dtype == dtype && other->count == count; });
         if (buffer == buffers.end()) return nullptr;
         BufferPtr taken = *buffer;
         buffers.erase(buffer);

@@ -50,7 +50,8 @@ class Peers {
     base::Result<transports::PeerId> peer(NodeId node) {
         const auto entry = entries_.find(node);
         if (entry == entries_.end())
-            return base::make_error(base::ErrorKind::unavailable, "node {} is not known (any more)", node);
+            return base::make_error(base::ErrorKind::unavailable, "node {} is not known (any more)",
+                                    node);
         if (!entry->second.connected) {
             PACE_TRY_ASSIGN(peer, transport_.connect(entry->second.address));
             entry->second.peer = peer;

@@ -15,9 +15,12 @@ namespace {
 
 Exchange::Kind kind_of(Verb verb) {
     switch (verb) {
-        case Verb::barrier: return Exchange::Kind::barrier;
-        case Verb::broadcast: return Exchange::Kind::broadcast;
-        default: return Exchange::Kind::reduce;
+        case Verb::barrier:
+            return Exchange::Kind::barrier;
+        case Verb::broadcast:
+            return Exchange::Kind::broadcast;
+        default:
+            return Exchange::Kind::reduce;
     }
 }
 
@@ -32,7 +35,8 @@ std::shared_ptr<MemberList> members_of(const View& view, const Request& request)
     const double share = is_mean(request) ? 1.0 / static_cast<double>(view.members.size()) : 1.0;
     for (const control::Member& member : view.members) {
         const bool gives = request.verb != Verb::broadcast || member.rank == request.root;
-        members->push_back({member.rank, 0, 0, gives && request.verb != Verb::barrier ? share : 0.0});
+        members->push_back(
+            {member.rank, 0, 0, gives && request.verb != Verb::barrier ? share : 0.0});
     }
     return members;
 }
@@ -53,17 +57,22 @@ void Rounds::try_start() {
     const Request& first = members.front()->head();
     for (const WorkerPtr& worker : members) {
         if (check_of(worker->head()) == check_of(first)) continue;
-        fail_round(members, base::make_error(ErrorKind::mismatch,
-                                             "worker {} called {} on {} buffers where worker {} called {} on {}: all workers call "
-                                             "the same verbs in the same order, on buffers of equal types and lengths",
-                                             worker->rank, protocol::name_of(worker->head().verb),
-                                             worker->head().buffers.size(), members.front()->rank,
-                                             protocol::name_of(first.verb), first.buffers.size()));
+        fail_round(
+            members,
+            base::make_error(
+                ErrorKind::mismatch,
+                "worker {} called {} on {} buffers where worker {} called {} on {}: all workers "
+                "call "
+                "the same verbs in the same order, on buffers of equal types and lengths",
+                worker->rank, protocol::name_of(worker->head().verb), worker->head().buffers.size(),
+                members.front()->rank, protocol::name_of(first.verb), first.buffers.size()));
         return;
     }
     if (first.verb == Verb::broadcast && !job_.view.contains(first.root)) {
-        fail_round(members, base::make_error(ErrorKind::invalid, "root {} is not a member of the job now; name one that is",
-                                             first.root));
+        fail_round(members,
+                   base::make_error(ErrorKind::invalid,
+                                    "root {} is not a member of the job now; name one that is",
+                                    first.root));
         return;
     }
     round_view_ = job_.view;
@@ -79,7 +88,8 @@ Exchange::Plan Rounds::plan_round(const std::vector<WorkerPtr>& members) const {
     plan.check = check_of(first);
     plan.nodes = job_.view.nodes();
     const auto index_of = [&plan](NodeId node) {
-        return static_cast<size_t>(std::find(plan.nodes.begin(), plan.nodes.end(), node) - plan.nodes.begin());
+        return static_cast<size_t>(std::find(plan.nodes.begin(), plan.nodes.end(), node) -
+                                   plan.nodes.begin());
     };
     plan.self = index_of(job_.services.self);
     if (first.verb == Verb::broadcast) plan.root = index_of(job_.view.node_of(first.root));
@@ -110,7 +120,8 @@ void Rounds::begin(Exchange::Plan plan, const std::vector<WorkerPtr>& members) {
     if (!exchange->ended()) active_ = std::move(exchange);
 }
 
-void Rounds::ended(Exchange& exchange, const std::vector<WorkerPtr>& members, const Result<>& result) {
+void Rounds::ended(Exchange& exchange, const std::vector<WorkerPtr>& members,
+                   const Result<>& result) {
     active_.reset();
     const bool among_nodes = exchange.plan().nodes.size() > 1;
     if (result && among_nodes) {
@@ -153,7 +164,8 @@ void Rounds::commit_round(const Exchange& exchange, const std::vector<WorkerPtr>
         Ending ending;
         ending.iteration = worker->iteration;
         ending.group = completed_ - 1;
-        ending.queued_ns = worker->moving_since_ns - std::min(request.submitted_ns, worker->moving_since_ns);
+        ending.queued_ns =
+            worker->moving_since_ns - std::min(request.submitted_ns, worker->moving_since_ns);
         ending.moving_ns = now - worker->moving_since_ns;
         ending.nodes = static_cast<uint32_t>(exchange.plan().nodes.size());
         ending.bytes_sent = traffic.bytes_sent;
@@ -221,7 +233,8 @@ void Rounds::fetch_from(NodeId donor) {
     const Request& first = members.front()->head();
     Exchange::Plan plan;
     plan.kind = Exchange::Kind::fetch;
-    plan.number = exchange_number(job_.token, ExchangeKind::fetch, job_.view.epoch, job_.services.self);
+    plan.number =
+        exchange_number(job_.token, ExchangeKind::fetch, job_.view.epoch, job_.services.self);
     plan.check = check_of(first);
     plan.nodes = {donor, job_.services.self};
     plan.self = 1;
@@ -248,7 +261,8 @@ void Rounds::serve(NodeId node) {
         return;
     }
     std::copy_n(retained_.memory.data(), retained_.bytes, bytes->data());
-    gifts_.push_back(Gift::give(job_.services, number, retained_.check, node, std::move(copy), retained_.bytes));
+    gifts_.push_back(
+        Gift::give(job_.services, number, retained_.check, node, std::move(copy), retained_.bytes));
 }
 
 void Rounds::stop_gifts(const base::Error& error) {

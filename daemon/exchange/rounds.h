@@ -45,7 +45,8 @@ class Rounds {
 
     Exchange::Plan plan_round(const std::vector<WorkerPtr>& members) const;
     void begin(Exchange::Plan plan, const std::vector<WorkerPtr>& members);
-    void ended(Exchange& exchange, const std::vector<WorkerPtr>& members, const base::Result<>& result);
+    void ended(Exchange& exchange, const std::vector<WorkerPtr>& members,
+               const base::Result<>& result);
     void commit_round(const Exchange& exchange, const std::vector<WorkerPtr>& members);
     void fail_round(const std::vector<WorkerPtr>& members, const base::Error& error);
     void wait_again(const WorkerPtr& worker);
@@ -59,7 +60,8 @@ class Rounds {
     uint64_t completed_ = 0;
     uint64_t preparing_ = 0;  // epoch; 0: not stopped
     std::shared_ptr<Exchange> active_;
-    View round_view_;  // over which the last round began: also that of its result, when this node has to fetch it
+    View
+        round_view_;  // over which the last round began: also that of its result, when this node has to fetch it
     Retained retained_;
     Scratch spare_;
     std::vector<std::weak_ptr<Gift>> gifts_;

@@ -34,9 +34,11 @@ class Scratch {
             data_ = nullptr;
             size_ = 0;
             if (bytes == 0) return std::span<std::byte>{};
-            void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            void* address =
+                mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
             if (address == MAP_FAILED)
-                return base::make_error(base::ErrorKind::memory, "no {} bytes of memory for an exchange's result", bytes);
+                return base::make_error(base::ErrorKind::memory,
+                                        "no {} bytes of memory for an exchange's result", bytes);
             data_ = static_cast<std::byte*>(address);
             size_ = bytes;
         }

@@ -35,8 +35,8 @@ struct Services {
     kernels::WorkerPool& pool;
     Counters& counters;
     ExchangeOptions options;
-    ControllerLink* control = nullptr;  // set before any request arrives
-    NodeId self = 0;  // this node's number; 0 while not attached
+    ControllerLink* control = nullptr;     // set before any request arrives
+    NodeId self = 0;                       // this node's number; 0 while not attached
     std::function<void()> exchange_began;  // set by the engine
     // Exchanges under way with other nodes, for the watch over their progress.
     std::vector<std::weak_ptr<Exchange>> active;

@@ -25,9 +25,12 @@ Cluster::~Cluster() {
 }
 
 void Cluster::start_controller() {
-    const std::string listen = controller_endpoint_.empty() ? "tcp://127.0.0.1:0" : controller_endpoint_;
-    std::vector<std::string> arguments{PACE_CONTROLLER, "--listen", listen, "--journal", directory_ + "/journal"};
-    arguments.insert(arguments.end(), options_.controller_flags.begin(), options_.controller_flags.end());
+    const std::string listen =
+        controller_endpoint_.empty() ? "tcp://127.0.0.1:0" : controller_endpoint_;
+    std::vector<std::string> arguments{PACE_CONTROLLER, "--listen", listen, "--journal",
+                                       directory_ + "/journal"};
+    arguments.insert(arguments.end(), options_.controller_flags.begin(),
+                     options_.controller_flags.end());
     controller_ = std::make_unique<Process>(std::move(arguments), log("controller"));
     const auto bound = controller_->wait_for("listening ", soon());
     ASSERT_TRUE(bound) << logs();
@@ -37,7 +40,8 @@ void Cluster::start_controller() {
 void Cluster::start_daemon(size_t node) {
     std::vector<std::string> arguments{PACED, "--socket", socket(node), "--name", name(node)};
     if (options_.controller) {
-        arguments.insert(arguments.end(), {"--controller", controller_endpoint_, "--data-interface", "lo"});
+        arguments.insert(arguments.end(),
+                         {"--controller", controller_endpoint_, "--data-interface", "lo"});
     }
     arguments.insert(arguments.end(), options_.daemon_flags.begin(), options_.daemon_flags.end());
     Process process(std::move(arguments), log(name(node)));
@@ -59,7 +63,8 @@ Process Cluster::trainer(size_t node, std::vector<std::string> flags) {
 std::vector<Process> Cluster::trainers(size_t world, const std::vector<std::string>& flags) {
     std::vector<Process> trainers;
     for (size_t rank = 0; rank < world; ++rank) {
-        std::vector<std::string> own{"--rank", std::to_string(rank), "--world", std::to_string(world)};
+        std::vector<std::string> own{"--rank", std::to_string(rank), "--world",
+                                     std::to_string(world)};
         own.insert(own.end(), flags.begin(), flags.end());
         trainers.push_back(trainer(rank * options_.nodes / world, own));
     }
@@ -77,7 +82,9 @@ std::string Cluster::pacectl(size_t node, const std::vector<std::string>& argume
     return output;
 }
 
-std::string Cluster::state() { return pacectl(0, {"status", "--json"}); }
+std::string Cluster::state() {
+    return pacectl(0, {"status", "--json"});
+}
 
 std::string Cluster::logs() const {
     std::ostringstream all;

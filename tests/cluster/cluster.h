@@ -61,6 +61,8 @@ class Cluster {
 };
 
 // How long anything that must happen may take on a slow, shared machine under a sanitizer. Not a performance figure.
-inline Deadline soon() { return within(std::chrono::seconds(30)); }
+inline Deadline soon() {
+    return within(std::chrono::seconds(30));
+}
 
 }  // namespace pace::cluster

@@ -14,7 +14,8 @@ using std::chrono::milliseconds;
 uint64_t seed() {
     static const uint64_t chosen = [] {
         const char* given = std::getenv("PACE_TEST_SEED");
-        const uint64_t value = given != nullptr ? std::strtoull(given, nullptr, 10) : base::random_token() % 1'000'000;
+        const uint64_t value =
+            given != nullptr ? std::strtoull(given, nullptr, 10) : base::random_token() % 1'000'000;
         std::printf("PACE_TEST_SEED=%llu\n", static_cast<unsigned long long>(value));
         return value;
     }();
@@ -23,12 +24,14 @@ uint64_t seed() {
 
 // Lets the trainer make `steps` more steps. A moment drawn at random lies between two of its lines.
 void let_step(Process& trainer, uint64_t steps, const Cluster& cluster) {
-    for (uint64_t i = 0; i < steps; ++i) ASSERT_TRUE(trainer.wait_for("step ", soon())) << cluster.logs();
+    for (uint64_t i = 0; i < steps; ++i)
+        ASSERT_TRUE(trainer.wait_for("step ", soon())) << cluster.logs();
 }
 
 uint64_t now_us() {
-    return static_cast<uint64_t>(
-        std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+    return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
+                                     std::chrono::steady_clock::now().time_since_epoch())
+                                     .count());
 }
 
 // How long after `since` the trainer made its next step but one: the next may have been on its way already.
@@ -43,7 +46,8 @@ double pause_ms(Process& trainer, uint64_t since, const Cluster& cluster) {
 }
 
 std::vector<std::string> endless(const std::string& mode) {
-    return {"--mode", mode, "--steps", "1000000000", "--step-us", "1000", "--elements", "20000", "--connect-ms", "1000"};
+    return {"--mode", mode,         "--steps", "1000000000",   "--step-us",
+            "1000",   "--elements", "20000",   "--connect-ms", "1000"};
 }
 
 class Faults : public testing::TestWithParam<const char*> {
@@ -51,9 +55,8 @@ class Faults : public testing::TestWithParam<const char*> {
     base::Random random_{seed()};
 };
 
-INSTANTIATE_TEST_SUITE_P(BothFamilies, Faults, testing::Values("reduce", "average"), [](const auto& family) {
-    return std::string(family.param);
-});
+INSTANTIATE_TEST_SUITE_P(BothFamilies, Faults, testing::Values("reduce", "average"),
+                         [](const auto& family) { return std::string(family.param); });
 
 TEST_P(Faults, AKilledTrainerCostsTheOthersNothingButItsContribution) {
     Cluster cluster({.nodes = 2});
@@ -102,10 +105,12 @@ TEST_P(Faults, AKilledDaemonCostsTheSurvivorsAShortPause) {
     const uint64_t killed = now_us();
     cluster.daemon(3).signal(SIGKILL);
     ASSERT_TRUE(cluster.daemon(3).wait(soon()));
-    std::printf("a survivor made its second step %.1f ms after the daemon's death\n", pause_ms(trainers[0], killed, cluster));
+    std::printf("a survivor made its second step %.1f ms after the daemon's death\n",
+                pause_ms(trainers[0], killed, cluster));
     for (size_t rank = 0; rank < 6; ++rank) let_step(trainers[rank], 50, cluster);
     for (const size_t rank : {6U, 7U})
-        EXPECT_TRUE(trainers[rank].wait_for("outcome PACE_E_DAEMON_GONE", soon())) << cluster.logs();
+        EXPECT_TRUE(trainers[rank].wait_for("outcome PACE_E_DAEMON_GONE", soon()))
+            << cluster.logs();
 }
 
 TEST_P(Faults, TrainersOfARestartedDaemonReconnectByThemselves) {
@@ -127,7 +132,8 @@ TEST_P(Faults, AFrozenDaemonIsExcludedAndComesBackWhenItWakes) {
     let_step(trainers[0], 5 + random_.below(20), cluster);
     cluster.daemon(2).signal(SIGSTOP);
     const uint64_t frozen = now_us();
-    std::printf("a survivor made its second step %.1f ms after the freeze\n", pause_ms(trainers[0], frozen, cluster));
+    std::printf("a survivor made its second step %.1f ms after the freeze\n",
+                pause_ms(trainers[0], frozen, cluster));
     for (const size_t rank : {0U, 1U, 2U, 3U}) let_step(trainers[rank], 80, cluster);
     cluster.daemon(2).signal(SIGCONT);
     let_step(trainers[4], 60, cluster);
@@ -175,8 +181,12 @@ TEST_P(Faults, AStormLeavesTheRestTraining) {
         let_step(trainers[0], 1 + random_.below(30), cluster);
         const size_t rank = 2 + random_.below(4);
         switch (random_.below(4)) {
-            case 0: trainers[rank].signal(SIGSTOP); break;
-            case 1: trainers[rank].signal(SIGCONT); break;
+            case 0:
+                trainers[rank].signal(SIGSTOP);
+                break;
+            case 1:
+                trainers[rank].signal(SIGCONT);
+                break;
             case 2:
                 cluster.controller().signal(SIGKILL);
                 ASSERT_TRUE(cluster.controller().wait(soon()));
@@ -194,7 +204,8 @@ TEST_P(Faults, AStormLeavesTheRestTraining) {
     for (Process& trainer : trainers) trainer.signal(SIGCONT);
     for (const size_t rank : {0U, 1U}) let_step(trainers[rank], 60, cluster);
     for (Process& trainer : trainers) {
-        for (const std::string& line : trainer.lines()) EXPECT_FALSE(line.starts_with("wrong")) << line;
+        for (const std::string& line : trainer.lines())
+            EXPECT_FALSE(line.starts_with("wrong")) << line;
     }
 }
 

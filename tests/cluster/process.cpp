@@ -17,7 +17,8 @@ namespace pace::cluster {
 namespace {
 
 int left_ms(Deadline deadline) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     return left.count() < 0 ? 0 : static_cast<int>(left.count());
 }
 
@@ -28,12 +29,14 @@ bool wait_readable(int fd, Deadline deadline) {
 
 }  // namespace
 
-Process::Process(std::vector<std::string> arguments, const std::string& log_file, std::vector<std::string> environment) {
+Process::Process(std::vector<std::string> arguments, const std::string& log_file,
+                 std::vector<std::string> environment) {
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) return;
     output_.reset(ends[0]);
     const base::UniqueFd write_end(ends[1]);
-    const base::UniqueFd log(open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    const base::UniqueFd log(
+        open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
     std::vector<char*> argv;
     for (std::string& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);
@@ -53,7 +56,9 @@ Process::Process(std::vector<std::string> arguments, const std::string& log_file
     pidfd_.reset(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
 }
 
-Process::Process(Process&& other) noexcept { *this = std::move(other); }
+Process::Process(Process&& other) noexcept {
+    *this = std::move(other);
+}
 
 Process& Process::operator=(Process&& other) noexcept {
     std::swap(pid_, other.pid_);
@@ -71,7 +76,9 @@ Process::~Process() {
     waitpid(pid_, nullptr, 0);
 }
 
-bool Process::running() { return !wait(within(std::chrono::milliseconds(0))).has_value(); }
+bool Process::running() {
+    return !wait(within(std::chrono::milliseconds(0))).has_value();
+}
 
 void Process::signal(int number) const {
     if (!status_) kill(pid_, number);

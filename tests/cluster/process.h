@@ -13,13 +13,16 @@
 namespace pace::cluster {
 
 using Deadline = std::chrono::steady_clock::time_point;
-inline Deadline within(std::chrono::milliseconds time) { return std::chrono::steady_clock::now() + time; }
+inline Deadline within(std::chrono::milliseconds time) {
+    return std::chrono::steady_clock::now() + time;
+}
 
 class Process {
   public:
     // Starts `arguments[0]`; `environment` ("NAME=value") is added to ours. Standard error goes to `log_file`. The child
     // dies with us, however we end.
-    Process(std::vector<std::string> arguments, const std::string& log_file, std::vector<std::string> environment = {});
+    Process(std::vector<std::string> arguments, const std::string& log_file,
+            std::vector<std::string> environment = {});
     // Kills and reaps.
     ~Process();
     Process(Process&& other) noexcept;

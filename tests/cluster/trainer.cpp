@@ -31,8 +31,8 @@ struct Options {
     uint32_t tensors = 1;
     uint32_t step_us = 0;
     uint32_t connect_ms = 0;
-    bool retry = true;   // go on after outcomes that say so
-    bool hold = false;   // when done, stay in the job until standard input closes
+    bool retry = true;  // go on after outcomes that say so
+    bool hold = false;  // when done, stay in the job until standard input closes
 };
 
 Options parse(int argc, char** argv) {
@@ -41,21 +41,36 @@ Options parse(int argc, char** argv) {
         const std::string name = argv[i];
         const std::string value = i + 1 < argc ? argv[i + 1] : "";
         const auto number = static_cast<uint32_t>(std::strtoul(value.c_str(), nullptr, 10));
-        if (name == "--endpoint") options.endpoint = value;
-        else if (name == "--job") options.job = value;
-        else if (name == "--mode") options.mode = value;
-        else if (name == "--rank") options.rank = number;
-        else if (name == "--world") options.world = number;
-        else if (name == "--group-size") options.group_size = number;
-        else if (name == "--weights") options.weights = value;
-        else if (name == "--missing") options.missing = value;
-        else if (name == "--steps") options.steps = number;
-        else if (name == "--elements") options.elements = number;
-        else if (name == "--tensors") options.tensors = number;
-        else if (name == "--step-us") options.step_us = number;
-        else if (name == "--connect-ms") options.connect_ms = number;
-        else if (name == "--retry") options.retry = number != 0;
-        else if (name == "--hold") options.hold = number != 0;
+        if (name == "--endpoint")
+            options.endpoint = value;
+        else if (name == "--job")
+            options.job = value;
+        else if (name == "--mode")
+            options.mode = value;
+        else if (name == "--rank")
+            options.rank = number;
+        else if (name == "--world")
+            options.world = number;
+        else if (name == "--group-size")
+            options.group_size = number;
+        else if (name == "--weights")
+            options.weights = value;
+        else if (name == "--missing")
+            options.missing = value;
+        else if (name == "--steps")
+            options.steps = number;
+        else if (name == "--elements")
+            options.elements = number;
+        else if (name == "--tensors")
+            options.tensors = number;
+        else if (name == "--step-us")
+            options.step_us = number;
+        else if (name == "--connect-ms")
+            options.connect_ms = number;
+        else if (name == "--retry")
+            options.retry = number != 0;
+        else if (name == "--hold")
+            options.hold = number != 0;
         else {
             std::fprintf(stderr, "trainer: unknown flag %s\n", name.c_str());
             std::exit(2);
@@ -101,7 +116,8 @@ class Trainer {
     static uint64_t now_us() {
         timespec time{};
         clock_gettime(CLOCK_MONOTONIC, &time);
-        return static_cast<uint64_t>(time.tv_sec) * 1000000 + static_cast<uint64_t>(time.tv_nsec) / 1000;
+        return static_cast<uint64_t>(time.tv_sec) * 1000000 +
+               static_cast<uint64_t>(time.tv_nsec) / 1000;
     }
 
     static void hold() {
@@ -115,12 +131,15 @@ class Trainer {
         job.rank = options_.rank;
         job.world = options_.world;
         job.connect_ms = options_.connect_ms;
-        job.policy = options_.mode == "reduce" ? PACE_POLICY_ALL_REDUCE : PACE_POLICY_PARTIAL_REDUCE;
+        job.policy =
+            options_.mode == "reduce" ? PACE_POLICY_ALL_REDUCE : PACE_POLICY_PARTIAL_REDUCE;
         if (options_.mode != "reduce") {
             job.group_size = options_.group_size;
-            job.weights = options_.weights == "dynamic" ? PACE_WEIGHTS_DYNAMIC : PACE_WEIGHTS_CONSTANT;
+            job.weights =
+                options_.weights == "dynamic" ? PACE_WEIGHTS_DYNAMIC : PACE_WEIGHTS_CONSTANT;
             if (job.weights == PACE_WEIGHTS_DYNAMIC)
-                job.missing = options_.missing == "initial" ? PACE_MISSING_INITIAL : PACE_MISSING_CLOSEST;
+                job.missing =
+                    options_.missing == "initial" ? PACE_MISSING_INITIAL : PACE_MISSING_CLOSEST;
         }
         return ok(pace_session_open(options_.endpoint.c_str(), &job, &session_, &error_));
     }
@@ -129,11 +148,12 @@ class Trainer {
         buffers_.resize(options_.tensors);
         data_.resize(options_.tensors);
         for (uint32_t i = 0; i < options_.tensors; ++i) {
-            if (!ok(pace_buffer_create(session_, PACE_F32, options_.elements + i, nullptr, &buffers_[i],
-                                       reinterpret_cast<void**>(&data_[i]), &error_)))
+            if (!ok(pace_buffer_create(session_, PACE_F32, options_.elements + i, nullptr,
+                                       &buffers_[i], reinterpret_cast<void**>(&data_[i]), &error_)))
                 return false;
         }
-        return ok(pace_buffer_create(session_, PACE_F32, 16, nullptr, &model_, reinterpret_cast<void**>(&model_data_), &error_));
+        return ok(pace_buffer_create(session_, PACE_F32, 16, nullptr, &model_,
+                                     reinterpret_cast<void**>(&model_data_), &error_));
     }
 
     // Everyone starts from rank 0's model; a newcomer from a healthy worker's.
@@ -175,21 +195,22 @@ class Trainer {
         reduce_options.op = PACE_OP_SUM;
         reduce_options.iteration = step_;
         pace_request request{};
-        const pace_status began =
-            pace_reduce(session_, buffers_.data(), buffers_.size(), &reduce_options, &request, &error_);
+        const pace_status began = pace_reduce(session_, buffers_.data(), buffers_.size(),
+                                              &reduce_options, &request, &error_);
         if (began != PACE_OK) return outcome(began);
         const pace_status status = finish(request);
         if (status != PACE_OK) return status;
         float expected = 0;
-        for (uint32_t i = 0; i < info_.member_listed; ++i) expected += gradient(members_[i].rank, step_);
+        for (uint32_t i = 0; i < info_.member_listed; ++i)
+            expected += gradient(members_[i].rank, step_);
         check_uniform(expected, expected);
         return PACE_OK;
     }
 
     pace_status average() {
         pace_request request{};
-        const pace_status began =
-            pace_average(session_, buffers_.data(), buffers_.size(), step_, nullptr, &request, &error_);
+        const pace_status began = pace_average(session_, buffers_.data(), buffers_.size(), step_,
+                                               nullptr, &request, &error_);
         if (began != PACE_OK) return outcome(began);
         const pace_status status = finish(request);
         if (status != PACE_OK) return status;
@@ -197,14 +218,16 @@ class Trainer {
         for (uint32_t i = 0; i < info_.member_listed; ++i) weights += members_[i].weight;
         if (std::fabs(weights - 1) > 1e-9) complain("weights sum to", weights);
         check_uniform(0, static_cast<float>(options_.world));
-        if (info_.iteration < step_) complain("iteration went back to", static_cast<double>(info_.iteration));
+        if (info_.iteration < step_)
+            complain("iteration went back to", static_cast<double>(info_.iteration));
         step_ = info_.iteration;
         return PACE_OK;
     }
 
     bool synchronize() {
         pace_request request{};
-        if (!ok(pace_sync(session_, buffers_.data(), buffers_.size(), &request, &error_))) return false;
+        if (!ok(pace_sync(session_, buffers_.data(), buffers_.size(), &request, &error_)))
+            return false;
         if (finish(request) != PACE_OK) return false;
         std::printf("model %.9g\n", static_cast<double>(data_[0][0]));
         return true;
@@ -220,7 +243,8 @@ class Trainer {
 
     void check_uniform(float lowest, float highest) {
         const float first = data_[0][0];
-        if (!(first >= lowest && first <= highest)) complain("a value outside its bounds:", static_cast<double>(first));
+        if (!(first >= lowest && first <= highest))
+            complain("a value outside its bounds:", static_cast<double>(first));
         for (uint32_t i = 0; i < options_.tensors; ++i) {
             for (uint64_t j = 0; j < options_.elements + i; ++j) {
                 if (data_[i][j] != first) {
@@ -232,7 +256,8 @@ class Trainer {
     }
 
     void complain(const char* what, double value) {
-        std::printf("wrong at step %" PRIu64 ": %s %.9g (%u members)\n", step_, what, value, info_.member_count);
+        std::printf("wrong at step %" PRIu64 ": %s %.9g (%u members)\n", step_, what, value,
+                    info_.member_count);
         std::fflush(stdout);
         wrong_ = true;
     }
@@ -261,4 +286,6 @@ class Trainer {
 
 }  // namespace
 
-int main(int argc, char** argv) { return Trainer(parse(argc, argv)).run(); }
+int main(int argc, char** argv) {
+    return Trainer(parse(argc, argv)).run();
+}

@@ -183,7 +183,7 @@ std::optional<TimePoint> PartialReduce::next_deadline() const {
         earliest = std::min(earliest.value_or(when), when);
     };
     for (const SignalQueue::Line& line : queue_.lines()) {
-        if (line.size >= full_size() && filter_.is_holding(line.digest)) {
+        if (filter_.is_holding(line.digest)) {
             consider(filter_.hold_deadline());
         } else if (line.size >= least_size(line.digest)) {
             consider(queue_.signal(line.first).arrived + wait_.wait());

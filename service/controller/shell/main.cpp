@@ -25,6 +25,7 @@ pace::controller::ControllerConfig config_of(const pace::settings::Settings& set
     pace::controller::ControllerConfig config;
     config.listen = {settings.text("listen")};
     config.insecure = settings.enabled("insecure");
+    config.any_interface = settings.enabled("any_interface");
     config.journal = settings.text("journal");
     config.curve_secret_file = settings.text("curve_secret_file");
     config.curve_allowed_dir = settings.text("curve_allowed_dir");
