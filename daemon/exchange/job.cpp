@@ -131,6 +131,11 @@ void Job::commit(const control::CommitView& view) {
                         [r = rank](const control::Adoption& a) { return a.newcomer == r; });
         if (worker->state == Worker::State::adopting && !adopts) keep_own.push_back(worker);
     }
+    // A node that is behind first completes the round that it missed: until then its workers' models, and their iterations,
+    // are of the round before. Otherwise models are taken before the next round begins, which ends the donor's boundary.
+    const bool behind = std::find(view.behind.begin(), view.behind.end(), state_.services.self) !=
+                        view.behind.end();
+    if (behind) rounds_.commit(view);
     adoptions_.commit(view);
     // Nobody else has a model: the newcomer goes on with what its buffers hold.
     for (const WorkerPtr& worker : keep_own) {
@@ -139,7 +144,7 @@ void Job::commit(const control::CommitView& view) {
         ending.iteration = worker->iteration;
         state_.end_head(worker, std::move(ending));
     }
-    rounds_.commit(view);
+    if (!behind) rounds_.commit(view);
 }
 
 void Job::suspend(control::Rank rank, const std::string& reason) {

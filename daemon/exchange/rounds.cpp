@@ -223,7 +223,8 @@ void Rounds::commit(const control::CommitView& view) {
 void Rounds::fetch_from(NodeId donor) {
     std::vector<WorkerPtr> members;
     for (const auto& [rank, worker] : job_.workers) {
-        if (worker->state == Worker::State::waiting && !worker->newcomer) members.push_back(worker);
+        if (worker->state == Worker::State::waiting && round_view_.contains(rank))
+            members.push_back(worker);
     }
     if (members.empty()) {
         ++completed_;

@@ -27,7 +27,8 @@ std::optional<Options> parse_options(int argc, char** argv, int* ret_exit_code) 
     app.add_option("--steps-max", options.steps_max, "local steps after which the worker leaves");
     app.add_option("--hidden", options.hidden, "hidden units")->check(CLI::PositiveNumber);
     app.add_option("--batch", options.batch, "examples in a step")->check(CLI::PositiveNumber);
-    app.add_option("--learning-rate", options.learning_rate, "of plain gradient descent");
+    app.add_option("--learning-rate", options.learning_rate, "of gradient descent");
+    app.add_option("--momentum", options.momentum, "share of the last step kept in the next");
 
     app.add_option("--step-ms", options.step_ms, "a step's time; what it does not use is slept");
     app.add_option("--slowdown", options.slowdown, "a step lasts so many times as long");

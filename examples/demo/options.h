@@ -25,10 +25,11 @@ struct Options {
     uint64_t steps_max = 100'000;
     int hidden = 128;
     int batch = 64;
-    float learning_rate = 0.1F;
+    float learning_rate = 0.02F;
+    float momentum = 0.9F;
 
     // The pace: a step lasts step_ms × slowdown, by sleeping what the computation leaves of it.
-    double step_ms = 20;
+    double step_ms = 30;
     double slowdown = 1;
 
     // The measuring.

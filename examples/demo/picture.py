@@ -26,11 +26,9 @@ def _draw_accuracy(axis, runs, flags):
     for run in runs:
         colour = COLOURS[run.policy]
         axis.plot([line["seconds"] for line in run.curve], [line["accuracy"] for line in run.curve],
-                  color=colour, label=run.policy)
+                  color=colour, label=f"{run.policy}: {run.seconds:.1f} s" if run.reached else run.policy)
         if run.reached:
             axis.axvline(run.seconds, color=colour, linestyle=":")
-            axis.annotate(f"{run.seconds:.1f} s", (run.seconds, 0.61), rotation=90, color=colour,
-                          ha="right", va="bottom")
     axis.axhline(flags.target, color="black", linewidth=0.8, linestyle="--")
     axis.set(xlabel="seconds", ylabel="accuracy on the test set", ylim=(0.6, 0.9), title="accuracy over time")
     axis.set_xlim(left=0)

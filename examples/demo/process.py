@@ -61,7 +61,10 @@ class Process:
 
     def check_end(self):
         """Collects a process whose output has ended; anything but success is an error."""
-        code = self._popen.wait(STOP_SECONDS)
+        try:
+            code = self._popen.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise DemoError(f"{self.name} closed its output but does not end{self._last_words()}") from None
         if code != 0:
             raise DemoError(f"{self.name} ended with {code}{self._last_words()}")
 

@@ -11,7 +11,7 @@ accuracy          of the one model that all workers end with, on the 10,000 test
 apart             how far the worker farthest from that model was before the last, common average,
                   relative to the model's length
 The workers share this machine. Their pace is simulated by sleeping: every step lasts {step_ms:g} ms, and
-{slow_ms:g} ms on worker {slow_rank}. All policies use the same step, batch, learning rate, data and target."""
+{slow_ms:g} ms on worker {slow_rank}. All policies use the same step, batch, learning rate, momentum, data and target."""
 
 
 def speed_up(run, runs):

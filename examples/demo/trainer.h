@@ -52,6 +52,7 @@ class Trainer {
     Labels labels_;
     Exchange exchange_;
     Buffer model_;
+    Eigen::VectorXf velocity_;
     uint64_t steps_ = 0;
 };
 

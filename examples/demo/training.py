@@ -9,7 +9,7 @@ import select
 from process import DemoError, Process, stop_all
 
 READY_SECONDS = 60
-SILENCE_SECONDS = 60
+SILENCE_SECONDS = 30
 PROGRESS_SECONDS = 2.0
 
 # What a policy's name on the command line means to the trainer.
@@ -94,7 +94,7 @@ def _trainer_flags(policy, flags, rank):
             "--group-size", flags.group_size, "--alpha", flags.alpha, "--missing", flags.missing,
             "--data", flags.data, "--seed", flags.seed, "--steps-max", flags.steps_max,
             "--hidden", flags.hidden, "--batch", flags.batch, "--learning-rate", flags.learning_rate,
-            "--step-ms", flags.step_ms, "--slowdown", slowdown]
+            "--momentum", flags.momentum, "--step-ms", flags.step_ms, "--slowdown", slowdown]
 
 
 def _follow(evaluator, workers, cluster):

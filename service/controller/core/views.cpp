@@ -28,13 +28,13 @@ void Views::begin(std::span<const NodeId> nodes, const Turn& turn) {
     }
 }
 
-// The nodes of the old view that miss the last round, which the donor has.
+// The nodes that miss the last round, which the donor has. Of all that answered, not only of the old view: a controller that
+// was restarted has none. A node without members in that round has nothing to fetch, and knows it.
 std::vector<NodeId> Views::behind(uint64_t completed) const {
-    std::vector<NodeId> nodes = nodes_of(view_.members);
-    std::erase_if(nodes, [&](NodeId node) {
-        const size_t index = index_of(node);
-        return index == answers_.size() || answers_[index].completed + 1 != completed;
-    });
+    std::vector<NodeId> nodes;
+    for (const Answer& answer : answers_) {
+        if (answer.given && answer.completed + 1 == completed) nodes.push_back(answer.node);
+    }
     return nodes;
 }
 

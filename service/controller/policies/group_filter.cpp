@@ -3,16 +3,22 @@
 #include <algorithm>
 
 namespace pace::controller {
+namespace {
+
+constexpr uint32_t kDoublingsMax = 20;  // a million times the first hold is beyond any group_wait
+
+}  // namespace
 
 bool GroupFilter::choose(const SignalQueue& queue, const SignalQueue::Line& line, uint32_t size,
-                         TimePoint now, Duration group_wait, std::vector<Rank>& ret_members) {
+                         TimePoint now, Patience patience, std::vector<Rank>& ret_members) {
     take_first(queue, line, size, ret_members);
     const bool held = is_holding(line.digest);
     if (graph_.is_full() && graph_.components() > 1) {
         const uint32_t spanned = components_among(ret_members);
         const bool connects = spanned == graph_.components() ||
                               take_bridging(queue, line, size, spanned, ret_members) || spanned > 1;
-        if (!connects && hold(line, now, group_wait)) return false;
+        if (connects) holds_in_vain_ = 0;
+        if (!connects && hold(line, now, patience)) return false;
     }
     if (held) hold_.reset();
     return true;
@@ -81,15 +87,19 @@ Rank GroupFilter::first_unchecked(const SignalQueue& queue, const SignalQueue::L
 }
 
 // True: keep holding.
-bool GroupFilter::hold(const SignalQueue::Line& line, TimePoint now, Duration group_wait) {
+bool GroupFilter::hold(const SignalQueue::Line& line, TimePoint now, Patience patience) {
+    if (patience.most.count() <= 0) return false;
     if (!hold_) {
-        if (graph_.groups() < next_hold_ || group_wait.count() <= 0) return false;
-        hold_ = Hold{line.digest, now, group_wait};
+        if (graph_.groups() < next_hold_) return false;
+        const int64_t longer = int64_t{1} << holds_in_vain_;
+        const bool most = patience.first > patience.most / longer;
+        hold_ = Hold{line.digest, now, most ? patience.most : patience.first * longer};
         return true;
     }
     if (hold_->digest != line.digest) return false;
     if (now < hold_deadline()) return true;
     next_hold_ = graph_.groups() + window_;
+    holds_in_vain_ = std::min(holds_in_vain_ + 1, kDoublingsMax);
     return false;
 }
 

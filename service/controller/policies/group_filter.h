@@ -3,9 +3,10 @@
 //
 // Where we differ from the paper, which is silent: the first signal of the queue is always in the
 // group, so that bridging starves nobody; and when no waiting signal bridges, the group is held for
-// one, once per window of T groups and for at most `group_wait`. Holding every such group instead
-// would make everyone wait for the slowest, which may be connected only through the few groups that
-// it takes part in.
+// one, once per window of T groups and for at most `group_wait`. Holding every such group would make
+// everyone wait for the slowest, which may be connected only through the few groups that it takes
+// part in. The first hold is as short as a few arrivals usually take, since all the job waits
+// meanwhile; each one that was in vain doubles the next, until something bridges again.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +24,16 @@ class GroupFilter {
     GroupFilter(uint32_t world, uint32_t group_size, uint32_t window)
         : window_(window), graph_(world, group_size, window) {}
 
+    // How long a group may be held for a bridge; zero: not at all.
+    struct Patience {
+        Duration first{};
+        Duration most{};
+    };
+
     // Chooses `size` (at least 1) of the line's signals, which has as many. False: the group is
     // held until hold_deadline(), or until a signal that bridges arrives.
     bool choose(const SignalQueue& queue, const SignalQueue::Line& line, uint32_t size,
-                TimePoint now, Duration group_wait, std::vector<Rank>& ret_members);
+                TimePoint now, Patience patience, std::vector<Rank>& ret_members);
 
     // The group was ordered.
     void record(std::span<const Rank> members) { graph_.add_group(members); }
@@ -59,7 +66,7 @@ class GroupFilter {
     bool take_bridging(const SignalQueue& queue, const SignalQueue::Line& line, uint32_t size,
                        uint32_t spanned, std::vector<Rank>& ret_members);
     Rank first_unchecked(const SignalQueue& queue, const SignalQueue::Line& line) const;
-    bool hold(const SignalQueue::Line& line, TimePoint now, Duration group_wait);
+    bool hold(const SignalQueue::Line& line, TimePoint now, Patience patience);
 
     uint32_t window_;
     SyncGraph graph_;
@@ -67,6 +74,7 @@ class GroupFilter {
     Rank checked_ = kNoRank;  // signals up to this one bridged nothing when they were looked at
     uint32_t checked_digest_ = 0;  // of whose line
     uint64_t next_hold_ = 0;       // groups that must have entered before another hold
+    uint32_t holds_in_vain_ = 0;   // since something bridged
     uint64_t bridged_ = 0;
     std::vector<uint32_t> seen_;  // scratch: names of components
     std::vector<Rank> chosen_;    // scratch: members with bridges

@@ -43,12 +43,20 @@ void GroupWait::on_step(Duration step) {
 
 Duration GroupWait::wait() const {
     if (fixed_.count() != 0) return fixed_;
-    if (steps_seen_ == 0 || arrivals_ < kArrivalsBeforeTrust) return kWaitAtFirst;
+    if (!is_learnt()) return kWaitAtFirst;
+    return std::max(learnt(), median_step_ / 2);
+}
+
+Duration GroupWait::usual() const {
+    return is_learnt() ? std::min(learnt(), wait()) : wait();
+}
+
+Duration GroupWait::learnt() const {
     // Two deviations: a guess between filling groups and not waiting for the slowest.
-    const double usual_ns = group_size_ * (gap_mean_ns_ + 2 * gap_deviation_ns_);
+    const double ns = group_size_ * (gap_mean_ns_ + 2 * gap_deviation_ns_);
     const Duration most = kStepsMax * median_step_;
-    if (usual_ns >= static_cast<double>(most.count())) return most;
-    return std::max(Duration(static_cast<int64_t>(usual_ns)), median_step_ / 2);
+    if (ns >= static_cast<double>(most.count())) return most;
+    return Duration(static_cast<int64_t>(ns));
 }
 
 Duration GroupWait::frozen_after() const {

@@ -28,6 +28,9 @@ class GroupWait {
 
     Duration wait() const;
 
+    // How long P arrivals usually take; in a large job far less than wait(), which it never exceeds.
+    Duration usual() const;
+
     // Of the last steps of all workers; zero before the first.
     Duration median_step() const { return median_step_; }
 
@@ -38,6 +41,9 @@ class GroupWait {
     static constexpr size_t kSteps = 127;     // of which the median is taken
     static constexpr uint32_t kRefresh = 16;  // steps between two readings of the median
     static constexpr int kArrivalsBeforeTrust = 4;
+
+    bool is_learnt() const { return steps_seen_ != 0 && arrivals_ >= kArrivalsBeforeTrust; }
+    Duration learnt() const;
 
     uint32_t group_size_;
     Duration fixed_;

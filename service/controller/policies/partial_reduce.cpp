@@ -157,7 +157,11 @@ bool PartialReduce::next_group(TimePoint now, std::vector<Signal>& ret_group) {
             filter_.end_hold(line.digest);
             continue;
         }
-        if (!filter_.choose(queue_, line, size, now, wait_.wait(), chosen_)) continue;
+        // A group that has waited for more members already is not held for better ones.
+        const bool full = size == full_size();
+        const GroupFilter::Patience patience =
+            full ? GroupFilter::Patience{wait_.usual(), wait_.wait()} : GroupFilter::Patience{};
+        if (!filter_.choose(queue_, line, size, now, patience, chosen_)) continue;
         take(now, ret_group);
         return true;
     }
