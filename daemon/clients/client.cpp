@@ -47,8 +47,6 @@ Client::~Client() {
     close(false);
 }
 
-// ------------------------------------------------------------------------------------------ the socket
-
 void Client::on_socket(uint32_t events) {
     if ((events & EPOLLOUT) != 0 && !flush()) close_later();
     while (!closing_) {
@@ -125,8 +123,6 @@ void Client::close(bool orderly) {
                               orderly ? std::vector<BufferPtr>{} : buffers_.all());
 }
 
-// ----------------------------------------------------------------------------------------- set-up
-
 Result<> Client::on_hello(const fb::Hello& hello) {
     if (greeted_) return base::make_error(ErrorKind::corrupt, "a second hello");
     context_.loop.cancel_timer(std::exchange(hello_timer_, 0));
@@ -201,8 +197,6 @@ Result<> Client::on_leave(const fb::Leave& leave) {
     return {};
 }
 
-// ---------------------------------------------------------------------------------------- buffers
-
 Result<> Client::on_buffer_create(const fb::BufferCreate& create,
                                   std::vector<base::UniqueFd>& fds) {
     if (!seat_) return base::make_error(ErrorKind::corrupt, "a buffer before a job was joined");
@@ -263,8 +257,6 @@ Result<> Client::on_buffer_free(const fb::BufferFree& free) {
     return send_done(free.request());
 }
 
-// --------------------------------------------------------------------------------------- requests
-
 bool Client::poll_ring() {
     if (!ring_ || closing_ || !seat_) return false;
     bool worked = false;
@@ -314,8 +306,6 @@ void Client::disarm_ring() {
 bool Client::process_stopped() const {
     return process_.pid != getpid() && is_stopped(process_.pid);
 }
-
-// ------------------------------------------------------------------------------------------ tools
 
 Result<> Client::on_query(const fb::Query& query) {
     const std::string what = query.what() == nullptr ? "" : query.what()->str();

@@ -226,17 +226,6 @@ TEST_F(PartialReduceTest, HoldsLongerAfterEachHoldInVain) {
     for (size_t i = 1; i < 4; ++i) EXPECT_GE(holds[i], holds[i - 1] * 3 / 2) << i;
 }
 
-TEST_F(PartialReduceTest, DoesNotHoldASmallGroupThatHasWaitedAlready) {
-    start(options_for(6, 3));
-    for (int i = 0; i < 7; ++i) step_together({0, 1, 2}, 5);
-    pass(5);
-    ready(0);
-    ready(1);
-    EXPECT_EQ(group(), Ranks{});
-    pass(50);
-    EXPECT_EQ(group(), (Ranks{0, 1}));
-}
-
 TEST_F(PartialReduceTest, TakesTheEarliestSignalThatBridges) {
     start(options_for(4, 2));
     for (int i = 0; i < 6; ++i) step_together({0, 1}, 5);
