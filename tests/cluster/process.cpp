@@ -81,7 +81,8 @@ bool Process::running() {
 }
 
 void Process::signal(int number) const {
-    if (!status_) kill(pid_, number);
+    // A pid of -1 (moved from, or a fork that failed) would mean every process of this machine.
+    if (pid_ > 0 && !status_) kill(pid_, number);
 }
 
 bool Process::fill(Deadline deadline) {
