@@ -13,6 +13,13 @@ std::string controller_text(const Json& controller) {
                        truth(controller, "reachable") ? "answers" : "does not answer");
 }
 
+std::string data_text(const Json& daemon) {
+    if (truth(member(daemon, "controller"), "embedded")) return "stays on this machine";
+    const Json& data = member(daemon, "data");
+    return fmt::format("over {} at {}", text(data, "transport"),
+                       text(data, "address", text(data, "interface")));
+}
+
 std::string pairs_text(std::string_view title, const Json& object) {
     if (!object.is_object() || object.empty()) return {};
     Columns columns({std::string(title), ""});
@@ -27,19 +34,15 @@ std::string pairs_text(std::string_view title, const Json& object) {
 }  // namespace
 
 std::string daemon_text(const Json& daemon) {
-    const Json& data = member(daemon, "data");
     std::string lines = fmt::format(
         "paced {} on {}, process {}, up {}\n"
         "socket {}\n"
         "controller {}\n"
-        "data over {} at {}{}\n"
+        "data {}\n"
         "{} threads\n",
         text(daemon, "version"), text(daemon, "name"), text(daemon, "pid"),
         duration_text(number(daemon, "uptime_s", -1) * 1000), text(daemon, "socket"),
-        controller_text(member(daemon, "controller")), text(data, "transport"),
-        text(data, "address"),
-        member(data, "interface").is_string() ? " (" + text(data, "interface") + ")" : "",
-        text(daemon, "threads"));
+        controller_text(member(daemon, "controller")), data_text(daemon), text(daemon, "threads"));
     Columns clients({">PID", ">UID", "JOB", ">RANK", ">MEMORY", ">BUFFERS", ">IN FLIGHT"});
     for (const Json& client : list(daemon, "clients"))
         clients.add({text(client, "pid"), text(client, "uid"), text(client, "job"),

@@ -75,17 +75,18 @@ Finding judge_controller(const DaemonFacts& daemon) {
     return ok("controller", endpoint + " answers");
 }
 
-bool is_loopback(std::string_view address) {
-    return address.starts_with("127.") || address.starts_with("::1") ||
-           address.starts_with("[::1]") || address.starts_with("localhost");
+bool is_loopback(std::string_view place) {
+    return place == "lo" || place.starts_with("127.") || place.starts_with("::1") ||
+           place.starts_with("[::1]") || place.starts_with("localhost");
 }
 
 Finding judge_data(const Json& daemon) {
     const Json& data = member(daemon, "data");
-    const std::string address = text(data, "address");
-    const std::string what = fmt::format("{} at {}", text(data, "transport"), address);
-    const bool has_peers = !truth(member(daemon, "controller"), "embedded");
-    if (has_peers && is_loopback(address))
+    if (truth(member(daemon, "controller"), "embedded"))
+        return ok("data", "stays on this machine (no `controller` is configured)");
+    const std::string place = text(data, "address", text(data, "interface"));
+    const std::string what = fmt::format("{} at {}", text(data, "transport"), place);
+    if (is_loopback(place))
         return warn("data", what + ": other machines cannot reach it",
                     "set data_interface to the network that the nodes share");
     return ok("data", what);

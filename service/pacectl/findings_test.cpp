@@ -86,6 +86,10 @@ TEST(Findings, AnUnreachableControllerIsAFailureAndLoopbackDataAWarning) {
     facts = healthy();
     (*facts.daemon.document)["data"]["address"] = "127.0.0.1:0";
     EXPECT_EQ(verdict_on(facts, "data"), Verdict::warn);
+    (*facts.daemon.document)["data"] = {{"transport", "tcp"}, {"interface", "lo"}};
+    EXPECT_EQ(verdict_on(facts, "data"), Verdict::warn);
+    (*facts.daemon.document)["controller"] = {{"embedded", true}};
+    EXPECT_EQ(verdict_on(facts, "data"), Verdict::ok);
 }
 
 TEST(Findings, ScarceResourcesAreWarnings) {
