@@ -17,7 +17,7 @@ namespace protocol = pace::protocol;
 
 namespace {
 
-constexpr capi::StructName kInfo{"ret_info", "PACE_REQUEST_INFO_INIT"};
+constexpr capi::StructName kRequestInfo{"ret_info", "PACE_REQUEST_INFO_INIT"};
 
 // Longer waits are waits without limit; adding them to the clock would overflow.
 constexpr int64_t kLongestMs = int64_t{1000} * 3600 * 24 * 365;
@@ -35,7 +35,7 @@ Result<TimePoint> deadline_of(int64_t timeout_ms) {
 Result<pace_request_info> read_info(const pace_request_info* given) {
     pace_request_info info = PACE_REQUEST_INFO_INIT;
     if (given == nullptr) return info;
-    PACE_TRY(capi::check_size(given->struct_size, kInfo));
+    PACE_TRY(capi::check_size(given->struct_size, kRequestInfo));
     std::memcpy(&info, given, std::min<size_t>(given->struct_size, sizeof(info)));
     if (info.members == nullptr && info.member_capacity != 0)
         return make_error(ErrorKind::invalid,

@@ -20,7 +20,7 @@ constexpr uint32_t kDefaultConnectMs = 10000;
 
 constexpr capi::StructName kJob{"job", "PACE_JOB_OPTIONS_INIT"};
 constexpr capi::StructName kBuffer{"options", "PACE_BUFFER_OPTIONS_INIT"};
-constexpr capi::StructName kInfo{"info", "PACE_SESSION_INFO_INIT"};
+constexpr capi::StructName kSessionInfo{"info", "PACE_SESSION_INFO_INIT"};
 
 void copy_name(char (&field)[64], const std::string& name) {
     const size_t bytes = std::min(name.size(), sizeof(field) - 1);
@@ -70,7 +70,7 @@ pace_status pace_session_get_info(pace_session* session, pace_session_info* info
     return capi::guard(error, [&]() -> Result<> {
         PACE_TRY(capi::require(session, "session"));
         PACE_TRY(capi::require(info, "info"));
-        PACE_TRY(capi::check_size(info->struct_size, kInfo));
+        PACE_TRY(capi::check_size(info->struct_size, kSessionInfo));
         PACE_TRY_ASSIGN(inside, session->session->info());
         const pace_session_info known = info_of(inside, info->struct_size);
         std::memcpy(info, &known, std::min<size_t>(info->struct_size, sizeof(known)));

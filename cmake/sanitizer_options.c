@@ -29,6 +29,8 @@ const char* __tsan_default_suppressions(void) {
            "called_from_lib:libucp.so\n"
            "called_from_lib:libuct.so\n"
            "called_from_lib:libzmq.so\n"
+           "called_from_lib:libsodium.so\n"
+           "mutex:_dl_call_fini\n"
            "race:libzmq.so\n"
            "race:libucs.so\n"
            "race:libucp.so\n"

@@ -7,7 +7,7 @@ namespace pace::settings {
 
 namespace {
 
-constexpr std::array kSettings{
+constexpr std::array kControllerSettings{
     Setting{.name = "listen",
             .kind = Kind::text,
             .initial = "tcp://127.0.0.1:7411",
@@ -88,18 +88,18 @@ constexpr std::array kSettings{
                     "repeat a run, give the one that it logged."},
 };
 
-constexpr Table kTable{
+constexpr Table kControllerTable{
     .program = "pace-controller",
     .summary = "The controller of Pace: one per cluster, deciding who exchanges with whom.",
     .file = "/etc/pace/pace-controller.toml",
     .environment_prefix = "PACE_CONTROLLER_",
-    .settings = kSettings,
+    .settings = kControllerSettings,
 };
 
 }  // namespace
 
 const Table& controller_table() {
-    return kTable;
+    return kControllerTable;
 }
 
 }  // namespace pace::settings

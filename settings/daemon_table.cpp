@@ -10,7 +10,7 @@ constexpr int64_t kKiB = 1024;
 constexpr int64_t kMiB = 1024 * kKiB;
 constexpr int64_t kTiB = 1024 * 1024 * kMiB;
 
-constexpr std::array kSettings{
+constexpr std::array kDaemonSettings{
     Setting{.name = "name",
             .kind = Kind::text,
             .initial = "",
@@ -145,18 +145,18 @@ constexpr std::array kSettings{
                     "identity. For closed laboratory networks."},
 };
 
-constexpr Table kTable{
+constexpr Table kDaemonTable{
     .program = "paced",
     .summary = "The daemon of Pace: one on every node, moving the buffers of its trainers.",
     .file = "/etc/pace/paced.toml",
     .environment_prefix = "PACED_",
-    .settings = kSettings,
+    .settings = kDaemonSettings,
 };
 
 }  // namespace
 
 const Table& daemon_table() {
-    return kTable;
+    return kDaemonTable;
 }
 
 }  // namespace pace::settings

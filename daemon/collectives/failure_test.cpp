@@ -21,7 +21,7 @@ using protocol::DType;
 
 constexpr size_t kNodes = 5;
 // More than the in-memory network copies, so that chunks of 8192 bytes meet at a rendezvous.
-const Layout kLayout({{DType::f32, 30000}});
+const Layout kLongLayout({{DType::f32, 30000}});
 
 struct Collective {
     std::string name;
@@ -68,12 +68,12 @@ struct Trial {
         base::Random random(1);
         for (size_t i = 0; i < kNodes; ++i) {
             // Some partials are computed, others are a member's own memory.
-            workers.push_back({random_worker(kLayout, 1.0, random)});
-            if (i % 2 == 0) workers.back().push_back(random_worker(kLayout, 0.5, random));
-            parts.push_back(local_part(kLayout, workers.back()));
+            workers.push_back({random_worker(kLongLayout, 1.0, random)});
+            if (i % 2 == 0) workers.back().push_back(random_worker(kLongLayout, 0.5, random));
+            parts.push_back(local_part(kLongLayout, workers.back()));
         }
         before = workers;
-        results.assign(kNodes, Bytes(kLayout.bytes()));
+        results.assign(kNodes, Bytes(kLongLayout.bytes()));
         for (size_t i = 0; i < kNodes; ++i)
             cluster.start(i, collective.start(cluster.communicator(i), parts[i], results[i]));
     }

@@ -24,7 +24,7 @@ namespace pace::pacectl {
 
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(3);
+constexpr auto kDoctorPatience = std::chrono::seconds(3);
 
 // Files of /proc have no size: read until their end.
 std::string read_file(const std::string& path) {
@@ -71,7 +71,7 @@ SocketFacts look_at_socket(const std::string& path) {
 
 DaemonFacts ask_daemon(const client::Endpoint& endpoint) {
     DaemonFacts facts;
-    auto link = client::ToolLink::open(endpoint, kPatience);
+    auto link = client::ToolLink::open(endpoint, kDoctorPatience);
     if (!link) {
         facts.refused = link.error();
         return facts;
