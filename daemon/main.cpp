@@ -8,6 +8,7 @@
 #include "daemon/node.h"
 #include "daemon/program.h"
 #include "settings/settings.h"
+#include "transports/ucx/ucx_process.h"
 
 namespace {
 
@@ -43,6 +44,7 @@ int serve(const pace::settings::Settings& settings) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    pace::transports::restart_without_ucx_effects();
     auto loaded = pace::settings::load(pace::settings::daemon_table(), argc, argv, environ);
     if (!loaded) return fail(loaded.error());
     if (loaded->print) {

@@ -45,7 +45,16 @@ std::vector<std::string> candidates() {
     return files;
 }
 
+// libpaced brings UCX, which on loading takes over SIGSEGV and its kin and rewrites the first instructions of
+// mmap and munmap, unless these two say no. The process is someone else's, so they do; who set them knows better.
+void keep_ucx_off_this_process() {
+    constexpr int kKeep = 0;
+    setenv("UCX_HANDLE_ERRORS", "none", kKeep);
+    setenv("UCX_MEM_EVENTS", "n", kKeep);
+}
+
 Result<Libpaced> load() {
+    keep_ucx_off_this_process();
     std::string reason;
     for (const std::string& file : candidates()) {
         void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);

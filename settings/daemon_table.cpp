@@ -19,8 +19,7 @@ constexpr std::array kDaemonSettings{
     Setting{.name = "socket",
             .kind = Kind::text,
             .initial = "/run/pace/paced.sock",
-            .help = "The Unix socket that trainers and pacectl connect to. Ignored when systemd "
-                    "hands one over."},
+            .help = "The Unix socket that trainers and pacectl connect to."},
     Setting{.name = "socket_group",
             .kind = Kind::text,
             .initial = "pace",

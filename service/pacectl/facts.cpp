@@ -101,15 +101,12 @@ std::vector<int> processes_named(std::string_view name) {
     return found;
 }
 
-// Loaded only to be asked its version: pacectl itself needs neither library's help.
+// Loaded only to be asked its version: pacectl itself needs neither library's help. It stays loaded: UCX
+// writes its hooks into the process and is not made to be taken out again.
 class Library {
   public:
-    explicit Library(const char* name) : handle_(dlopen(name, RTLD_LAZY | RTLD_LOCAL)) {}
-    ~Library() {
-        if (handle_ != nullptr) dlclose(handle_);
-    }
-    Library(const Library&) = delete;
-    Library& operator=(const Library&) = delete;
+    explicit Library(const char* name)
+        : handle_(dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE)) {}
 
     template <typename Function>
     Function* function(const char* name) const {
