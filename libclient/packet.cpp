@@ -24,6 +24,12 @@ Result<Packet> Packet::verify(std::vector<std::byte> bytes, std::vector<UniqueFd
     if (!wire::VerifyPacketBuffer(verifier))
         return make_error(ErrorKind::corrupt, "a packet of {} bytes from the daemon does not parse",
                           bytes.size());
+    // The verifier lets a union pass whose value is absent or none.
+    const wire::Packet& packet = *wire::GetPacket(bytes.data());
+    if (packet.body() == nullptr || packet.body_type() == wire::Body::NONE)
+        return make_error(ErrorKind::corrupt,
+                          "a packet of {} bytes from the daemon has no message in it",
+                          bytes.size());
     return Packet(std::move(bytes), std::move(fds));
 }
 

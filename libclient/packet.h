@@ -24,7 +24,7 @@ inline constexpr size_t kPacketFdsMax = 8;
 
 class Packet {
   public:
-    // Fails with ErrorKind::corrupt if the bytes are no Packet of client.fbs.
+    // Fails with ErrorKind::corrupt if the bytes are no Packet of client.fbs, or one without a body.
     static base::Result<Packet> verify(std::vector<std::byte> bytes,
                                        std::vector<base::UniqueFd> fds);
 

@@ -52,6 +52,9 @@ void write_packets() {
     write_packet("buffer", b, client::CreateBufferCreate(b, 2, client::DType::f32, 1000, false));
     write_packet("query", b, client::CreateQuery(b, 3, b.CreateString("status")));
     write_packet("job", b, client::CreateJobCreate(b, 4, client_options(b)));
+    // A packet about nothing, which the schema allows.
+    b.Finish(client::CreatePacket(b));
+    write("client_packet", "no_body", pace::fuzz::bytes_of(b.GetBufferPointer(), b.GetSize()));
 }
 
 // The trainer's writes: one entry, then the tail that announces it.
