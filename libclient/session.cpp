@@ -2,9 +2,11 @@
 #include "libclient/session.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "base/random.h"
+#include "libclient/joining.h"
 
 namespace pace::client {
 
@@ -31,38 +33,6 @@ constexpr uint64_t kBytesPerSecond = uint64_t{256} << 20U;
 // The largest buffer, so that sizes cannot overflow: what a process can map.
 constexpr uint64_t kBufferBytesMax = uint64_t{1} << 47U;
 
-// What a caller of a set-up call sees: bytes that do not parse, or an answer that does not come,
-// have cost the connection.
-Error settled(Error error) {
-    if (error.kind != ErrorKind::corrupt && error.kind != ErrorKind::timeout) return error;
-    return make_error(ErrorKind::unavailable, "the daemon is given up: {}", error.message);
-}
-
-// Join's failures, with the job named.
-Error join_error(const Endpoint& endpoint, const JobOptions& options, Error error) {
-    error = settled(std::move(error));
-    if (error.kind == ErrorKind::unavailable)
-        error.message = fmt::format("joining job \"{}\" at {} failed: {}", options.name,
-                                    endpoint.text(), error.message);
-    return error;
-}
-
-Result<std::shared_ptr<Connection>> connect(const Endpoint& endpoint, const JobOptions& options,
-                                            uint32_t rank, const Patience& patience) {
-    auto greeting = greet(endpoint, patience);
-    if (!greeting) return settled(std::move(greeting).error());
-    auto joined = Connection::join(std::move(*greeting), options, rank, patience.deadline);
-    if (!joined) return join_error(endpoint, options, std::move(joined).error());
-    return joined;
-}
-
-// While a daemon restarts, its controller may not have noticed yet that the old one, and this
-// worker with it, is gone.
-bool passes_by_itself(ErrorKind kind) {
-    return kind == ErrorKind::unavailable || kind == ErrorKind::not_found ||
-           kind == ErrorKind::no_controller || kind == ErrorKind::taken;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Session>> Session::open(const Endpoint& endpoint, const JobOptions& options,
@@ -74,7 +44,7 @@ Result<std::unique_ptr<Session>> Session::open(const Endpoint& endpoint, const J
     const TimePoint now = base::now();
     const Patience patience{now + connect_within,
                             now + std::min(kAbsentAtOpen, connect_within / 2)};
-    PACE_TRY_ASSIGN(connection, connect(endpoint, options, rank, patience));
+    PACE_TRY_ASSIGN(connection, connect_patiently(endpoint, options, rank, patience));
     std::unique_ptr<Session> session(
         new Session(endpoint, options, rank, connect_within, std::move(connection)));
     PACE_TRY(session->fork_mark_.set());
@@ -180,11 +150,13 @@ Result<> Session::reconnect() {
     }
     const TimePoint deadline = base::now() + connect_;
     Retry retry(deadline);
+    std::optional<Error> reason;
     for (;;) {
         auto made = try_reconnect(deadline);
         if (made) return made;
-        Error error = std::move(made).error();
-        if (passes_by_itself(error.kind) && retry.pause()) continue;
+        if (!reason || !ran_out(made.error(), deadline)) reason = std::move(made).error();
+        if (passes_by_itself(reason->kind) && retry.pause()) continue;
+        Error& error = *reason;
         if (error.kind == ErrorKind::not_found) error.kind = ErrorKind::unavailable;
         error.message =
             fmt::format("the session lost its daemon and could not reconnect: {}", error.message);
@@ -194,7 +166,7 @@ Result<> Session::reconnect() {
 
 // The buffer table does not change meanwhile: that needs setup_mutex_, which we hold.
 Result<> Session::try_reconnect(TimePoint deadline) {
-    PACE_TRY_ASSIGN(connection, connect(endpoint_, options_, rank_, {deadline, deadline}));
+    PACE_TRY_ASSIGN(connection, connect_and_join(endpoint_, options_, rank_, {deadline, deadline}));
 
     struct Handing {
         protocol::DType type;

@@ -1,13 +1,9 @@
-// A daemon that is not there, dies at any step, is slow, or is of another version; and the way
-// back.
+// A daemon that dies at any step of a session's life, and the way back.
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 
 #include <array>
 #include <chrono>
-#include <cstring>
 
 #include "libclient/testing/session_fixture.h"
 
@@ -19,97 +15,6 @@ using protocol::SubmissionEntry;
 using std::chrono::milliseconds;
 
 class SessionDeathTest : public SessionFixture {};
-
-bool says(const base::Error& error, const char* words) {
-    return error.message.find(words) != std::string::npos;
-}
-
-TEST_F(SessionDeathTest, AMissingSocketFailsFastAndSaysWhatToDo) {
-    const base::TimePoint begin = base::now();
-    auto session = try_open();
-    ASSERT_FALSE(session);
-    EXPECT_EQ(session.error().kind, ErrorKind::not_found);
-    EXPECT_TRUE(says(session.error(), "start paced")) << session.error().message;
-    EXPECT_TRUE(says(session.error(), "PACE_ENDPOINT"));
-    EXPECT_LT(base::now() - begin, kPatience / 2);
-}
-
-TEST_F(SessionDeathTest, ASocketThatNobodyListensToIsAGoneDaemon) {
-    const base::UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET, 0));
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::strcpy(address.sun_path, folder_.file("socket").c_str());
-    ASSERT_EQ(bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
-    auto session = try_open();
-    ASSERT_FALSE(session);
-    EXPECT_EQ(session.error().kind, ErrorKind::unavailable);
-}
-
-TEST_F(SessionDeathTest, AnotherVersionIsRefusedNamingBoth) {
-    Script script;
-    script.version = 9;
-    start(std::move(script));
-    auto session = try_open();
-    ASSERT_FALSE(session);
-    EXPECT_EQ(session.error().kind, ErrorKind::version);
-    EXPECT_TRUE(says(session.error(), "version 9")) << session.error().message;
-    EXPECT_TRUE(says(session.error(), "speaks 1"));
-}
-
-TEST_F(SessionDeathTest, ADaemonThatRefusesOurVersionIsQuoted) {
-    Script script;
-    script.on_packet = [](Peer& peer, Packet&) {
-        peer.send_failed(0, ErrorKind::version, "I speak 3");
-        peer.close();
-        return true;
-    };
-    start(std::move(script));
-    auto session = try_open();
-    ASSERT_FALSE(session);
-    EXPECT_EQ(session.error().kind, ErrorKind::version);
-    EXPECT_TRUE(says(session.error(), "I speak 3"));
-    EXPECT_TRUE(says(session.error(), "version 1"));
-}
-
-TEST_F(SessionDeathTest, ADaemonThatDoesNotAnswerIsGivenUpAtTheDeadline) {
-    for (const wire::Body silent : {wire::Body::Hello, wire::Body::Join}) {
-        Script script;
-        script.on_packet = [silent](Peer&, Packet& packet) { return packet.type() == silent; };
-        start(std::move(script));
-        auto session = try_open(wire::Policy::partial_reduce, milliseconds(30));
-        ASSERT_FALSE(session);
-        EXPECT_EQ(session.error().kind, ErrorKind::unavailable) << session.error().message;
-    }
-}
-
-TEST_F(SessionDeathTest, ARefusedJoinIsPassedOn) {
-    Script script;
-    script.on_packet = [](Peer& peer, Packet& packet) {
-        const auto* join = packet.body<wire::Join>();
-        if (join != nullptr) peer.send_failed(join->request(), ErrorKind::taken, "rank 1 is held");
-        return join != nullptr;
-    };
-    start(std::move(script));
-    auto session = try_open();
-    ASSERT_FALSE(session);
-    EXPECT_EQ(session.error().kind, ErrorKind::taken);
-    EXPECT_EQ(session.error().message, "rank 1 is held");
-}
-
-TEST_F(SessionDeathTest, DeathAtEachStepOfOpeningIsAnError) {
-    for (const wire::Body step : {wire::Body::Hello, wire::Body::Join}) {
-        Script script;
-        script.on_packet = [step](Peer& peer, Packet& packet) {
-            if (packet.type() != step) return false;
-            peer.close();
-            return true;
-        };
-        start(std::move(script));
-        auto session = try_open();
-        ASSERT_FALSE(session);
-        EXPECT_EQ(session.error().kind, ErrorKind::unavailable) << session.error().message;
-    }
-}
 
 // Dies instead of answering the first message of this type.
 Script dying_at(wire::Body step) {

@@ -88,6 +88,10 @@ class SessionFixture : public ::testing::Test {
     std::unique_ptr<FakeDaemon> daemon_;
 };
 
+inline bool says(const base::Error& error, const char* words) {
+    return error.message.find(words) != std::string::npos;
+}
+
 // A script that keeps every submission for the test to end.
 inline Script holding() {
     Script script;

@@ -1,0 +1,140 @@
+// Opening a session: a daemon that is not there, is slow, of another version or without its
+// controller.
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <chrono>
+#include <cstring>
+
+#include "libclient/testing/session_fixture.h"
+
+namespace pace::client::testing {
+namespace {
+
+using base::ErrorKind;
+using std::chrono::milliseconds;
+
+class SessionOpenTest : public SessionFixture {};
+
+TEST_F(SessionOpenTest, AMissingSocketFailsFastAndSaysWhatToDo) {
+    const base::TimePoint begin = base::now();
+    auto session = try_open();
+    ASSERT_FALSE(session);
+    EXPECT_EQ(session.error().kind, ErrorKind::not_found);
+    EXPECT_TRUE(says(session.error(), "start paced")) << session.error().message;
+    EXPECT_TRUE(says(session.error(), "PACE_ENDPOINT"));
+    EXPECT_LT(base::now() - begin, kPatience / 2);
+}
+
+TEST_F(SessionOpenTest, ASocketThatNobodyListensToIsAGoneDaemon) {
+    const base::UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strcpy(address.sun_path, folder_.file("socket").c_str());
+    ASSERT_EQ(bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    auto session = try_open();
+    ASSERT_FALSE(session);
+    EXPECT_EQ(session.error().kind, ErrorKind::unavailable);
+}
+
+TEST_F(SessionOpenTest, AnotherVersionIsRefusedNamingBoth) {
+    Script script;
+    script.version = 9;
+    start(std::move(script));
+    auto session = try_open();
+    ASSERT_FALSE(session);
+    EXPECT_EQ(session.error().kind, ErrorKind::version);
+    EXPECT_TRUE(says(session.error(), "version 9")) << session.error().message;
+    EXPECT_TRUE(says(session.error(), "speaks 1"));
+}
+
+TEST_F(SessionOpenTest, ADaemonThatRefusesOurVersionIsQuoted) {
+    Script script;
+    script.on_packet = [](Peer& peer, Packet&) {
+        peer.send_failed(0, ErrorKind::version, "I speak 3");
+        peer.close();
+        return true;
+    };
+    start(std::move(script));
+    auto session = try_open();
+    ASSERT_FALSE(session);
+    EXPECT_EQ(session.error().kind, ErrorKind::version);
+    EXPECT_TRUE(says(session.error(), "I speak 3"));
+    EXPECT_TRUE(says(session.error(), "version 1"));
+}
+
+TEST_F(SessionOpenTest, ADaemonThatDoesNotAnswerIsGivenUpAtTheDeadline) {
+    for (const wire::Body silent : {wire::Body::Hello, wire::Body::Join}) {
+        Script script;
+        script.on_packet = [silent](Peer&, Packet& packet) { return packet.type() == silent; };
+        start(std::move(script));
+        auto session = try_open(wire::Policy::partial_reduce, milliseconds(30));
+        ASSERT_FALSE(session);
+        EXPECT_EQ(session.error().kind, ErrorKind::unavailable) << session.error().message;
+    }
+}
+
+TEST_F(SessionOpenTest, ADaemonWithoutItsControllerIsAskedAgainWhileThereIsTime) {
+    int joins = 0;
+    Script script;
+    script.on_packet = [&joins](Peer& peer, Packet& packet) {
+        const auto* join = packet.body<wire::Join>();
+        if (join == nullptr || ++joins > 2) return false;
+        peer.send_failed(join->request(), ErrorKind::no_controller, "the controller is away");
+        return true;
+    };
+    start(std::move(script));
+    EXPECT_NE(open(), nullptr);
+    daemon_->settle();
+    EXPECT_EQ(joins, 3);
+}
+
+TEST_F(SessionOpenTest, AControllerThatStaysAwayIsToldAsThatAndNotAsSilence) {
+    int joins = 0;
+    Script script;
+    script.on_packet = [&joins](Peer& peer, Packet& packet) {
+        const auto* join = packet.body<wire::Join>();
+        if (join == nullptr) return false;
+        // The second time the answer does not come before the deadline.
+        if (++joins == 1)
+            peer.send_failed(join->request(), ErrorKind::no_controller, "the controller is away");
+        return true;
+    };
+    start(std::move(script));
+    auto session = try_open(wire::Policy::partial_reduce, milliseconds(50));
+    ASSERT_FALSE(session);
+    EXPECT_EQ(session.error().kind, ErrorKind::no_controller);
+    EXPECT_EQ(session.error().message, "the controller is away");
+}
+
+TEST_F(SessionOpenTest, ARefusedJoinIsPassedOn) {
+    Script script;
+    script.on_packet = [](Peer& peer, Packet& packet) {
+        const auto* join = packet.body<wire::Join>();
+        if (join != nullptr) peer.send_failed(join->request(), ErrorKind::taken, "rank 1 is held");
+        return join != nullptr;
+    };
+    start(std::move(script));
+    auto session = try_open();
+    ASSERT_FALSE(session);
+    EXPECT_EQ(session.error().kind, ErrorKind::taken);
+    EXPECT_EQ(session.error().message, "rank 1 is held");
+}
+
+TEST_F(SessionOpenTest, DeathAtEachStepOfOpeningIsAnError) {
+    for (const wire::Body step : {wire::Body::Hello, wire::Body::Join}) {
+        Script script;
+        script.on_packet = [step](Peer& peer, Packet& packet) {
+            if (packet.type() != step) return false;
+            peer.close();
+            return true;
+        };
+        start(std::move(script));
+        auto session = try_open();
+        ASSERT_FALSE(session);
+        EXPECT_EQ(session.error().kind, ErrorKind::unavailable) << session.error().message;
+    }
+}
+
+}  // namespace
+}  // namespace pace::client::testing
