@@ -19,16 +19,28 @@
  *
  * Rules that hold everywhere:
  *
- * Errors.   Every call that can fail returns a pace_status and takes a pace_error, which may be
- * NULL. 0 is done, above 0 an outcome to handle here, below 0 a fault; the error then says what was
- * wrong, with which value, and what to do. Nothing has changed when a call fails. No call ends the
- * process or prints. Outputs.  Parameters named ret_ are written only when the call succeeds (>= 0
- * and documented), and may be NULL where so stated. Options.  Every options struct begins with its
- * own size, set by its _INIT macro. Zero means default. Fields are only ever appended; a library
- * refuses non-zero bytes that it does not know. Threads.  A session and all its handles may be used
- * from any thread; calls on one session are serialized inside. Different sessions are independent;
- * a process may have several. Blocks.   A call blocks only where its comment says so. Forks.    A
- * session belongs to the process that opened it; a forked child must not use it.
+ * Errors. Every call that can fail returns a pace_status and takes a pace_error, which may be NULL.
+ * 0 is done, above 0 an outcome to handle here, below 0 a fault; the error then says what was
+ * wrong, with which value, and what to do. Nothing has changed when a call fails. No call ends the process
+ * or prints.
+ *
+ * Outputs. Parameters named ret_ are written only when the call succeeds, and ret_info of a wait
+ * whenever the request has ended, however that was. They may be NULL where so stated.
+ *
+ * Options. Every options struct begins with its own size, set by its _INIT macro. Zero means
+ * default. Fields are only ever appended; a library refuses non-zero bytes that it does not know,
+ * and fields named reserved that are not 0.
+ *
+ * Threads. A session and all its handles may be used from any thread; calls on one session are
+ * serialized inside. Different sessions are independent; a process may have several.
+ *
+ * Blocks. A call blocks only where its comment says so.
+ *
+ * Forks. A session belongs to the process that opened it; a forked child must not use it, and is
+ * told so (E_INVALID).
+ *
+ * Every call may also fail with E_INVALID (an argument that is NULL or out of range, named),
+ * E_MEMORY (this process has none left) and E_INTERNAL.
  */
 #ifndef PACE_H
 #define PACE_H
@@ -68,20 +80,21 @@ enum {
     PACE_PENDING = 5, /* pace_request_test: still in flight */
 
     /* Faults. */
-    PACE_E_INVALID = -1,     /* an argument or option is wrong */
-    PACE_E_HANDLE = -2,      /* a stale, closed or foreign handle */
-    PACE_E_VERB = -3,        /* the verb does not fit the job's family */
-    PACE_E_MISMATCH = -4,    /* workers disagree: options, buffers, order of verbs */
-    PACE_E_NOT_FOUND = -5,   /* no such job, socket, file */
-    PACE_E_TAKEN = -6,       /* the rank or name is in use */
-    PACE_E_VERSION = -7,     /* the daemon speaks another protocol version */
-    PACE_E_DAEMON_GONE = -8, /* the daemon ended, or cannot be reached; the next call reconnects */
+    PACE_E_INVALID = -1,   /* an argument or option is wrong */
+    PACE_E_HANDLE = -2,    /* a stale, closed or foreign handle */
+    PACE_E_VERB = -3,      /* the verb does not fit the job's family */
+    PACE_E_MISMATCH = -4,  /* workers disagree: options, buffers, order of verbs */
+    PACE_E_NOT_FOUND = -5, /* no such job, socket, file */
+    PACE_E_TAKEN = -6,     /* the rank or name is in use */
+    PACE_E_VERSION = -7,   /* the daemon speaks another protocol version */
+    PACE_E_DAEMON_GONE =
+        -8, /* the daemon ended, cannot be reached or does not start; the next call reconnects */
     PACE_E_NO_CONTROLLER = -9, /* the daemon cannot reach its controller */
     PACE_E_LIMIT = -10,        /* a quota of the daemon, or of this process */
     PACE_E_MEMORY = -11,       /* no memory, or too little shared memory */
     PACE_E_DISK = -12,         /* no space on a disk that must record this */
     PACE_E_DENIED = -13,       /* not permitted for this user */
-    PACE_E_CLOSED = -14,       /* the session was closed */
+    PACE_E_CLOSED = -14,       /* the other side was closing; not used so far */
     PACE_E_INTERNAL = -15      /* a defect of Pace: please report it */
 };
 
@@ -91,7 +104,8 @@ PACE_API const char* pace_status_name(pace_status status);
 
 #define PACE_MESSAGE_MAX 512
 
-/* Filled on failure where a caller passes one. Owns: the caller; nothing to free. */
+/* Filled whenever a call that takes one returns something else than PACE_OK; untouched otherwise.
+ * Owns: the caller; nothing to free. */
 typedef struct pace_error {
     pace_status status;
     char message[PACE_MESSAGE_MAX]; /* one sentence or two, zero-terminated */
@@ -123,28 +137,33 @@ typedef enum pace_weights {
 typedef enum pace_missing {
     PACE_MISSING_DEFAULT = 0, /* closest */
     PACE_MISSING_CLOSEST = 1, /* the members of the nearest iteration */
-    PACE_MISSING_INITIAL = 2  /* the model of the first pace_broadcast */
+    PACE_MISSING_INITIAL = 2  /* the model of the first pace_broadcast, which must come first */
 } pace_missing;
 
 typedef struct pace_job_options {
     uint32_t struct_size;
-    uint32_t rank;       /* this worker, 0 .. world-1 */
-    uint32_t world;      /* workers of the job, at least 1 */
-    int32_t policy;      /* pace_policy */
-    const char* name;    /* letters, digits, '.', '_', '-'; at most 63. Copied. */
-    uint32_t group_size; /* P of partial reduce, 2 .. world; default 3, or world if that is less */
-    uint32_t
-        group_min; /* the smallest group that is closed when group_wait_ms has passed; default 2 */
-    int32_t weights; /* pace_weights */
-    int32_t missing; /* pace_missing */
-    double alpha;    /* decay of dynamic weights, 0 <= alpha < 1. Used as given when has_alpha, else
-                        0.5 */
-    uint32_t has_alpha;         /* 1: alpha is set (so that 0 can be asked for) */
-    uint32_t group_wait_ms;     /* longest wait for a full group; default: adaptive */
-    uint32_t history_window;    /* groups that must connect all workers; default 2 *
-                                   ceil((world-1)/(group_size-1)) */
-    uint32_t worker_timeout_ms; /* a worker later than this is suspended; default: adaptive, at
-                                   least 30 s */
+    uint32_t rank;    /* this worker, 0 .. world-1 */
+    uint32_t world;   /* workers of the job, 1 .. 65536 */
+    int32_t policy;   /* pace_policy */
+    const char* name; /* letters, digits, '.', '_', '-'; 1 to 63 of them. Copied. */
+
+    /* Of partial reduce. With PACE_POLICY_ALL_REDUCE, which forms no groups, one that is set to
+     * something else than its default is refused. */
+    uint32_t group_size; /* P, 2 .. world; default 3, or world if that is less, but at least 2 */
+    uint32_t group_min;  /* the smallest group that is closed when group_wait_ms has passed,
+                            2 .. group_size; default 2 */
+    int32_t weights;     /* pace_weights */
+    int32_t missing;     /* pace_missing */
+    double alpha;        /* decay of dynamic weights, 0 <= alpha < 1; default 0.5. Counts only with
+                            has_alpha: set without it, it is refused */
+    uint32_t has_alpha;  /* 1: alpha is set (so that 0 can be asked for), else 0 */
+    uint32_t group_wait_ms;  /* longest wait for a full group; default: adaptive */
+    uint32_t history_window; /* groups that must connect all workers, at least
+                                ceil((world-1)/(group_size-1)); default twice that */
+
+    /* Of every policy. */
+    uint32_t worker_timeout_ms; /* a worker that computes longer than this is suspended when others
+                                   wait for it; default: ten of its median steps, at least 30 s */
     uint32_t connect_ms;        /* longest wait for the daemon and its controller; default 10000 */
     uint32_t reserved;          /* 0 */
 } pace_job_options;
@@ -165,16 +184,20 @@ typedef struct pace_session pace_session;
  * the environment's PACE_ENDPOINT, else the socket of this node's daemon, /run/pace/paced.sock.
  *
  * Owns: the caller gets *ret_session, to be freed with pace_session_free.  Threads: any.
- * Blocks: until the job is joined, at most connect_ms; it does not wait for the other workers.
- * Fails with: E_INVALID (argument named), E_NOT_FOUND or E_DAEMON_GONE (no daemon there),
- * E_VERSION, E_NO_CONTROLLER, E_TAKEN (rank held by a live worker), E_MISMATCH (the job has other
- * options: each is named), E_DENIED, E_LIMIT, E_MEMORY. */
+ * Blocks: until the job is joined, at most connect_ms; it does not wait for the other workers. A
+ * daemon that is not there at all is waited for a quarter of a second, a controller that the daemon
+ * cannot reach for the whole of connect_ms.
+ * Fails with: E_INVALID (argument or option named), E_NOT_FOUND or E_DAEMON_GONE (no daemon there,
+ * or none that answers), E_VERSION, E_NO_CONTROLLER, E_TAKEN (rank held by a live worker, or the
+ * node's name by another daemon), E_MISMATCH (the job has other options: each is named), E_DENIED
+ * (of the socket, or the job is another user's), E_LIMIT, E_MEMORY, E_DISK (the controller's
+ * journal has no room for a new job). */
 PACE_API pace_status pace_session_open(const char* endpoint, const pace_job_options* job,
                                        pace_session** ret_session, pace_error* error);
 
-/* Leaves the job in order, frees the session, its buffers and their memory. Requests in flight end
- * unseen. NULL does nothing. Threads: no other call on this session may run or follow.  Blocks: at
- * most one second, for the daemon's answer. */
+/* Leaves the job in order, frees the session, its buffers and their memory, and closes its
+ * descriptor. Requests in flight end unseen. NULL does nothing. Threads: no other call on this
+ * session may run or follow.  Blocks: at most one second, for the daemon's answer. */
 PACE_API void pace_session_free(pace_session* session);
 
 typedef struct pace_session_info {
@@ -192,13 +215,16 @@ typedef struct pace_session_info {
 #define PACE_SESSION_INFO_INIT \
     { (uint32_t)sizeof(pace_session_info), 0, 0, 0, 0, "", "" }
 
-/* Blocks: no.  Fails with: E_INVALID. */
+/* Tells about the session: fills as much of *info as info->struct_size says. Threads: any.
+ * Blocks: no.  Fails with: E_INVALID. */
 PACE_API pace_status pace_session_get_info(pace_session* session, pace_session_info* info,
                                            pace_error* error);
 
 /* A descriptor that polls readable while ended requests wait to be collected with pace_request_wait
- * or _test, or the daemon is gone. Owns: the session; do not read, write or close it.  Lives until:
- * the session is freed or reconnects. Threads: any.  Blocks: no. */
+ * or _test, or the daemon is gone. Every call gives the same one; it stays good when the session
+ * reconnects. Owns: the session; do not read, write or close it.  Lives until: the session is
+ * freed. Threads: any.  Blocks: no.  Fails with: E_INVALID, E_LIMIT (this process has no descriptor
+ * left). */
 PACE_API pace_status pace_session_get_fd(pace_session* session, int* ret_fd, pace_error* error);
 
 /* --------------------------------------------------------------------------------------------------
@@ -234,16 +260,17 @@ typedef struct pace_buffer_options {
  *
  * options may be NULL.  Owns: the session; free with pace_buffer_free, or with the session.
  * Lives until: then. It survives the daemon: a session that reconnects hands its memory to the new
- * daemon. Threads: any.  Blocks: for one exchange with the daemon (page allocation included). Fails
- * with: E_INVALID, E_LIMIT (the daemon's quota: its name and size are told), E_MEMORY,
- * E_DAEMON_GONE. */
+ * daemon. Threads: any.  Blocks: for one exchange with the daemon (page allocation included); if
+ * the session lost its daemon, until it has reconnected or connect_ms has passed.
+ * Fails with: E_INVALID, E_LIMIT (the daemon's quota: its name and size are told), E_MEMORY, and,
+ * where it had to reconnect, as pace_session_open. */
 PACE_API pace_status pace_buffer_create(pace_session* session, int32_t type, uint64_t count,
                                         const pace_buffer_options* options, pace_buffer* ret_buffer,
                                         void** ret_data, pace_error* error);
 
-/* Frees the buffer and unmaps its memory. A null handle does nothing. Threads: any.  Blocks: no
- * longer than one exchange with the daemon. Fails with: E_HANDLE; E_INVALID while a request in
- * flight names it. */
+/* Frees the buffer and unmaps its memory; no daemon is needed for that. A null handle does nothing.
+ * Threads: any.  Blocks: no longer than one exchange with the daemon. Fails with: E_HANDLE;
+ * E_INVALID while a request in flight names it. */
 PACE_API pace_status pace_buffer_free(pace_session* session, pace_buffer buffer, pace_error* error);
 
 /* -------------------------------------------------------------------------------------------------
@@ -260,14 +287,14 @@ typedef struct pace_member {
     uint32_t rank;
     uint32_t reserved;
     uint64_t staleness; /* iterations behind the newest member */
-    double weight;      /* of its buffer in the result */
+    double weight;      /* of its buffer in the result; 0 if it gave none */
 } pace_member;
 
 typedef struct pace_request_info {
     uint32_t struct_size;
     pace_status status;  /* how the request ended */
-    uint64_t iteration;  /* the worker's iteration now: the group's newest (average), the donor's
-                            (broadcast to a newcomer) */
+    uint64_t iteration;  /* the worker's iteration now: the group's newest (average), the one given
+                            (reduce), the donor's (broadcast to a newcomer); else as before */
     uint64_t group;      /* the group's number (average), or the round's (verbs for all members) */
     uint64_t bytes_sent; /* by this node over the network for this exchange */
     uint64_t bytes_received;
@@ -279,7 +306,8 @@ typedef struct pace_request_info {
     uint32_t node_count;   /* nodes they are on */
     pace_member* members;  /* in: room for member_capacity members, or NULL. Filled by rank. */
     uint32_t member_capacity; /* in */
-    uint32_t member_listed;   /* members filled in; less than member_count if there was no room */
+    uint32_t member_listed;   /* members filled in: less than member_count if there was no room, and
+                                 at most 128, the daemon's list */
 } pace_request_info;
 
 #define PACE_REQUEST_INFO_INIT \
@@ -288,13 +316,15 @@ typedef struct pace_request_info {
 #define PACE_FOREVER (-1)
 
 /* Waits until the request has ended, and collects it: the handle is then void. timeout_ms: 0 looks
- * once, PACE_FOREVER waits without limit. ret_info may be NULL. Spins shortly before it sleeps.
+ * once, PACE_FOREVER waits without limit. ret_info may be NULL; its members and member_capacity are
+ * read before. Spins shortly before it sleeps.
  *
  * Returns: OK; TIMEOUT (not ended, not collected); or the way it ended: ABORTED, CANCELED, STALE or
  * a fault, with the info filled and the request collected. Every request ends exactly once, also
  * when the daemon dies (E_DAEMON_GONE). Threads: any; several may wait, each for its own request.
- * Blocks: at most timeout_ms. Fails with: E_HANDLE (never made, or collected already),
- * E_DAEMON_GONE, and how the request failed. */
+ * Blocks: at most timeout_ms. Fails with: E_INVALID (timeout_ms below PACE_FOREVER, ret_info),
+ * E_HANDLE (never made, or collected already), and how the request failed: E_MISMATCH (workers
+ * disagree about verb, types or lengths), E_DAEMON_GONE, or another fault. */
 PACE_API pace_status pace_request_wait(pace_session* session, pace_request request,
                                        int64_t timeout_ms, pace_request_info* ret_info,
                                        pace_error* error);
@@ -303,9 +333,9 @@ PACE_API pace_status pace_request_wait(pace_session* session, pace_request reque
 PACE_API pace_status pace_request_test(pace_session* session, pace_request request,
                                        pace_request_info* ret_info, pace_error* error);
 
-/* Asks that the request end as CANCELED. One that is in an exchange already ends in the ordinary
- * way: wait for it in either case. Threads: any.  Blocks: no.  Fails with: E_HANDLE, E_DAEMON_GONE.
- */
+/* Asks that the request end as CANCELED. One that is in an exchange already, or has ended, ends in
+ * the ordinary way: wait for it in either case. Threads: any.  Blocks: no.  Fails with: E_HANDLE,
+ * E_DAEMON_GONE, E_LIMIT (the daemon does not read; the request is in flight still: try again). */
 PACE_API pace_status pace_request_cancel(pace_session* session, pace_request request,
                                          pace_error* error);
 
@@ -321,7 +351,8 @@ PACE_API pace_status pace_request_cancel(pace_session* session, pace_request req
  *
  * Owns: the caller collects *ret_request with pace_request_wait or _test.  Threads: any.  Blocks:
  * no; if the session lost its daemon, until it has reconnected or connect_ms has passed. Fails
- * with: E_INVALID, E_HANDLE, E_VERB, E_LIMIT (requests in flight), E_DAEMON_GONE. */
+ * with: E_INVALID, E_HANDLE, E_VERB (which one fits is told), E_LIMIT (64 requests are in flight or
+ * not collected), and, where it had to reconnect, as pace_session_open. */
 
 typedef struct pace_average_options {
     uint32_t struct_size;
@@ -333,7 +364,7 @@ typedef struct pace_average_options {
 
 /* Averages the buffers, which hold parameters, over a group of workers that are ready (averaging
  * family). `iteration` is the worker's own step count; afterwards it is the group's newest, as the
- * info tells. Source: Miao et al., SIGMOD 2021, Algorithm 2. */
+ * info tells. options may be NULL. Source: Miao et al., SIGMOD 2021, Algorithm 2. */
 PACE_API pace_status pace_average(pace_session* session, const pace_buffer* buffers, size_t count,
                                   uint64_t iteration, const pace_average_options* options,
                                   pace_request* ret_request, pace_error* error);
@@ -352,15 +383,16 @@ typedef struct pace_reduce_options {
 #define PACE_REDUCE_OPTIONS_INIT \
     { (uint32_t)sizeof(pace_reduce_options), 0, 0 }
 
-/* Reduces the buffers, which hold gradients, over all members (collective family). Every member
- * gets bit-identical results. */
+/* Reduces the buffers, which hold gradients, over all members (collective family); the first one
+ * waits until all workers have joined. Every member gets bit-identical results. options may be
+ * NULL: the mean. All workers give the same op. */
 PACE_API pace_status pace_reduce(pace_session* session, const pace_buffer* buffers, size_t count,
                                  const pace_reduce_options* options, pace_request* ret_request,
                                  pace_error* error);
 
-/* Gives everyone the buffers of worker `root`. The first one waits until all workers have joined
- * and fixes the initial model. In a job that is under way, a newcomer's first broadcast gives it
- * the buffers of a healthy worker instead, and info.iteration says at which iteration. */
+/* Gives everyone the buffers of worker `root`, 0 .. world-1. The first one waits until all workers
+ * have joined and fixes the initial model. In a job that is under way, a newcomer's first broadcast
+ * gives it the buffers of a healthy worker instead, and info.iteration says at which iteration. */
 PACE_API pace_status pace_broadcast(pace_session* session, const pace_buffer* buffers, size_t count,
                                     uint32_t root, pace_request* ret_request, pace_error* error);
 
