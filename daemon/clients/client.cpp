@@ -83,7 +83,7 @@ Result<> Client::handle(const fb::Packet& packet, std::vector<base::UniqueFd>& f
         case fb::Body::BufferFree:
             return on_buffer_free(*packet.body_as_BufferFree());
         case fb::Body::Cancel:
-            if (seat_) context_.engine.cancel(*seat_, packet.body_as_Cancel()->id());
+            on_cancel(*packet.body_as_Cancel());
             return {};
         case fb::Body::Leave:
             return on_leave(*packet.body_as_Leave());
@@ -305,6 +305,15 @@ void Client::disarm_ring() {
 
 bool Client::process_stopped() const {
     return process_.pid != getpid() && is_stopped(process_.pid);
+}
+
+void Client::on_cancel(const fb::Cancel& cancel) {
+    if (!ring_) return;
+    // The socket and the ring have no order between them: the request may still lie in the ring.
+    for (uint32_t taken = 0; taken < ring_->layout().slots; taken += kSubmissionsPerTurn) {
+        if (!poll_ring()) break;
+    }
+    if (seat_ && !closing_) context_.engine.cancel(*seat_, cancel.id());
 }
 
 Result<> Client::on_query(const fb::Query& query) {

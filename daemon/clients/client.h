@@ -77,6 +77,7 @@ class Client final : public WorkerPort {
                                         std::vector<base::UniqueFd>& fds, bool& ret_restored);
     base::Result<> on_buffer_free(const protocol::client::BufferFree& free);
     base::Result<> on_leave(const protocol::client::Leave& leave);
+    void on_cancel(const protocol::client::Cancel& cancel);
     base::Result<> on_query(const protocol::client::Query& query);
     base::Result<> on_job_create(const protocol::client::JobCreate& create);
     base::Result<> send_document(uint64_t request, const std::string& json);
