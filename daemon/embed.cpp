@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -12,6 +13,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/log.h"
 #include "daemon/config.h"
@@ -23,14 +25,24 @@ namespace {
 
 using base::Result;
 
+// The system's own configuration is for the system's own daemon: here only a file that was named is read.
+const settings::Table& table() {
+    static const settings::Table without_file = [] {
+        settings::Table all = settings::daemon_table();
+        all.file = "";
+        return all;
+    }();
+    return without_file;
+}
+
 class EmbeddedDaemon {
   public:
     static Result<std::unique_ptr<EmbeddedDaemon>> start(const std::string& config_file) {
-        // The system's own configuration is for the system's own daemon: only a file that was named is read.
-        const char* file = config_file.empty() ? "/dev/null" : config_file.c_str();
-        const std::array<const char*, 3> arguments{"paced", "--config", file};
-        PACE_TRY_ASSIGN(loaded,
-                        settings::load(settings::daemon_table(), 3, arguments.data(), environ));
+        std::vector<const char*> arguments{"paced"};
+        if (!config_file.empty())
+            arguments.insert(arguments.end(), {"--config", config_file.c_str()});
+        PACE_TRY_ASSIGN(loaded, settings::load(table(), static_cast<int>(arguments.size()),
+                                               arguments.data(), environ));
         PACE_TRY_ASSIGN(config, node_config(loaded.settings));
         config.socket.clear();
         if (loaded.settings.text("name").empty())
