@@ -35,6 +35,24 @@ Process::Process(std::vector<std::string> arguments, const std::string& log_file
     if (pipe2(ends.data(), O_CLOEXEC) != 0) return;
     output_.reset(ends[0]);
     const base::UniqueFd write_end(ends[1]);
+    start(std::move(arguments), log_file, std::move(environment), -1, write_end.get());
+}
+
+Process Process::on_terminal(std::vector<std::string> arguments, const std::string& log_file) {
+    Process process;
+    process.output_.reset(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+    const int terminal = process.output_.get();
+    std::array<char, 64> name{};
+    if (grantpt(terminal) != 0 || unlockpt(terminal) != 0 ||
+        ptsname_r(terminal, name.data(), name.size()) != 0)
+        return process;
+    const base::UniqueFd slave(open(name.data(), O_RDWR | O_NOCTTY | O_CLOEXEC));
+    process.start(std::move(arguments), log_file, {}, slave.get(), slave.get());
+    return process;
+}
+
+void Process::start(std::vector<std::string> arguments, const std::string& log_file,
+                    std::vector<std::string> environment, int input, int child_output) {
     const base::UniqueFd log(
         open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
     std::vector<char*> argv;
@@ -48,7 +66,8 @@ Process::Process(std::vector<std::string> arguments, const std::string& log_file
     pid_ = fork();
     if (pid_ == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        dup2(write_end.get(), STDOUT_FILENO);
+        if (input >= 0) dup2(input, STDIN_FILENO);
+        dup2(child_output, STDOUT_FILENO);
         dup2(log.get(), STDERR_FILENO);
         execve(argv[0], argv.data(), envp.data());
         _exit(127);
@@ -85,6 +104,10 @@ void Process::signal(int number) const {
     if (pid_ > 0 && !status_) kill(pid_, number);
 }
 
+void Process::type(const std::string& keys) const {
+    (void)!write(output_.get(), keys.data(), keys.size());
+}
+
 bool Process::fill(Deadline deadline) {
     if (!wait_readable(output_.get(), deadline)) return false;
     std::array<char, 4096> bytes{};
@@ -110,6 +133,14 @@ std::optional<std::string> Process::wait_for(const std::string& prefix, Deadline
         if (line->starts_with(prefix)) return line->substr(prefix.size());
     }
     return std::nullopt;
+}
+
+bool Process::wait_for_text(const std::string& text, Deadline deadline) {
+    while (pending_.find(text) == std::string::npos) {
+        if (!fill(deadline)) return false;
+    }
+    pending_.erase(0, pending_.find(text) + text.size());
+    return true;
 }
 
 std::optional<int> Process::wait(Deadline deadline) {

@@ -1,0 +1,108 @@
+#include "worker.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+namespace pace::cluster {
+
+Worker::Worker(const WorkerOptions& options) : world_(options.world) {
+    pace_job_options job = PACE_JOB_OPTIONS_INIT;
+    job.name = options.job.c_str();
+    job.rank = options.rank;
+    job.world = options.world;
+    job.policy = options.policy;
+    job.group_size = options.group_size;
+    job.group_min = options.group_min;
+    job.weights = options.weights;
+    job.connect_ms = options.connect_ms;
+    opened_ = pace_session_open(options.endpoint.c_str(), &job, &session_, &error_);
+}
+
+Worker::~Worker() {
+    pace_session_free(session_);
+}
+
+Worker::Worker(Worker&& other) noexcept
+    : world_(other.world_),
+      session_(std::exchange(other.session_, nullptr)),
+      opened_(other.opened_),
+      error_(other.error_),
+      buffers_(std::move(other.buffers_)),
+      info_(other.info_),
+      members_(std::move(other.members_)) {}
+
+void Worker::expect_ok(pace_status status, const char* call) {
+    EXPECT_EQ(status, PACE_OK) << call << ": " << pace_status_name(status) << " " << error_.message;
+}
+
+void* Worker::add_buffer(int32_t type, uint64_t count) {
+    pace_buffer buffer{};
+    void* data = nullptr;
+    if (pace_buffer_create(session_, type, count, nullptr, &buffer, &data, &error_) != PACE_OK)
+        return nullptr;
+    buffers_.push_back(buffer);
+    return data;
+}
+
+float* Worker::add_floats(uint64_t count, float value) {
+    auto* data = static_cast<float*>(add_buffer(PACE_F32, count));
+    EXPECT_NE(data, nullptr) << error_.message;
+    if (data != nullptr) std::fill_n(data, count, value);
+    return data;
+}
+
+pace_request Worker::reduce(int32_t op) {
+    pace_reduce_options options = PACE_REDUCE_OPTIONS_INIT;
+    options.op = op;
+    pace_request request{};
+    expect_ok(pace_reduce(session_, buffers_.data(), buffers_.size(), &options, &request, &error_),
+              "pace_reduce");
+    return request;
+}
+
+pace_request Worker::average(uint64_t iteration) {
+    pace_request request{};
+    expect_ok(pace_average(session_, buffers_.data(), buffers_.size(), iteration, nullptr, &request,
+                           &error_),
+              "pace_average");
+    return request;
+}
+
+pace_request Worker::broadcast(uint32_t root) {
+    pace_request request{};
+    expect_ok(pace_broadcast(session_, buffers_.data(), buffers_.size(), root, &request, &error_),
+              "pace_broadcast");
+    return request;
+}
+
+pace_request Worker::barrier() {
+    pace_request request{};
+    expect_ok(pace_barrier(session_, &request, &error_), "pace_barrier");
+    return request;
+}
+
+pace_status Worker::cancel(pace_request request) {
+    return pace_request_cancel(session_, request, &error_);
+}
+
+int Worker::ready_fd() {
+    int fd = -1;
+    expect_ok(pace_session_get_fd(session_, &fd, &error_), "pace_session_get_fd");
+    return fd;
+}
+
+pace_status Worker::wait(pace_request request, int64_t timeout_ms) {
+    members_.resize(world_);
+    info_ = PACE_REQUEST_INFO_INIT;
+    info_.members = members_.data();
+    info_.member_capacity = world_;
+    return pace_request_wait(session_, request, timeout_ms, &info_, &error_);
+}
+
+void Worker::finish(pace_request request) {
+    expect_ok(wait(request), "pace_request_wait");
+}
+
+}  // namespace pace::cluster

@@ -1,0 +1,73 @@
+// Worker: a session of the test's own process, with the real library and a real daemon. A call that fails is a GoogleTest
+// failure, except where its status is returned.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pace.h"
+
+namespace pace::cluster {
+
+struct WorkerOptions {
+    std::string endpoint = {};
+    std::string job = "test";
+    uint32_t rank = 0;
+    uint32_t world = 1;
+    int32_t policy = PACE_POLICY_ALL_REDUCE;
+    uint32_t group_size = 0;
+    uint32_t group_min = 0;
+    int32_t weights = PACE_WEIGHTS_DEFAULT;
+    uint32_t connect_ms = 20000;
+};
+
+class Worker {
+  public:
+    explicit Worker(const WorkerOptions& options);
+    ~Worker();
+    Worker(Worker&& other) noexcept;
+    Worker& operator=(Worker&&) = delete;
+    Worker(const Worker&) = delete;
+    Worker& operator=(const Worker&) = delete;
+
+    // How opening ended; a worker that did not open must not be used.
+    pace_status opened() const { return opened_; }
+    // What the last call that failed said.
+    std::string complaint() const { return error_.message; }
+    pace_session* session() const { return session_; }
+    const std::vector<pace_buffer>& buffers() const { return buffers_; }
+    const pace_request_info& info() const { return info_; }
+    const std::vector<pace_member>& members() const { return members_; }
+
+    // One more buffer; every verb names all of them. Null if it failed, with `complaint`.
+    void* add_buffer(int32_t type, uint64_t count);
+    float* add_floats(uint64_t count, float value);
+
+    pace_request reduce(int32_t op = PACE_OP_SUM);
+    pace_request average(uint64_t iteration);
+    pace_request broadcast(uint32_t root);
+    pace_request barrier();
+    pace_status cancel(pace_request request);
+    int ready_fd();
+
+    // The status of the wait; `info` and `members` tell of a request that has ended.
+    pace_status wait(pace_request request, int64_t timeout_ms = kPatienceMs);
+    // Waits for success.
+    void finish(pace_request request);
+
+    static constexpr int64_t kPatienceMs = 60000;
+
+  private:
+    void expect_ok(pace_status status, const char* call);
+
+    uint32_t world_;
+    pace_session* session_ = nullptr;
+    pace_status opened_ = PACE_E_INTERNAL;
+    pace_error error_{};
+    std::vector<pace_buffer> buffers_;
+    pace_request_info info_ = PACE_REQUEST_INFO_INIT;
+    std::vector<pace_member> members_;
+};
+
+}  // namespace pace::cluster
