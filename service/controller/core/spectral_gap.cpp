@@ -10,57 +10,121 @@ namespace pace::controller {
 namespace {
 
 using Vector = std::vector<double>;
+using Groups = std::vector<std::vector<Rank>>;
 
-void remove_mean(Vector& x) {
-    const double mean = std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
-    for (double& v : x) v -= mean;
+bool are_connected(uint32_t workers, const Groups& groups) {
+    std::vector<Rank> parent(workers);
+    std::iota(parent.begin(), parent.end(), Rank{0});
+    const auto root = [&parent](Rank rank) {
+        while (parent[rank] != rank) rank = parent[rank] = parent[parent[rank]];
+        return rank;
+    };
+    uint32_t components = workers;
+    for (const std::vector<Rank>& group : groups) {
+        for (const Rank rank : group) {
+            const Rank a = root(rank);
+            const Rank b = root(group.front());
+            if (a == b) continue;
+            parent[a] = b;
+            --components;
+        }
+    }
+    return components == 1;
 }
 
 double dot(const Vector& a, const Vector& b) {
     return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-// y = E[W] x.
-void apply(const std::vector<std::vector<Rank>>& groups, const Vector& x, Vector& ret_y) {
-    ret_y = x;
-    const double share = 1.0 / static_cast<double>(groups.size());
+void remove_mean(Vector& x) {
+    const double mean = std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
+    for (double& v : x) v -= mean;
+}
+
+// Scales x to length 1 and returns its length before; x is left alone if that is (next to) nothing.
+double normalize(Vector& x) {
+    const double length = std::sqrt(dot(x, x));
+    if (length < 1e-12) return 0;
+    for (double& v : x) v /= length;
+    return length;
+}
+
+// y = L x, where L is the sum of I - W over the groups: E[W] = I - L / |groups|.
+void apply(const Groups& groups, const Vector& x, Vector& ret_y) {
+    std::fill(ret_y.begin(), ret_y.end(), 0.0);
     for (const std::vector<Rank>& group : groups) {
         double mean = 0;
         for (const Rank rank : group) mean += x[rank];
         mean /= static_cast<double>(group.size());
-        for (const Rank rank : group) ret_y[rank] += share * (mean - x[rank]);
+        for (const Rank rank : group) ret_y[rank] += x[rank] - mean;
+    }
+}
+
+// A symmetric tridiagonal matrix; beta[i] couples i and i + 1.
+struct Tridiagonal {
+    Vector alpha;
+    Vector beta;
+
+    // Whether an eigenvalue is below x (a negative pivot of the matrix minus x; Sturm).
+    bool has_eigenvalue_below(double x) const {
+        double pivot = alpha[0] - x;
+        for (size_t i = 1; i < alpha.size() && pivot >= 0; ++i) {
+            pivot = alpha[i] - x - beta[i - 1] * beta[i - 1] / std::max(pivot, 1e-300);
+        }
+        return pivot < 0;
+    }
+
+    // By bisection. The matrix is positive semidefinite, so that its least eigenvalue lies between
+    // 0 and its least diagonal element.
+    double least_eigenvalue() const {
+        double low = 0;
+        double high = *std::min_element(alpha.begin(), alpha.end());
+        for (int i = 0; i < 100 && low < high; ++i) {
+            const double middle = low + (high - low) / 2;
+            (has_eigenvalue_below(middle) ? high : low) = middle;
+        }
+        return high;
+    }
+};
+
+// L on the vectors without a mean, after Lanczos: its extreme eigenvalues come out first. Without
+// reorthogonalization, which loses nothing but makes copies of eigenvalues that are found already.
+Tridiagonal lanczos(uint32_t workers, const Groups& groups, uint64_t steps_max) {
+    base::Random random(workers);  // any start that is not orthogonal to the eigenvector will do
+    Vector before(workers, 0.0);
+    Vector x(workers);
+    Vector y(workers);
+    for (double& v : x) v = random.uniform();
+    remove_mean(x);
+    normalize(x);
+    Tridiagonal t;
+    for (uint64_t step = 0;; ++step) {
+        apply(groups, x, y);
+        t.alpha.push_back(dot(x, y));
+        if (step + 1 >= steps_max) return t;
+        const double last = t.beta.empty() ? 0 : t.beta.back();
+        for (size_t i = 0; i < y.size(); ++i) y[i] -= t.alpha.back() * x[i] + last * before[i];
+        remove_mean(y);
+        const double beta = normalize(y);
+        if (beta == 0) return t;  // all that the start had in it is found
+        t.beta.push_back(beta);
+        before.swap(x);
+        x.swap(y);
     }
 }
 
 }  // namespace
 
-double spectral_gap(uint32_t workers, const std::vector<std::vector<Rank>>& groups,
-                    uint64_t visits_max) {
+double spectral_gap(uint32_t workers, const Groups& groups, uint64_t visits_max) {
     if (workers < 2 || groups.empty()) return 0;
+    if (!are_connected(workers, groups)) return 1;
     uint64_t visits = workers;
-    for (const auto& group : groups) visits += group.size();
-
-    base::Random random(workers);  // any start that is not orthogonal to the eigenvector will do
-    Vector x(workers);
-    Vector y(workers);
-    for (double& v : x) v = random.uniform();
-    remove_mean(x);
-    double rho = 0;
-    for (uint64_t spent = 0; spent < visits_max; spent += visits) {
-        const double norm = std::sqrt(dot(x, x));
-        if (norm < 1e-150) return 0;
-        for (double& v : x) v /= norm;
-        apply(groups, x, y);
-        remove_mean(y);
-        // The Rayleigh quotient converges twice as fast as the vector; the residual bounds its
-        // error.
-        rho = dot(x, y);
-        double residual = 0;
-        for (size_t i = 0; i < x.size(); ++i) residual += (y[i] - rho * x[i]) * (y[i] - rho * x[i]);
-        if (residual < 1e-24) break;
-        x.swap(y);
-    }
-    return rho < 1e-14 ? 0 : std::min(rho, 1.0);
+    for (const std::vector<Rank>& group : groups) visits += group.size();
+    // Twice as many steps as there are eigenvalues find them all, rounding included.
+    const uint64_t steps = std::clamp<uint64_t>(visits_max / visits, 1, 2 * uint64_t{workers} + 20);
+    const double least = lanczos(workers, groups, steps).least_eigenvalue();
+    const double rho = 1 - least / static_cast<double>(groups.size());
+    return rho < 1e-12 ? 0 : std::min(rho, 1.0);
 }
 
 }  // namespace pace::controller
