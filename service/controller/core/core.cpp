@@ -250,6 +250,14 @@ StatusView Core::status(TimePoint now) const {
     return view;
 }
 
+bool Core::has_job(const std::string& name) const {
+    return state_->jobs.has(name);
+}
+
+size_t Core::jobs() const {
+    return state_->jobs.all().size();
+}
+
 const Core::Counters& Core::counters() const {
     return state_->cluster.counters;
 }

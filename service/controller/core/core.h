@@ -1,11 +1,12 @@
 // Core: the controller's state machine. Pure: (state, event, now) gives (state, actions).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "service/controller/core/types.h"
@@ -54,7 +55,10 @@ class Core {
     // journal that has grown long.
     std::vector<std::vector<std::byte>> journal_snapshot() const;
 
-    StatusView status(TimePoint now) const;  // include core/status.h
+    // Everything, for people: takes milliseconds in a large cluster. Include core/status.h.
+    StatusView status(TimePoint now) const;
+    bool has_job(const std::string& name) const;
+    size_t jobs() const;
 
     // Work counters for benchmarks and metrics.
     struct Counters {

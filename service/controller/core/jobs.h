@@ -24,6 +24,7 @@ class Jobs {
     Job* join(const WorkerJoin& event, const Turn& turn);
 
     Job* find(JobId id);
+    bool has(const std::string& name) const { return ids_.contains(name); }
     const std::map<JobId, std::unique_ptr<Job>>& all() const { return jobs_; }
 
     // Drops the job if it has ended.

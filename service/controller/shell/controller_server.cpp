@@ -261,10 +261,10 @@ std::string ControllerServer::status_json() const {
 }
 
 std::string ControllerServer::status_line() const {
-    const StatusView view = state_->dispatcher.core().status(base::now());
     const auto failure = state_->journal_failure();
     return fmt::format("{} nodes attached, {} jobs{}", state_->dispatcher.attachments().attached(),
-                       view.jobs.size(), failure ? "; no new jobs: " + failure->message : "");
+                       state_->dispatcher.core().jobs(),
+                       failure ? "; no new jobs: " + failure->message : "");
 }
 
 ControllerServer::Counters ControllerServer::counters() const {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "service/controller/core/status.h"
-
 namespace pace::controller {
 
 namespace wire = protocol::control;
@@ -135,7 +133,7 @@ void Dispatcher::on_attached_message(NodeId node, const wire::Envelope& envelope
         return;
     }
     apply(NodeHeard{node}, now);
-    if (const auto refusal = refused_for_disk(**event, now)) {
+    if (const auto refusal = refused_for_disk(**event)) {
         tell(node, JoinRefused{node, request_of(envelope).value_or(0), *refusal});
         return;
     }
@@ -146,18 +144,14 @@ void Dispatcher::on_attached_message(NodeId node, const wire::Envelope& envelope
 }
 
 // A job that would be forgotten is not begun. Workers of jobs that exist come and go as ever.
-std::optional<base::Error> Dispatcher::refused_for_disk(const Event& event, TimePoint now) const {
+std::optional<base::Error> Dispatcher::refused_for_disk(const Event& event) const {
     const JobOptions* options = nullptr;
     if (const auto* join = std::get_if<WorkerJoin>(&event)) options = &join->options;
     if (const auto* create = std::get_if<JobCreate>(&event)) options = &create->options;
     if (options == nullptr) return std::nullopt;
     auto failure = outlet_.journal_failure();
     if (!failure) return std::nullopt;
-    const StatusView view = core_.status(now);
-    const bool exists =
-        std::any_of(view.jobs.begin(), view.jobs.end(),
-                    [options](const JobView& job) { return job.options.name == options->name; });
-    if (exists) return std::nullopt;
+    if (core_.has_job(options->name)) return std::nullopt;
     failure->message =
         fmt::format("job {} cannot be created now: {}", options->name, failure->message);
     return failure;

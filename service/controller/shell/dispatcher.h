@@ -70,7 +70,7 @@ class Dispatcher {
     void on_stranger(std::string_view route, const protocol::control::Envelope& envelope);
     void on_attached_message(NodeId node, const protocol::control::Envelope& envelope,
                              TimePoint now);
-    std::optional<base::Error> refused_for_disk(const Event& event, TimePoint now) const;
+    std::optional<base::Error> refused_for_disk(const Event& event) const;
 
     void apply(const Event& event, TimePoint now);
     void lose(NodeId node, std::string reason, TimePoint now);
