@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "service/controller/core/core_fixture.h"
+#include "service/controller/core/groups.h"
 
 namespace pace::controller {
 namespace {
@@ -133,6 +134,54 @@ TEST_F(CoreGroupsTest, TakeInANewcomerThatIsReadyWithoutBeingAdmitted) {
     ready(nodes[2], 2, 0);
     EXPECT_EQ(sent<GroupOrder>().size(), 1U);
     EXPECT_EQ(take<CommitView>().at(0).members.size(), 3U);
+}
+
+TEST_F(CoreGroupsTest, IgnoreASecondSignalOfAWorkerThatWaitsAndSaySo) {
+    const auto nodes = start(averaging(4, 3));
+    ready(nodes[0], 0, 5);
+    ready(nodes[1], 1, 5);
+    clear();
+    ready(nodes[0], 0, 9);
+    ready(nodes[0], 0, 9, 99);
+    const auto notes = sent<Note>();
+    ASSERT_EQ(notes.size(), 2U);
+    for (const Note& note : notes) EXPECT_EQ(note.event, "ready-twice");
+    EXPECT_TRUE(sent<GroupOrder>().empty());
+    ready(nodes[2], 2, 5);
+    const auto orders = take<GroupOrder>();
+    ASSERT_EQ(orders.size(), 1U);
+    EXPECT_EQ(orders[0].members.size(), 3U);
+    EXPECT_EQ(orders[0].iteration, 5U);
+    // While it exchanges, a signal says that its part is over; again, it waits already.
+    ready(nodes[0], 0, 6);
+    ready(nodes[0], 0, 7);
+    EXPECT_EQ(take<Note>().size(), 1U);
+    ready(nodes[3], 3, 6);
+    ready(nodes[1], 1, 6);
+    EXPECT_EQ(take<GroupOrder>().at(0).iteration, 6U);
+}
+
+// A restart has everybody waiting. No event may take as long as all those groups do.
+TEST_F(CoreGroupsTest, OfManyAtOnceAreOrderedAFewPerEvent) {
+    constexpr uint32_t kWorkers = 1000;
+    answer_views(false);
+    const NodeId node = attach("a");
+    for (Rank rank = 0; rank < kWorkers; ++rank) join(node, rank, averaging(kWorkers, 2));
+    for (Rank rank = 0; rank < kWorkers; ++rank) ready(node, rank);
+    clear();
+    send(ViewPrepared{node, 1, 1, 0});
+    size_t ordered = 0;
+    for (int ticks = 0; ordered < kWorkers / 2 && ticks < 100; ++ticks) {
+        const size_t now_ordered = take<GroupOrder>().size();
+        EXPECT_LE(now_ordered, Groups::kGroupsPerTurn);
+        ordered += now_ordered;
+        if (ordered == kWorkers / 2) break;
+        ASSERT_EQ(core().next_deadline(), now());
+        send(Tick{});
+    }
+    EXPECT_EQ(ordered, kWorkers / 2);
+    send(Tick{});
+    EXPECT_GT(core().next_deadline(), now());
 }
 
 TEST_F(CoreGroupsTest, AnswerAWithdrawalOnlyWhileTheSignalWaits) {

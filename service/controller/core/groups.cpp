@@ -23,29 +23,29 @@ void Groups::remove_member(Rank rank) {
 
 void Groups::on_ready(const Ready& event, const Turn& turn) {
     Worker& worker = workers_[event.rank];
-    if (policy_->is_waiting(event.rank)) {
+    const Signal signal{event.rank, event.digest, event.iteration, turn.now};
+    const GroupPolicy::Received received = policy_->add_signal(signal);
+    if (received == GroupPolicy::Received::refused) {
         return turn.warn(
             "ready-twice",
             fmt::format("job {}: rank {} is waiting already; its second signal is ignored",
                         options_.name, event.rank));
     }
-    // A daemon announces a worker only after its last exchange: its report of that one is implied.
-    if (worker.slot != Worker::kNoSlot) {
-        worker.slot = Worker::kNoSlot;
-        policy_->release(event.rank, turn.now);
-    } else if (worker.computing_since) {
-        worker.steps.add(turn.now - *worker.computing_since);
-    }
-    worker.computing_since.reset();
-    worker.iteration = event.iteration;
-    ++cluster_.counters.signals;
-    if (policy_->add_signal(Signal{event.rank, event.digest, event.iteration, turn.now})) {
+    if (received == GroupPolicy::Received::stray) {
         turn.warn("digest",
                   fmt::format(
                       "job {}: rank {} averages buffers of other types or sizes than most; it will "
                       "average with its own kind only",
                       options_.name, event.rank));
     }
+    // A daemon announces a worker only after its last exchange: its report of that one is implied,
+    // and there was no step.
+    if (worker.slot == Worker::kNoSlot && worker.computing_since)
+        worker.steps.add(turn.now - *worker.computing_since);
+    worker.slot = Worker::kNoSlot;
+    worker.computing_since.reset();
+    worker.iteration = event.iteration;
+    ++cluster_.counters.signals;
 }
 
 void Groups::on_withdraw(Rank rank, const Turn& turn) {
@@ -60,7 +60,13 @@ bool Groups::is_busy(Rank rank) const {
 
 void Groups::form(uint64_t epoch, const Turn& turn) {
     const uint64_t bridged = policy_->bridged_groups();
-    while (policy_->next_group(turn.now, signals_)) broadcast(epoch, turn);
+    more_due_since_.reset();
+    uint32_t formed = 0;
+    while (formed < kGroupsPerTurn && policy_->next_group(turn.now, signals_)) {
+        broadcast(epoch, turn);
+        ++formed;
+    }
+    if (formed == kGroupsPerTurn) more_due_since_ = turn.now;
     cluster_.counters.bridged_groups += policy_->bridged_groups() - bridged;
 }
 

@@ -39,10 +39,14 @@ class Groups {
     // Aborts the groups in flight that need the node, at their other nodes.
     void on_node_lost(NodeId node, const std::string& reason, const Turn& turn);
 
-    // Orders the groups that are due.
+    // Orders the groups that are due; of many (a restart has everybody waiting) only the first, so
+    // that no event takes long. The rest are due again at once: next_deadline() says so.
+    static constexpr uint32_t kGroupsPerTurn = 64;
     void form(uint64_t epoch, const Turn& turn);
 
-    std::optional<TimePoint> next_deadline() const { return policy_->next_deadline(); }
+    std::optional<TimePoint> next_deadline() const {
+        return more_due_since_ ? more_due_since_ : policy_->next_deadline();
+    }
 
     // Its daemon has work of it at hand: it is nobody's straggler.
     bool is_busy(Rank rank) const;
@@ -73,6 +77,7 @@ class Groups {
     std::vector<InFlight> slots_;
     std::vector<uint32_t> free_slots_;
     std::unordered_map<GroupId, uint32_t> slots_of_;
+    std::optional<TimePoint> more_due_since_;
     std::vector<Signal> signals_;       // scratch of form
     std::vector<uint64_t> iterations_;  // scratch of broadcast
     GroupWeights weights_;              // scratch of broadcast

@@ -11,12 +11,15 @@ constexpr uint32_t kDoublingsMax = 20;  // a million times the first hold is bey
 
 bool GroupFilter::choose(const SignalQueue& queue, const SignalQueue::Line& line, uint32_t size,
                          TimePoint now, Patience patience, std::vector<Rank>& ret_members) {
-    take_first(queue, line, size, ret_members);
+    queue.take(line.first, size, ret_members);
     const bool held = is_holding(line.digest);
     if (graph_.is_full() && graph_.components() > 1) {
-        const uint32_t spanned = components_among(ret_members);
-        const bool connects = spanned == graph_.components() ||
-                              take_bridging(queue, line, size, spanned, ret_members) || spanned > 1;
+        bool connects = connect(queue, line, size, ret_members);
+        if (!connects && may_begin_hold(patience)) {
+            // A hold is rare enough to look at all that wait once more.
+            checked_ = kNoRank;
+            connects = connect(queue, line, size, ret_members);
+        }
         if (connects) holds_in_vain_ = 0;
         if (!connects && hold(line, now, patience)) return false;
     }
@@ -24,16 +27,21 @@ bool GroupFilter::choose(const SignalQueue& queue, const SignalQueue::Line& line
     return true;
 }
 
-void GroupFilter::on_removed(Rank rank) {
+void GroupFilter::on_removed(const SignalQueue& queue, Rank rank) {
     if (checked_ == rank) checked_ = kNoRank;
+    const auto lines = queue.lines();
+    if (hold_ && std::none_of(lines.begin(), lines.end(),
+                              [&](const auto& line) { return line.digest == hold_->digest; })) {
+        hold_.reset();
+    }
 }
 
-void GroupFilter::take_first(const SignalQueue& queue, const SignalQueue::Line& line, uint32_t size,
-                             std::vector<Rank>& ret_members) const {
-    ret_members.clear();
-    for (Rank rank = line.first; ret_members.size() < size; rank = queue.next(rank)) {
-        ret_members.push_back(rank);
-    }
+// Whether the members, or those that it takes in their place, bridge components.
+bool GroupFilter::connect(const SignalQueue& queue, const SignalQueue::Line& line, uint32_t size,
+                          std::vector<Rank>& ret_members) {
+    const uint32_t spanned = components_among(ret_members);
+    return spanned == graph_.components() ||
+           take_bridging(queue, line, size, spanned, ret_members) || spanned > 1;
 }
 
 // Leaves the components' names in seen_.
@@ -80,23 +88,25 @@ bool GroupFilter::take_bridging(const SignalQueue& queue, const SignalQueue::Lin
 
 // A signal is looked at once. Looking at the whole queue for every group would be quadratic when it
 // is long, as after a restart; that a worker splits off while it waits is seen when it comes to the
-// front.
+// front, or when a hold begins.
 Rank GroupFilter::first_unchecked(const SignalQueue& queue, const SignalQueue::Line& line) const {
     const bool valid = checked_ != kNoRank && checked_digest_ == line.digest;
     return queue.next(valid ? checked_ : line.first);
 }
 
+bool GroupFilter::may_begin_hold(Patience patience) const {
+    return !hold_ && patience.most.count() > 0 && graph_.groups() >= next_hold_;
+}
+
 // True: keep holding.
 bool GroupFilter::hold(const SignalQueue::Line& line, TimePoint now, Patience patience) {
-    if (patience.most.count() <= 0) return false;
-    if (!hold_) {
-        if (graph_.groups() < next_hold_) return false;
+    if (may_begin_hold(patience)) {
         const int64_t longer = int64_t{1} << holds_in_vain_;
         const bool most = patience.first > patience.most / longer;
         hold_ = Hold{line.digest, now, most ? patience.most : patience.first * longer};
         return true;
     }
-    if (hold_->digest != line.digest) return false;
+    if (!is_holding(line.digest) || patience.most.count() <= 0) return false;
     if (now < hold_deadline()) return true;
     next_hold_ = graph_.groups() + window_;
     holds_in_vain_ = std::min(holds_in_vain_ + 1, kDoublingsMax);

@@ -3,10 +3,10 @@
 //
 // Where we differ from the paper, which is silent: the first signal of the queue is always in the
 // group, so that bridging starves nobody; and when no waiting signal bridges, the group is held for
-// one, once per window of T groups and for at most `group_wait`. Holding every such group would make
-// everyone wait for the slowest, which may be connected only through the few groups that it takes
-// part in. The first hold is as short as a few arrivals usually take, since all the job waits
-// meanwhile; each one that was in vain doubles the next, until something bridges again.
+// one. The signals behind it pass meanwhile, so that a hold costs P workers some time and nobody
+// else; a bridge that arrives is seen all the same. Groups are held once per window of T groups, at
+// first for as long as a few arrivals usually take; each hold in vain doubles the next, up to
+// `group_wait`, until something bridges again. docs/decisions/0007 says why.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ class GroupFilter {
         Duration most{};
     };
 
-    // Chooses `size` (at least 1) of the line's signals, which has as many. False: the group is
-    // held until hold_deadline(), or until a signal that bridges arrives.
+    // Chooses `size` (at least 1) of the line's signals, which has as many. False: the first `size`
+    // are held until hold_deadline(), or until a signal that bridges arrives.
     bool choose(const SignalQueue& queue, const SignalQueue::Line& line, uint32_t size,
                 TimePoint now, Patience patience, std::vector<Rank>& ret_members);
 
@@ -44,7 +44,7 @@ class GroupFilter {
     }
 
     // The rank's signal has left the queue.
-    void on_removed(Rank rank);
+    void on_removed(const SignalQueue& queue, Rank rank);
 
     void set_counted(Rank rank, bool counted) { graph_.set_counted(rank, counted); }
     uint32_t components() const { return graph_.components(); }
@@ -60,12 +60,13 @@ class GroupFilter {
         Duration wait{};
     };
 
-    void take_first(const SignalQueue& queue, const SignalQueue::Line& line, uint32_t size,
-                    std::vector<Rank>& ret_members) const;
+    bool connect(const SignalQueue& queue, const SignalQueue::Line& line, uint32_t size,
+                 std::vector<Rank>& ret_members);
     uint32_t components_among(std::span<const Rank> members);
     bool take_bridging(const SignalQueue& queue, const SignalQueue::Line& line, uint32_t size,
                        uint32_t spanned, std::vector<Rank>& ret_members);
     Rank first_unchecked(const SignalQueue& queue, const SignalQueue::Line& line) const;
+    bool may_begin_hold(Patience patience) const;
     bool hold(const SignalQueue::Line& line, TimePoint now, Patience patience);
 
     uint32_t window_;

@@ -43,7 +43,8 @@ void GroupWait::on_step(Duration step) {
 
 Duration GroupWait::wait() const {
     if (fixed_.count() != 0) return fixed_;
-    if (!is_learnt()) return kWaitAtFirst;
+    const Duration most = kStepsMax * median_step_;
+    if (!is_learnt()) return steps_seen_ == 0 ? kWaitAtFirst : std::min(kWaitAtFirst, most);
     return std::max(learnt(), median_step_ / 2);
 }
 

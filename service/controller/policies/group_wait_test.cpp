@@ -20,6 +20,13 @@ TEST(GroupWait, StartsWithASecondAndIsNeverMoreThanTenMedianSteps) {
     EXPECT_EQ(wait.wait(), milliseconds(40));
 }
 
+TEST(GroupWait, IsAtMostTenMedianStepsAsSoonAsOneIsKnown) {
+    GroupWait wait(3, {});
+    wait.on_arrival(TimePoint{});
+    wait.on_step(milliseconds(4));
+    EXPECT_EQ(wait.wait(), milliseconds(40));
+}
+
 TEST(GroupWait, FollowsTheUsualGapBetweenArrivals) {
     GroupWait wait(4, {});
     TimePoint now{};

@@ -29,7 +29,7 @@ void PartialReduce::add_member(Rank rank, TimePoint now) {
 void PartialReduce::remove_member(Rank rank) {
     MemberState& member = members_[rank];
     if (member.phase == Phase::absent) return;
-    if (queue_.remove(rank)) filter_.on_removed(rank);
+    leave_queue(rank);
     end_computing(rank);
     if (!member.frozen) set_counted(rank, false);
     member = MemberState{};
@@ -76,13 +76,35 @@ void PartialReduce::set_counted(Rank rank, bool counted) {
         entry->second += change;
         if (entry->second == 0) counted_by_digest_.erase(entry);
     }
-    filter_.set_counted(rank, counted);
+    filter_.set_counted(rank, counted && (!member.has_digest || member.digest == main_digest_));
+}
+
+uint32_t PartialReduce::counted_of(uint32_t digest) const {
+    const auto kind = counted_by_digest_.find(digest);
+    return kind == counted_by_digest_.end() ? 0 : kind->second;
+}
+
+// A kind becomes the main one when it is twice the last one: counting all anew costs as much as
+// there are members, and so may not happen at every signal where workers average two kinds of
+// buffers in turn.
+bool PartialReduce::is_main_kind(uint32_t digest) {
+    if (main_digest_ == digest) return true;
+    if (main_digest_ && counted_of(digest) < 2 * counted_of(*main_digest_)) return false;
+    main_digest_ = digest;
+    for (Rank rank = 0; rank < members_.size(); ++rank) {
+        const MemberState& member = members_[rank];
+        const bool counted = member.phase != Phase::absent && !member.frozen;
+        filter_.set_counted(rank, counted && (!member.has_digest || member.digest == digest));
+    }
+    return true;
 }
 
 // ----------------------------------------------------------------------------------------- signals
 
-bool PartialReduce::add_signal(const Signal& signal) {
+GroupPolicy::Received PartialReduce::add_signal(const Signal& signal) {
+    if (signal.rank >= members_.size()) return Received::refused;
     MemberState& member = members_[signal.rank];
+    if (member.phase == Phase::absent || member.phase == Phase::waiting) return Received::refused;
     end_computing(signal.rank);
     // An exchange that was aborted, or whose end the signal implies, is followed by no step.
     if (member.phase == Phase::computing && member.has_exchanged && signal.arrived > member.since) {
@@ -92,7 +114,13 @@ bool PartialReduce::add_signal(const Signal& signal) {
     member.phase = Phase::waiting;
     queue_.push(signal);
     wait_.on_arrival(signal.arrived);
-    return stray;
+    return stray ? Received::stray : Received::queued;
+}
+
+bool PartialReduce::leave_queue(Rank rank) {
+    if (!queue_.remove(rank)) return false;
+    filter_.on_removed(queue_, rank);
+    return true;
 }
 
 // Counts the member, thawed if need be, under its digest. True if the digest is new for it and most
@@ -114,8 +142,7 @@ bool PartialReduce::note_digest(Rank rank, uint32_t digest) {
 }
 
 bool PartialReduce::withdraw(Rank rank, TimePoint now) {
-    if (!queue_.remove(rank)) return false;
-    filter_.on_removed(rank);
+    if (!leave_queue(rank)) return false;
     members_[rank].has_exchanged = false;
     begin_computing(rank, now);
     return true;
@@ -135,48 +162,75 @@ uint32_t PartialReduce::full_size() const {
 
 // The smallest group that group_wait closes: only the own kind can fill it.
 uint32_t PartialReduce::least_size(uint32_t digest) const {
-    const auto kind = counted_by_digest_.find(digest);
-    const uint32_t kin = kind == counted_by_digest_.end() ? 0 : kind->second;
-    return std::min(group_min_, kin + counted_without_digest_);
+    return std::min(group_min_, counted_of(digest) + counted_without_digest_);
 }
 
-// How many signals of the line form a group now; 0 if none is due.
-uint32_t PartialReduce::size_due(const SignalQueue::Line& line, TimePoint now) const {
+// How many of `size` signals of a digest, the earliest of them `first`, form a group now; 0 if none
+// is due.
+uint32_t PartialReduce::size_due(uint32_t digest, Rank first, uint32_t size, TimePoint now) const {
     const uint32_t full = full_size();
-    if (line.size >= full) return full;
-    if (now - queue_.signal(line.first).arrived < wait_.wait()) return 0;
-    return line.size >= least_size(line.digest) ? line.size : 0;
+    if (size >= full) return full;
+    if (now - queue_.signal(first).arrived < wait_.wait()) return 0;
+    return size >= least_size(digest) ? size : 0;
 }
 
 bool PartialReduce::next_group(TimePoint now, std::vector<Signal>& ret_group) {
     if (queue_.size() == 0) return false;
     freeze_silent(now);
     for (const SignalQueue::Line& line : queue_.lines()) {
-        const uint32_t size = size_due(line, now);
-        if (size == 0) {
-            filter_.end_hold(line.digest);
-            continue;
-        }
-        // A group that has waited for more members already is not held for better ones.
-        const bool full = size == full_size();
-        const GroupFilter::Patience patience =
-            full ? GroupFilter::Patience{wait_.usual(), wait_.wait()} : GroupFilter::Patience{};
-        if (!filter_.choose(queue_, line, size, now, patience, chosen_)) continue;
+        if (!choose(line, now) && !choose_behind_held(line, now)) continue;
         take(now, ret_group);
         return true;
     }
     return false;
 }
 
+// Chooses the next group of the line. False if none is due, or if it is held.
+bool PartialReduce::choose(const SignalQueue::Line& line, TimePoint now) {
+    const uint32_t size = size_due(line.digest, line.first, line.size, now);
+    if (size == 0) {
+        filter_.end_hold(line.digest);
+        return false;
+    }
+    if (!is_main_kind(line.digest)) {
+        filter_.end_hold(line.digest);
+        queue_.take(line.first, size, chosen_);
+        return true;
+    }
+    // A group that has waited for more members already is not held for better ones.
+    const bool full = size == full_size();
+    const GroupFilter::Patience patience =
+        full ? GroupFilter::Patience{wait_.usual(), wait_.wait()} : GroupFilter::Patience{};
+    return filter_.choose(queue_, line, size, now, patience, chosen_);
+}
+
+// The earliest signal that is not of the held group; kNoRank if there is none, or nothing is held.
+Rank PartialReduce::first_behind_held(const SignalQueue::Line& line) const {
+    const uint32_t held = full_size();
+    if (!filter_.is_holding(line.digest) || line.size <= held) return kNoRank;
+    Rank rank = line.first;
+    for (uint32_t i = 0; i < held; ++i) rank = queue_.next(rank);
+    return rank;
+}
+
+// While a group is held, those behind it, none of whom bridges, pass.
+bool PartialReduce::choose_behind_held(const SignalQueue::Line& line, TimePoint now) {
+    const Rank first = first_behind_held(line);
+    if (first == kNoRank) return false;
+    const uint32_t size = size_due(line.digest, first, line.size - full_size(), now);
+    if (size == 0) return false;
+    queue_.take(first, size, chosen_);
+    return true;
+}
+
 void PartialReduce::take(TimePoint now, std::vector<Signal>& ret_group) {
     ret_group.clear();
     for (const Rank rank : chosen_) {
         ret_group.push_back(queue_.signal(rank));
-        queue_.remove(rank);
-        filter_.on_removed(rank);
+        leave_queue(rank);
         members_[rank].phase = Phase::exchanging;
     }
-    filter_.record(chosen_);
+    if (ret_group.front().digest == main_digest_) filter_.record(chosen_);
     wait_.on_group(now);
 }
 
@@ -187,10 +241,12 @@ std::optional<TimePoint> PartialReduce::next_deadline() const {
         earliest = std::min(earliest.value_or(when), when);
     };
     for (const SignalQueue::Line& line : queue_.lines()) {
-        if (filter_.is_holding(line.digest)) {
-            consider(filter_.hold_deadline());
-        } else if (line.size >= least_size(line.digest)) {
-            consider(queue_.signal(line.first).arrived + wait_.wait());
+        const bool held = filter_.is_holding(line.digest);
+        if (held) consider(filter_.hold_deadline());
+        const Rank first = held ? first_behind_held(line) : line.first;
+        const uint32_t size = held ? line.size - std::min(line.size, full_size()) : line.size;
+        if (first != kNoRank && size >= least_size(line.digest)) {
+            consider(queue_.signal(first).arrived + wait_.wait());
         }
     }
     // A group that is too small may become large enough when another member freezes.

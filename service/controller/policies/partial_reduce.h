@@ -5,6 +5,10 @@
 // least `group_min`. P and `group_min` never ask for more workers than there are: the dead, the
 // suspended and the *frozen*, who have not signalled for ten median steps and a second, do not
 // count, so that a worker alone gets its own model back at once.
+//
+// The filter keeps the *main kind* connected: the digest of most members, with those that have not
+// signalled yet. A worker of another digest, which can average with none of them, is nobody's
+// bridge; it and its kin group first come, first served.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +30,7 @@ class PartialReduce final : public GroupPolicy {
 
     void add_member(Rank rank, TimePoint now) override;
     void remove_member(Rank rank) override;
-    bool add_signal(const Signal& signal) override;
+    Received add_signal(const Signal& signal) override;
     bool withdraw(Rank rank, TimePoint now) override;
     void release(Rank rank, TimePoint now) override;
     bool next_group(TimePoint now, std::vector<Signal>& ret_group) override;
@@ -52,13 +56,19 @@ class PartialReduce final : public GroupPolicy {
 
     uint32_t full_size() const;
     uint32_t least_size(uint32_t digest) const;
-    uint32_t size_due(const SignalQueue::Line& line, TimePoint now) const;
+    uint32_t size_due(uint32_t digest, Rank first, uint32_t size, TimePoint now) const;
+    Rank first_behind_held(const SignalQueue::Line& line) const;
+    bool choose(const SignalQueue::Line& line, TimePoint now);
+    bool choose_behind_held(const SignalQueue::Line& line, TimePoint now);
     void take(TimePoint now, std::vector<Signal>& ret_group);
 
     void begin_computing(Rank rank, TimePoint now);
     void end_computing(Rank rank);
     void freeze_silent(TimePoint now);
     void set_counted(Rank rank, bool counted);
+    bool leave_queue(Rank rank);
+    bool is_main_kind(uint32_t digest);
+    uint32_t counted_of(uint32_t digest) const;
     bool note_digest(Rank rank, uint32_t digest);
 
     uint32_t group_size_;
@@ -70,6 +80,7 @@ class PartialReduce final : public GroupPolicy {
     uint32_t counted_ = 0;
     uint32_t counted_without_digest_ = 0;
     std::unordered_map<uint32_t, uint32_t> counted_by_digest_;
+    std::optional<uint32_t> main_digest_;  // none before the first signal
     Rank longest_computing_ = kNoRank;
     Rank latest_computing_ = kNoRank;
     std::vector<Rank> chosen_;  // scratch of next_group

@@ -22,6 +22,8 @@ JobOptions options_for(uint32_t world, uint32_t group_size) {
     return options;
 }
 
+using Received = GroupPolicy::Received;
+
 // A policy under a clock in milliseconds.
 class PartialReduceTest : public ::testing::Test {
   protected:
@@ -29,7 +31,7 @@ class PartialReduceTest : public ::testing::Test {
         policy_ = std::make_unique<PartialReduce>(options);
         for (Rank rank = 0; rank < options.world; ++rank) policy_->add_member(rank, now_);
     }
-    bool ready(Rank rank, uint32_t digest = kDigest) {
+    Received ready(Rank rank, uint32_t digest = kDigest) {
         return policy_->add_signal(Signal{rank, digest, 0, now_});
     }
     void pass(int ms) { now_ += milliseconds(ms); }
@@ -122,10 +124,28 @@ TEST_F(PartialReduceTest, ForgetsTheSignalOfAWorkerThatIsGone) {
     EXPECT_EQ(group(), (Ranks{1, 2}));
 }
 
+TEST_F(PartialReduceTest, RefusesTheSignalOfAWorkerThatWaitsAlreadyOrIsNoMember) {
+    start(options_for(4, 3));
+    ready(2);
+    ready(0);
+    for (const uint32_t digest : {kDigest, kDigest + 1}) {
+        EXPECT_EQ(ready(2, digest), Received::refused);
+        EXPECT_EQ(ready(0, digest), Received::refused);
+    }
+    EXPECT_EQ(ready(4), Received::refused);
+    EXPECT_EQ(ready(kNoRank), Received::refused);
+    policy_->remove_member(1);
+    EXPECT_EQ(ready(1), Received::refused);
+    EXPECT_EQ(policy_->view().waiting.size(), 2U);
+    EXPECT_EQ(policy_->view().counted, 3U);
+    ready(3);
+    EXPECT_EQ(group(), (Ranks{0, 2, 3}));
+}
+
 TEST_F(PartialReduceTest, NeverMixesDigestsAndLetsAMinorityCloseAloneAtTheEnd) {
     start(options_for(3, 2));
-    EXPECT_FALSE(ready(0));
-    EXPECT_TRUE(ready(1, 99));
+    EXPECT_EQ(ready(0), Received::queued);
+    EXPECT_EQ(ready(1, 99), Received::stray);
     EXPECT_EQ(group(), Ranks{});
     ready(2);
     EXPECT_EQ(group(), (Ranks{0, 2}));
@@ -204,6 +224,71 @@ TEST_F(PartialReduceTest, HoldsAGroupForABridgeAtMostGroupWait) {
     EXPECT_EQ(group(), (Ranks{0, 1}));
 }
 
+// Decision 0007: group_wait bounds the whole of a worker's waiting for better company.
+TEST_F(PartialReduceTest, DoesNotHoldASmallGroupThatHasWaitedAlready) {
+    start(options_for(5, 3));
+    for (int i = 0; i < 4; ++i) step_together({0, 1, 2}, 5);  // the window of T = 4 is full
+    pass(5);
+    ready(0);
+    ready(1);
+    EXPECT_EQ(group(), Ranks{});
+    EXPECT_FALSE(policy_->view().holding);
+    EXPECT_EQ(policy_->next_deadline(), now_ + milliseconds(50));
+    pass(50);
+    EXPECT_EQ(group(), (Ranks{0, 1}));
+    // A full one in its place would have been held.
+    release({0, 1});
+    pass(5);
+    for (const Rank rank : {0U, 1U, 2U}) ready(rank);
+    EXPECT_EQ(group(), Ranks{});
+    EXPECT_TRUE(policy_->view().holding);
+}
+
+TEST_F(PartialReduceTest, LetsOthersPassAGroupThatIsHeld) {
+    start(options_for(8, 2));
+    // The first six are one component, by three pairs that change partners; 6 and 7 are slow.
+    const std::vector<Rank> order = {0, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 0};
+    for (int i = 0; i < 4; ++i) {
+        for (const Rank rank : order) {
+            ready(rank);
+            if (const auto g = group(); !g.empty()) release(g);
+        }
+        if (policy_->view().holding) break;
+        pass(5);
+    }
+    ASSERT_TRUE(policy_->view().holding);
+    const std::vector<Signal> held = policy_->view().waiting;
+    ASSERT_EQ(held.size(), 2U);
+    const TimePoint held_until = *policy_->next_deadline();
+
+    Ranks others = {0, 1, 2, 3, 4, 5};
+    for (const Signal& signal : held) std::erase(others, signal.rank);
+    for (size_t i = 0; i < 4; i += 2) {
+        ready(others[i]);
+        EXPECT_EQ(group(), Ranks{});
+        ready(others[i + 1]);
+        EXPECT_EQ(group(), (Ranks{others[i], others[i + 1]}));
+    }
+    EXPECT_EQ(policy_->next_deadline(), held_until);
+    ready(7);
+    EXPECT_EQ(group(), (Ranks{held[0].rank, 7}));
+    EXPECT_FALSE(policy_->view().holding);
+}
+
+TEST_F(PartialReduceTest, ForgetsAHoldWhenItsSignalsAreGone) {
+    start(options_for(4, 2));
+    for (int i = 0; i < 6; ++i) step_together({0, 1}, 5);
+    pass(5);
+    ready(0);
+    ready(1);
+    EXPECT_EQ(group(), Ranks{});
+    ASSERT_TRUE(policy_->view().holding);
+    policy_->withdraw(0, now_);
+    policy_->remove_member(1);
+    EXPECT_FALSE(policy_->view().holding);
+    EXPECT_FALSE(policy_->next_deadline().has_value());
+}
+
 TEST_F(PartialReduceTest, HoldsLongerAfterEachHoldInVain) {
     JobOptions options = options_for(4, 2);
     options.group_wait_ms = 900;
@@ -248,6 +333,52 @@ TEST_F(PartialReduceTest, NeverHoldsForAWorkerThatIsDeadOrFrozen) {
     ready(0);
     ready(1);
     EXPECT_EQ(group(), (Ranks{0, 1}));
+}
+
+// Worker 3 averages other buffers: nobody else can average with it, so that nobody waits for it.
+TEST_F(PartialReduceTest, NeverHoldsForAWorkerOfAnotherKind) {
+    start(options_for(4, 2));
+    EXPECT_EQ(ready(0), Received::queued);
+    EXPECT_EQ(ready(3, 99), Received::stray);
+    ready(1);
+    EXPECT_EQ(group(), (Ranks{0, 1}));
+    release({0, 1});
+    for (int i = 0; i < 40; ++i) {
+        pass(2);
+        if (group() == Ranks{3}) release({3});  // alone, after its group_wait
+        const Ranks pairs[] = {{0, 1}, {1, 2}, {0, 2}};
+        for (const Rank rank : pairs[i % 3]) ready(rank);
+        EXPECT_EQ(group(), pairs[i % 3]) << i;
+        EXPECT_FALSE(policy_->view().holding);
+        release(pairs[i % 3]);
+        if (!policy_->is_waiting(3)) {
+            EXPECT_EQ(ready(3, 99), Received::queued);
+        }
+    }
+    EXPECT_EQ(policy_->view().components, 1U);
+}
+
+TEST_F(PartialReduceTest, KeepsConnectedWhateverKindMostAre) {
+    start(options_for(4, 2));
+    for (int i = 0; i < 6; ++i) step_together({0, 1}, 5);
+    // All turn to other buffers, and go on apart.
+    constexpr uint32_t kOther = 99;
+    std::vector<Ranks> groups;
+    for (int i = 0; i < 20; ++i) {
+        for (const Ranks& pair : {Ranks{0, 1}, Ranks{2, 3}}) {
+            for (const Rank rank : pair) {
+                if (!policy_->is_waiting(rank)) ready(rank, kOther);
+            }
+            for (auto g = group(); !g.empty(); g = group()) {
+                release(g);
+                groups.push_back(g);
+            }
+            pass(5);
+        }
+    }
+    EXPECT_EQ(policy_->view().components, 1U);
+    EXPECT_TRUE(std::any_of(groups.begin(), groups.end(),
+                            [](const Ranks& g) { return (g[0] < 2) != (g.back() < 2); }));
 }
 
 }  // namespace

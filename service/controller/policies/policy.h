@@ -43,9 +43,13 @@ class GroupPolicy {
     // The worker is dead, gone or suspended: its signal is withdrawn and nothing waits for it.
     virtual void remove_member(Rank rank) = 0;
 
-    // A member that is not waiting signals. Returns true if its digest is news and not that of most
-    // members: worth a warning, since only its own kind will average with it.
-    virtual bool add_signal(const Signal& signal) = 0;
+    // What became of a signal. `stray`: queued, but its digest is news and not that of most members,
+    // which is worth a warning, since only its own kind will average with it. `refused`: the rank is
+    // no member or waits already; nothing has changed.
+    enum class Received : uint8_t { queued, stray, refused };
+
+    // A member is ready. Of one that is exchanging it implies that the exchange is over.
+    virtual Received add_signal(const Signal& signal) = 0;
 
     // False if the worker was not waiting.
     virtual bool withdraw(Rank rank, TimePoint now) = 0;

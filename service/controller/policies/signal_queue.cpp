@@ -4,8 +4,9 @@
 
 namespace pace::controller {
 
-void SignalQueue::push(const Signal& signal) {
+bool SignalQueue::push(const Signal& signal) {
     const Rank rank = signal.rank;
+    if (slots_[rank].waiting) return false;
     auto line = std::find_if(lines_.begin(), lines_.end(),
                              [&](const Line& l) { return l.digest == signal.digest; });
     if (line == lines_.end()) {
@@ -16,6 +17,7 @@ void SignalQueue::push(const Signal& signal) {
     line->last = rank;
     ++line->size;
     ++size_;
+    return true;
 }
 
 bool SignalQueue::remove(Rank rank) {
@@ -31,6 +33,11 @@ bool SignalQueue::remove(Rank rank) {
     --size_;
     if (--line->size == 0) lines_.erase(line);
     return true;
+}
+
+void SignalQueue::take(Rank first, uint32_t count, std::vector<Rank>& ret_ranks) const {
+    ret_ranks.clear();
+    for (Rank rank = first; ret_ranks.size() < count; rank = next(rank)) ret_ranks.push_back(rank);
 }
 
 }  // namespace pace::controller

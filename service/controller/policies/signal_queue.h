@@ -24,8 +24,8 @@ class SignalQueue {
 
     explicit SignalQueue(uint32_t world) : slots_(world) {}
 
-    // The rank must be below the world and not waiting.
-    void push(const Signal& signal);
+    // The rank must be below the world. False, and nothing changes, if it was waiting already.
+    bool push(const Signal& signal);
 
     // False if the rank was not waiting.
     bool remove(Rank rank);
@@ -39,6 +39,9 @@ class SignalQueue {
 
     // The signal behind this one in its line, kNoRank at the end.
     Rank next(Rank rank) const { return slots_[rank].next; }
+
+    // The ranks of `count` signals of one line, from `first` on; the line has as many.
+    void take(Rank first, uint32_t count, std::vector<Rank>& ret_ranks) const;
 
   private:
     struct Slot {

@@ -24,7 +24,8 @@ TEST(SignalQueue, KeepsOrderPerDigestUnderRandomPushesAndRemovals) {
             ASSERT_TRUE(queue.remove(rank));
         } else {
             ASSERT_FALSE(queue.remove(rank));
-            queue.push(Signal{rank, digest, 0, {}});
+            ASSERT_TRUE(queue.push(Signal{rank, digest, 0, {}}));
+            ASSERT_FALSE(queue.push(Signal{rank, digest + 1, 0, {}}));
             expected[digest].push_back(rank);
         }
         std::erase_if(expected, [](const auto& line) { return line.second.empty(); });

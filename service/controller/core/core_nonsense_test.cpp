@@ -1,0 +1,158 @@
+// The door under nonsense: events that no sane daemon sends, in any order. The core must stand, and
+// what it orders must still make sense.
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "service/controller/core/core_fixture.h"
+
+namespace pace::controller {
+namespace {
+
+using std::chrono::microseconds;
+
+constexpr uint32_t kWorld = 6;
+constexpr uint32_t kNodes = 3;
+constexpr uint32_t kPerNode = kWorld / kNodes;
+
+// Small numbers, mostly ones that exist; sometimes any.
+class Nonsense {
+  public:
+    explicit Nonsense(uint64_t seed) : random_(seed) {}
+
+    uint64_t below(uint64_t bound) { return random_.below(bound); }
+    uint32_t number(uint32_t bound) {
+        if (random_.below(20) == 0) return static_cast<uint32_t>(random_.next());
+        return static_cast<uint32_t>(random_.below(bound));
+    }
+    NodeId node() { return number(kNodes + 2); }
+    JobId job() { return random_.below(10) == 0 ? number(3) : 1; }
+    Rank rank() { return number(kWorld); }
+    uint64_t big() { return random_.below(3) == 0 ? random_.next() : random_.below(8); }
+
+    Event event(const std::vector<GroupId>& groups) {
+        const GroupId group = groups.empty() ? big() : groups[random_.below(groups.size())];
+        switch (random_.below(60)) {
+            case 0:
+                return NodeAttach{"node" + std::to_string(random_.below(kNodes)), big(), {}, "", 1};
+            case 1:
+                return NodeLost{node(), "nonsense"};
+            case 2:
+                return PeerLost{node(), node(), "nonsense"};
+            case 3:
+                return WorkerLeave{node(), job(), rank(), random_.below(2) == 0};
+            case 4:
+                return WorkerAdmit{node(), job(), rank(), random_.below(2) == 0};
+            case 5:
+                return Withdraw{node(), job(), rank()};
+            case 6:
+                return ViewPrepared{node(), job(), big(), big()};
+            case 7:
+                return Stalled{node(), job(), {node(), node()}};
+            case 8:
+                return Heartbeat{node(), {{job(), rank(), big(), big(), big(), below(2) == 0}}};
+            case 9:
+                return GroupDone{node(), job(), group, random_.below(4) == 0, big(), big()};
+            case 10:
+            case 11:
+            case 12:
+            case 13:
+                return join();
+            default:
+                return ready();
+        }
+    }
+    // Mostly from where the worker is.
+    Ready ready() {
+        const Rank who = rank();
+        const NodeId home = who / kPerNode + 1;
+        return Ready{random_.below(10) == 0 ? node() : home, job(), who, big(), number(3)};
+    }
+    WorkerJoin join() {
+        JobOptions options = averaging(kWorld, 2);
+        if (random_.below(10) == 0) options.world = number(4);
+        options.group_wait_ms = 5;
+        const bool resume = random_.below(3) == 0;
+        const Rank who = rank();
+        const NodeId home = random_.below(4) == 0 ? node() : who / kPerNode + 1;
+        return WorkerJoin{big(), home, who, options, 1000, resume, big(), big(), big()};
+    }
+
+  private:
+    base::Random random_;
+};
+
+// A group is of workers that have signalled since their last one, once each.
+void check_orders(const std::vector<GroupOrder>& orders, std::set<Rank>& signalled,
+                  std::vector<GroupId>& groups) {
+    for (const GroupOrder& order : orders) {
+        groups.push_back(order.group);
+        ASSERT_FALSE(order.members.empty());
+        for (const GroupOrder::Part& part : order.members) {
+            ASSERT_LT(part.rank, kWorld);
+            ASSERT_EQ(signalled.erase(part.rank), 1U) << "rank " << part.rank;
+        }
+    }
+}
+
+// Returns how many groups there were.
+size_t run(uint64_t seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    CoreFixture f;
+    Nonsense nonsense(seed);
+    const JobOptions options = [] {
+        JobOptions o = averaging(kWorld, 2);
+        o.group_wait_ms = 5;
+        return o;
+    }();
+    const auto nodes = f.start(options, kPerNode);
+    std::vector<GroupId> groups;
+    std::set<Rank> signalled;
+    size_t formed = 0;
+    for (int step = 0; step < 3000; ++step) {
+        const Event event = nonsense.event(groups);
+        if (const auto* ready = std::get_if<Ready>(&event)) signalled.insert(ready->rank);
+        f.send(event);
+        f.hear(nodes);
+        f.pass(microseconds(nonsense.below(3000)));
+        const auto orders = f.take<GroupOrder>();
+        formed += orders.size();
+        check_orders(orders, signalled, groups);
+        if (::testing::Test::HasFatalFailure()) break;
+        if (groups.size() > 20) groups.erase(groups.begin(), groups.begin() + 10);
+        if (step % 100 == 0) static_cast<void>(f.job());
+    }
+    return formed;
+}
+
+TEST(CoreNonsense, NeverBringsTheCoreDownNorASenselessGroupOut) {
+    size_t formed = 0;
+    for (uint64_t seed = 1; seed <= 40; ++seed) formed += run(seed);
+    EXPECT_GT(formed, 500U);  // or it was all refused, and nothing was tried
+}
+
+// Every worker says ready again and again, whatever became of its last signal.
+TEST(CoreNonsense, OfWorkersThatSignalAtRandomIsMadeGroupsOfThoseThatWait) {
+    for (uint64_t seed = 1; seed <= 20; ++seed) {
+        SCOPED_TRACE(::testing::Message() << "seed " << seed);
+        CoreFixture f;
+        base::Random random(seed);
+        const auto nodes = f.start(averaging(kWorld, 3));
+        std::set<Rank> signalled;
+        std::vector<GroupId> groups;
+        for (int step = 0; step < 2000; ++step) {
+            const auto rank = static_cast<Rank>(random.below(kWorld));
+            signalled.insert(rank);
+            f.send(Ready{nodes[rank], 1, rank, random.below(5), 7});
+            f.pass(microseconds(random.below(500)));
+            f.hear(nodes);
+            check_orders(f.take<GroupOrder>(), signalled, groups);
+            if (::testing::Test::HasFatalFailure()) return;
+        }
+        EXPECT_GT(groups.size(), 100U);
+    }
+}
+
+}  // namespace
+}  // namespace pace::controller
