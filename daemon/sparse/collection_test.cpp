@@ -1,0 +1,79 @@
+#include "daemon/sparse/collection.h"
+
+#include <gtest/gtest.h>
+
+namespace pace::sparse {
+namespace {
+
+// One worker of Figure 4's kind: eight elements in one block, of which three are cut; a received
+// entry meets index 1 before the cut, one is discarded after it.
+std::vector<float> residual(ResidualMode mode, const std::vector<uint32_t>& chosen) {
+    kernels::WorkerPool pool(0);
+    std::vector<float> gradient = {9, 2, 1, 7, 0, -8, 3, 0};
+    Collection collection(gradient, Division(8, 1, 0.375), ValueFormat::f32, mode, pool);
+    Entries received;
+    received.push_back(1, 3);
+    received.push_back(4, 1);
+    collection.add(0, received);
+    EXPECT_EQ(collection.values(0)[1], 5);
+    const Entries cut = collection.cut(0, 3);
+    EXPECT_EQ(cut.indices, (std::vector<uint32_t>{0, 3, 5}));
+    EXPECT_EQ(cut.values, (std::vector<float>{9, 7, -8}));
+    Entries discarded;
+    discarded.push_back(3, 8);
+    collection.keep(0, discarded, 2, 0);
+    collection.finish(0, chosen);
+    return gradient;
+}
+
+TEST(Collection, GlobalKeepsAllThatWasCutHere) {
+    // 0 was delivered; 3 too, but for half of what was discarded; 5 was sent in vain. 1 is in the
+    // result without this worker's part, which has the part of another; 4 is not, and its owner
+    // keeps it.
+    EXPECT_EQ(residual(ResidualMode::global, {0, 1, 3}),
+              (std::vector<float>{0, 5, 1, 4, 0, -8, 3, 0}));
+}
+
+TEST(Collection, PartialKeepsItsOwnThatWasNotDelivered) {
+    EXPECT_EQ(residual(ResidualMode::partial, {0, 1, 3}),
+              (std::vector<float>{0, 2, 1, 0, 0, -8, 3, 0}));
+}
+
+TEST(Collection, LocalKeepsItsOwnThatWasNotSent) {
+    EXPECT_EQ(residual(ResidualMode::local, {0, 1, 3}),
+              (std::vector<float>{0, 2, 1, 0, 0, 0, 3, 0}));
+}
+
+TEST(Collection, WhatRoundingTakesStays) {
+    kernels::WorkerPool pool(0);
+    std::vector<float> gradient = {2049, 1e-30F, 3};
+    Collection collection(gradient, Division(3, 1, 1), ValueFormat::f16, ResidualMode::global,
+                          pool);
+    const Entries cut = collection.cut(0, 3);
+    EXPECT_EQ(cut.indices, (std::vector<uint32_t>{0, 2}));
+    collection.finish(0, cut.indices);
+    EXPECT_EQ(gradient, (std::vector<float>{1, 1e-30F, 0}));
+}
+
+TEST(Collection, SharesAddUpForAnyNumberOfHolders) {
+    kernels::WorkerPool pool(0);
+    Entries discarded;
+    for (uint32_t i = 0; i < 20; ++i) discarded.push_back(i, static_cast<float>(i) + 1);
+    std::vector<uint32_t> all(20);
+    for (uint32_t i = 0; i < 20; ++i) all[i] = i;
+    for (size_t holders = 1; holders <= 9; ++holders) {
+        std::vector<float> total(20, 0.0F);
+        for (size_t place = 0; place < holders; ++place) {
+            std::vector<float> gradient(20, 0.0F);
+            Collection collection(gradient, Division(20, 1, 1), ValueFormat::f32,
+                                  ResidualMode::global, pool);
+            collection.keep(0, discarded, holders, place);
+            collection.finish(0, all);
+            for (size_t i = 0; i < 20; ++i) total[i] += gradient[i];
+        }
+        EXPECT_EQ(total, discarded.values);
+    }
+}
+
+}  // namespace
+}  // namespace pace::sparse

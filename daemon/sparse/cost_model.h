@@ -1,0 +1,59 @@
+// cost_model: what the algorithms cost in the α-β model (SparDL, Table 1), for the choice of the
+// number of teams and of dense or sparse. α is the time of a message, β that of a byte.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "daemon/sparse/options.h"
+
+namespace pace::sparse {
+
+struct Cost {
+    double messages = 0;  // one after the other, on the longest path
+    double bytes = 0;     // received by a worker
+
+    double seconds(double alpha_s, double beta_s_per_byte) const {
+        return messages * alpha_s + bytes * beta_s_per_byte;
+    }
+};
+
+// What an exchange is: P workers, n elements, of which each chooses k.
+struct Problem {
+    size_t P = 1;
+    size_t n = 0;
+    size_t k = 0;
+    WireFormat format;
+};
+
+// Bytes of an entry on the wire, counts left out: 8 in the papers' format.
+double entry_bytes(const Problem& problem);
+
+// SparDL with d teams: equations (3), (5) and (7), with the middle of (7)'s bounds.
+Cost spar_dl_cost(const Problem& problem, size_t d, TeamGather gather);
+// The middle of Table 1's bounds, where it has bounds. For P that are no powers of two, logarithms
+// are rounded up, which is what this code does.
+Cost cost_of(Algorithm algorithm, const Problem& problem);
+// daemon/collectives' all_reduce of f32: two hops, 2(P-1)/P · n elements.
+Cost dense_cost(const Problem& problem);
+
+// The d, among those that divide P (and that `gather` allows), of the least cost; the least of
+// equals.
+size_t best_teams(const Problem& problem, TeamGather gather, double alpha_s,
+                  double beta_s_per_byte);
+
+// Time to form, select, cut and scatter, per element, with two threads of the reference machine;
+// the dense exchange has none of it. Measured by sparse_bench, rounded; another machine is not far
+// from it.
+inline constexpr double kSparseSecondsPerElement = 2.5e-9;
+
+struct DenseChoice {
+    bool dense = false;
+    std::string reason;  // one sentence with both times, for logs and status
+};
+
+// Whether the dense all-reduce would be faster than SparDL with the best number of teams.
+DenseChoice should_go_dense(const Problem& problem, double alpha_s, double beta_s_per_byte,
+                            double sparse_s_per_element = kSparseSecondsPerElement);
+
+}  // namespace pace::sparse

@@ -1,0 +1,56 @@
+// Entries: the chosen elements of a vector, or of one block of it, as two columns sorted by index
+// (coordinate format, COO). Indices are strictly increasing and count from the start of the block.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace pace::sparse {
+
+struct Entries {
+    std::vector<uint32_t> indices;
+    std::vector<float> values;
+
+    size_t size() const { return indices.size(); }
+    bool empty() const { return indices.empty(); }
+    void reserve(size_t count) {
+        indices.reserve(count);
+        values.reserve(count);
+    }
+    void push_back(uint32_t index, float value) {
+        indices.push_back(index);
+        values.push_back(value);
+    }
+    void append(const uint32_t* more_indices, const float* more_values, size_t count) {
+        indices.insert(indices.end(), more_indices, more_indices + count);
+        values.insert(values.end(), more_values, more_values + count);
+    }
+};
+
+// A sum whose NaN is always the same one: processors differ in which operand's payload they keep,
+// and all workers must hold the same bits.
+inline float add(float a, float b) {
+    const float sum = a + b;
+    return sum == sum ? sum : std::numeric_limits<float>::quiet_NaN();
+}
+
+// The union of both, values of equal indices added. Sums that are zero stay.
+Entries sum(const Entries& a, const Entries& b);
+
+// The same of many, neighbours first and their sums after: the order is fixed by the lists' places,
+// so that all who sum the same lists get the same bits. O(total · log lists).
+Entries sum_all(std::vector<Entries> lists);
+
+// Removes the entries that are zero.
+void drop_zeros(Entries& entries);
+
+// Those with begin <= index < end, counted from `begin`.
+Entries slice(const Entries& entries, size_t begin, size_t end);
+
+// Appends `block`, whose indices count from `begin`; everything in `all` must lie before.
+void append_block(Entries& all, const Entries& block, size_t begin);
+
+}  // namespace pace::sparse

@@ -1,0 +1,49 @@
+#include "daemon/sparse/exchange.h"
+
+#include <utility>
+
+namespace pace::sparse {
+
+using base::Result;
+using base::Task;
+
+Task<Result<std::vector<Entries>>> gather_entries(Exchange& exchange, Ring ring, SparsePhase phase,
+                                                  std::vector<Frame> frames, const Entries& own) {
+    const WireFormat format = exchange.format();
+    std::vector<size_t> sizes(ring.size);
+    size_t total = 0;
+    for (size_t rank = 0; rank < ring.size; ++rank) {
+        sizes[rank] = coded_bytes_max(format, frames[rank]);
+        total += sizes[rank];
+    }
+    Bytes gathered(total);
+    encode(format, frames[ring.self], own, std::span(gathered).first(sizes[ring.self]));
+    Result<> moved =
+        co_await bruck_all_gather(exchange.communicator, ring, slot_of(phase, 0), sizes, gathered);
+    if (!moved) co_return std::move(moved).error();
+    std::vector<Entries> all(ring.size);
+    size_t begin = 0;
+    for (size_t i = 0; i < ring.size; ++i) {
+        const size_t rank = ring.after(i);
+        Result<Entries> entries = decode(
+            format, frames[rank], std::span<const std::byte>(gathered).subspan(begin, sizes[rank]));
+        if (!entries) co_return exchange.fail(std::move(entries).error());
+        all[rank] = std::move(entries).value();
+        begin += sizes[rank];
+    }
+    co_return all;
+}
+
+Task<Result<Entries>> exchange_entries(Exchange& exchange, size_t to, const Entries& entries,
+                                       size_t from, Frame frame, uint32_t slot) {
+    Bytes sent(coded_bytes_max(exchange.format(), frame));
+    Bytes received(sent.size());
+    encode(exchange.format(), frame, entries, sent);
+    Result<> moved = co_await send_receive(exchange.communicator, to, sent, from, received, slot);
+    if (!moved) co_return std::move(moved).error();
+    Result<Entries> theirs = decode(exchange.format(), frame, received);
+    if (!theirs) co_return exchange.fail(std::move(theirs).error());
+    co_return theirs;
+}
+
+}  // namespace pace::sparse

@@ -1,0 +1,52 @@
+// Exchange: what the steps of one sparse all-reduce share, and the two ways in which they move
+// blocks of entries.
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "base/task.h"
+#include "daemon/collectives/communicator.h"
+#include "daemon/kernels/pool.h"
+#include "daemon/sparse/collection.h"
+#include "daemon/sparse/messages.h"
+#include "daemon/sparse/options.h"
+#include "daemon/sparse/sparse_state.h"
+
+namespace pace::sparse {
+
+struct Exchange {
+    collectives::Communicator& communicator;
+    const Options& options;
+    Collection& collection;
+    Adaptation& adaptation;
+    kernels::WorkerPool& pool;
+
+    WireFormat format() const { return options.format; }
+    // As the papers name them: P workers, of which this is w.
+    size_t P() const { return communicator.size(); }
+    size_t w() const { return communicator.self(); }
+    Frame frame(size_t block) const {
+        const Block range = collection.division().block(block);
+        return {range.length(), range.k};
+    }
+    // Ends the exchange for everyone.
+    base::Error fail(base::Error error) {
+        communicator.abort(error);
+        return error;
+    }
+};
+
+// Every rank's entries at every rank, this one's included, as they came through the wire: the same
+// bits everywhere. frames[r] is what rank r's are coded in.
+base::Task<base::Result<std::vector<Entries>>> gather_entries(Exchange& exchange, Ring ring,
+                                                              SparsePhase phase,
+                                                              std::vector<Frame> frames,
+                                                              const Entries& own);
+
+// One block of entries to `to` and one from `from`, both coded in `frame`.
+base::Task<base::Result<Entries>> exchange_entries(Exchange& exchange, size_t to,
+                                                   const Entries& entries, size_t from, Frame frame,
+                                                   uint32_t slot);
+
+}  // namespace pace::sparse

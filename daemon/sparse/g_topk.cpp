@@ -1,0 +1,122 @@
+#include "daemon/sparse/g_topk.h"
+
+#include <bit>
+#include <memory>
+#include <utility>
+
+#include "daemon/sparse/top_k.h"
+
+namespace pace::sparse {
+
+using base::Result;
+using base::Task;
+using collectives::Operation;
+
+namespace {
+
+// One execution. Worker M + i, M the greatest power of two, is folded into worker i. Among the M,
+// worker w takes from w + 2^j for each 2^j below its lowest bit, and gives to w less that bit.
+class Tree {
+  public:
+    explicit Tree(Exchange& exchange)
+        : exchange_(exchange),
+          communicator_(exchange.communicator),
+          frame_(exchange.frame(0)),
+          size_(coded_bytes_max(exchange.format(), frame_)),
+          folded_(std::bit_floor(exchange.P())) {
+        const size_t w = exchange.w();
+        if (w >= folded_) {
+            parent_ = w - folded_;
+            return;
+        }
+        if (w + folded_ < exchange.P()) children_.push_back(w + folded_);
+        for (size_t distance = 1; distance < folded_; distance *= 2) {
+            if ((w & distance) != 0) {
+                parent_ = w - distance;
+                return;
+            }
+            children_.push_back(w + distance);
+        }
+    }
+
+    Task<Result<Entries>> run() {
+        Entries held = exchange_.collection.cut(0, frame_.k);
+        for (const size_t child : children_) {
+            Result<Entries> theirs = co_await take_from(child);
+            if (!theirs) co_return theirs;
+            Split split = split_top_k(sum(held, *theirs), frame_.k);
+            exchange_.collection.keep(0, split.rest, 1, 0);
+            exchange_.collection.keep(0, round_entries(split.kept, exchange_.format().value), 1, 0);
+            held = std::move(split.kept);
+        }
+        Bytes final_bytes(size_);
+        encode(exchange_.format(), frame_, held, final_bytes);
+        Result<> moved = co_await up_and_down(final_bytes);
+        if (!moved) co_return std::move(moved).error();
+        Result<Entries> chosen = decode(exchange_.format(), frame_, final_bytes);
+        if (!chosen) co_return exchange_.fail(std::move(chosen).error());
+        exchange_.collection.finish(0, chosen->indices);
+        co_return chosen;
+    }
+
+  private:
+    static constexpr uint32_t kNoRound = 0;
+
+    Task<Result<Entries>> take_from(size_t child) {
+        Bytes bytes(size_);
+        Operation received;
+        communicator_.post_receive(received, child, slot_of(SparsePhase::reduce_scatter, kNoRound),
+                                   bytes);
+        communicator_.note(co_await received.ended());
+        if (communicator_.aborted()) co_return communicator_.status().error();
+        Result<Entries> entries = decode(exchange_.format(), frame_, bytes);
+        if (!entries) co_return exchange_.fail(std::move(entries).error());
+        co_return entries;
+    }
+
+    // `bytes` are this worker's sum, and become the root's.
+    Task<Result<>> up_and_down(Bytes& bytes) {
+        if (parent_ != kNone) {
+            const Bytes own = bytes;
+            Result<> moved = co_await give_and_get(own, bytes);
+            if (!moved) co_return moved;
+        }
+        const std::unique_ptr<Operation[]> sent(new Operation[children_.size()]);
+        // The farthest first: it has the longest way to go on.
+        for (size_t i = children_.size(); i-- > 0;)
+            communicator_.post_send(sent[i], children_[i], slot_of(SparsePhase::gather, kNoRound),
+                                    bytes);
+        for (size_t i = 0; i < children_.size(); ++i) communicator_.note(co_await sent[i].ended());
+        co_return communicator_.status();
+    }
+
+    Task<Result<>> give_and_get(const Bytes& own, Bytes& bytes) {
+        Operation given;
+        Operation got;
+        communicator_.post_receive(got, parent_, slot_of(SparsePhase::gather, kNoRound), bytes);
+        communicator_.post_send(given, parent_, slot_of(SparsePhase::reduce_scatter, kNoRound),
+                                own);
+        communicator_.note(co_await given.ended());
+        communicator_.note(co_await got.ended());
+        co_return communicator_.status();
+    }
+
+    static constexpr size_t kNone = SIZE_MAX;
+
+    Exchange& exchange_;
+    collectives::Communicator& communicator_;
+    Frame frame_;
+    size_t size_;
+    size_t folded_;
+    size_t parent_ = kNone;
+    std::vector<size_t> children_;
+};
+
+}  // namespace
+
+Task<Result<Entries>> g_topk(Exchange& exchange) {
+    Tree tree(exchange);
+    co_return co_await tree.run();
+}
+
+}  // namespace pace::sparse

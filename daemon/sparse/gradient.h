@@ -1,0 +1,27 @@
+// gradient: from an exchange's buffers to the vector that is cut, and from the chosen entries to
+// the result.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "daemon/collectives/local_part.h"
+#include "daemon/kernels/pool.h"
+#include "daemon/sparse/entries.h"
+#include "daemon/sparse/packed.h"
+
+namespace pace::sparse {
+
+// gradient[i] = Σ weight · member[i] + residual[i] (Algorithm 1, line 1), in one pass. f32 sums run
+// as kernels/reduce.h says, members first; other types are summed and rounded to their type, then
+// added in f32. Blocks until done; the pool's threads help.
+void gather_gradient(const collectives::LocalPart& part, const Packed& packed,
+                     std::span<const float> residual, std::span<float> gradient,
+                     kernels::WorkerPool& pool);
+
+// Writes scale · value of every entry, rounded to its segment's type, and zero everywhere else, to
+// `result`, which is laid out as packed.layout(). Same.
+void scatter_result(const Entries& entries, double scale, const Packed& packed,
+                    std::span<std::byte> result, kernels::WorkerPool& pool);
+
+}  // namespace pace::sparse

@@ -1,0 +1,330 @@
+#include "daemon/sparse/ok_topk.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "daemon/sparse/scan.h"
+#include "daemon/sparse/top_k.h"
+
+namespace pace::sparse {
+
+using base::ErrorKind;
+using base::Result;
+using base::Task;
+using collectives::Operation;
+
+namespace {
+
+constexpr uint64_t kThresholdPeriod = 32;  // exchanges between exact thresholds
+constexpr uint64_t kBoundaryPeriod = 64;   // and between new boundaries
+constexpr double kLocalNudge = 1.012;
+constexpr double kGlobalNudge = 1.008;
+// A threshold that so many times k reach is of another time; recomputed at once. A guess.
+constexpr size_t kHopeless = 4;
+// The all-gather is balanced when the largest part is so many times the mean.
+constexpr size_t kUnbalanced = 4;
+
+uint32_t key_of(float threshold) {
+    return std::max(magnitude_key(threshold), 1U);
+}
+
+// The least magnitude among `values`; 0 of none. NaN, the greatest, counts as infinity.
+float least_magnitude(std::span<const float> values) {
+    uint32_t least = values.empty() ? 0 : kNanKey - 1;
+    for (const float value : values) least = std::min(least, magnitude_key(value));
+    return std::bit_cast<float>(least);
+}
+
+// The threshold of the next exchange: a little up if more than upper · k were chosen, a little
+// down if less than 2/3 k.
+float nudged(float threshold, size_t chosen, size_t k, double upper, double factor) {
+    const auto count = static_cast<double>(chosen);
+    const auto wanted = static_cast<double>(k);
+    if (count > upper * wanted) return static_cast<float>(threshold * factor);
+    if (count < 2.0 / 3.0 * wanted) return static_cast<float>(threshold / factor);
+    return threshold;
+}
+
+template <typename Number>
+Bytes bytes_of(std::span<const Number> numbers) {
+    Bytes bytes(numbers.size_bytes());
+    if (!bytes.empty()) std::memcpy(bytes.data(), numbers.data(), bytes.size());
+    return bytes;
+}
+
+template <typename Number>
+std::vector<Number> numbers_of(std::span<const std::byte> bytes) {
+    std::vector<Number> numbers(bytes.size() / sizeof(Number));
+    if (!numbers.empty())
+        std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(Number));
+    return numbers;
+}
+
+class OkTopk {
+  public:
+    explicit OkTopk(Exchange& exchange)
+        : exchange_(exchange),
+          communicator_(exchange.communicator),
+          state_(exchange.adaptation.ok_topk),
+          format_(exchange.format()),
+          ring_(ring_of_all(exchange.P(), exchange.w())),
+          n_(exchange.frame(0).length),
+          k_(exchange.frame(0).k) {}
+
+    Task<Result<Entries>> run() {
+        const Entries own = select_locally();
+        if (state_.iteration % kBoundaryPeriod == 0) {
+            Result<> balanced = co_await balance_regions(own);
+            if (!balanced) co_return std::move(balanced).error();
+        }
+        Result<Entries> reduced = co_await split_and_reduce(own);
+        if (!reduced) co_return reduced;
+        if (state_.iteration % kThresholdPeriod == 0) {
+            Result<> found = co_await find_global_threshold(*reduced);
+            if (!found) co_return std::move(found).error();
+        }
+        Entries chosen = select_globally(*reduced);
+        Result<Entries> all = co_await gather_balanced(std::move(chosen));
+        if (!all) co_return all;
+        state_.global_threshold =
+            nudged(state_.global_threshold, all->size(), k_, 4.0 / 3.0, kGlobalNudge);
+        ++state_.iteration;
+        exchange_.collection.finish(0, all->indices);
+        co_return all;
+    }
+
+  private:
+    Entries select_locally() {
+        const std::span<const float> gradient = exchange_.collection.gradient();
+        Entries chosen;
+        bool exact = state_.iteration % kThresholdPeriod == 0 || state_.local_threshold == 0;
+        if (!exact) {
+            chosen = at_least(Parts(&gradient, 1), key_of(state_.local_threshold), exchange_.pool);
+            exact = chosen.size() > kHopeless * k_;
+        }
+        if (exact) {
+            chosen = top_k(gradient, k_, exchange_.pool);
+            state_.local_threshold = least_magnitude(chosen.values);
+        }
+        state_.local_threshold =
+            nudged(state_.local_threshold, chosen.size(), k_, 5.0 / 4.0, kLocalNudge);
+        return exchange_.collection.take(0, std::move(chosen));
+    }
+
+    // Boundaries between which each worker's chosen indices are equally many; everybody's mean.
+    Task<Result<>> balance_regions(const Entries& own) {
+        const size_t P = exchange_.P();
+        std::vector<uint32_t> mine(P + 1, static_cast<uint32_t>(n_));
+        for (size_t r = 0; r < P; ++r)
+            mine[r] =
+                own.empty() ? static_cast<uint32_t>(n_ * r / P) : own.indices[own.size() * r / P];
+        mine[0] = 0;
+        const size_t size = (P + 1) * sizeof(uint32_t);
+        Bytes gathered = bytes_of(std::span<const uint32_t>(mine));
+        gathered.resize(P * size);
+        const std::vector<size_t> sizes(P, size);
+        Result<> moved = co_await bruck_all_gather(
+            communicator_, ring_, slot_of(SparsePhase::balance, 0), sizes, gathered);
+        if (!moved) co_return moved;
+        std::vector<uint64_t> sums(P + 1, 0);
+        for (size_t i = 0; i < P; ++i) {
+            const std::vector<uint32_t> theirs =
+                numbers_of<uint32_t>(std::span(gathered).subspan(i * size, size));
+            if (theirs.front() != 0 || theirs.back() != n_ ||
+                !std::is_sorted(theirs.begin(), theirs.end()))
+                co_return exchange_.fail(
+                    {ErrorKind::corrupt, "a peer's boundaries are not in order; it is broken"});
+            for (size_t r = 0; r <= P; ++r) sums[r] += theirs[r];
+        }
+        state_.boundaries.resize(P + 1);
+        for (size_t r = 0; r <= P; ++r) state_.boundaries[r] = static_cast<uint32_t>(sums[r] / P);
+        co_return Result<>();
+    }
+
+    Block region(size_t rank) const {
+        return {state_.boundaries[rank], state_.boundaries[rank + 1], 0};
+    }
+
+    // What all workers have in this worker's region, counted from its beginning.
+    Task<Result<Entries>> split_and_reduce(const Entries& own) {
+        std::vector<Bytes> outgoing(exchange_.P());
+        for (size_t r = 0; r < exchange_.P(); ++r) {
+            const Block to = region(r);
+            const Entries part = slice(own, to.begin, to.end);
+            const Frame frame{to.length(), part.size()};
+            outgoing[r].resize(coded_bytes_max(format_, frame));
+            encode(format_, frame, part, outgoing[r]);
+        }
+        const size_t length = region(exchange_.w()).length();
+        // As much as every element would take in the papers' format.
+        const size_t size_max = kCountBytes + 8 * length + 16;
+        Result<std::vector<Bytes>> incoming =
+            co_await all_to_all(communicator_, ring_, std::move(outgoing), size_max);
+        if (!incoming) co_return std::move(incoming).error();
+        std::vector<Entries> lists;
+        for (const Bytes& bytes : incoming.value()) {
+            Result<Entries> entries = decode_counted(format_, length, length, bytes);
+            if (!entries) co_return exchange_.fail(std::move(entries).error());
+            lists.push_back(std::move(entries).value());
+        }
+        Entries total = sum_all(std::move(lists));
+        drop_zeros(total);
+        co_return total;
+    }
+
+    // The k-th greatest magnitude of all that was reduced.
+    Task<Result<>> find_global_threshold(const Entries& reduced) {
+        const Split best = split_top_k(reduced, k_);
+        Result<std::vector<Bytes>> parts = co_await gather_parts(
+            communicator_, ring_, bytes_of(std::span<const float>(best.kept.values)),
+            k_ * sizeof(float), 0);
+        if (!parts) co_return std::move(parts).error();
+        std::vector<float> values;
+        for (const Bytes& part : parts.value()) {
+            const std::vector<float> theirs = numbers_of<float>(part);
+            values.insert(values.end(), theirs.begin(), theirs.end());
+        }
+        const Cut cut = find_cut(values, k_);
+        state_.global_threshold = std::bit_cast<float>(std::min(cut.key, kNanKey - 1));
+        co_return Result<>();
+    }
+
+    // In indices of the whole vector, and as they travel.
+    Entries select_globally(const Entries& reduced) {
+        const size_t begin = region(exchange_.w()).begin;
+        const uint32_t key_min = key_of(state_.global_threshold);
+        Entries chosen;
+        for (size_t i = 0; i < reduced.size(); ++i)
+            if (magnitude_key(reduced.values[i]) >= key_min)
+                chosen.push_back(reduced.indices[i] + static_cast<uint32_t>(begin),
+                                 reduced.values[i]);
+        exchange_.collection.keep(0, round_entries(chosen, format_.value), 1, 0);
+        return chosen;
+    }
+
+    Frame frame_of(size_t count) const { return {n_, count}; }
+
+    // Everybody's chosen entries. Their numbers go first, after which all sizes are known.
+    Task<Result<Entries>> gather_balanced(Entries chosen) {
+        const size_t P = exchange_.P();
+        const auto count = static_cast<uint64_t>(chosen.size());
+        Bytes numbers = bytes_of(std::span<const uint64_t>(&count, 1));
+        numbers.resize(P * sizeof(uint64_t));
+        const std::vector<size_t> sizes(P, sizeof(uint64_t));
+        Result<> moved = co_await bruck_all_gather(
+            communicator_, ring_, slot_of(SparsePhase::sizes, kRoundsMax), sizes, numbers);
+        if (!moved) co_return std::move(moved).error();
+        std::vector<size_t> counts(P);
+        size_t total = 0;
+        for (size_t i = 0; i < P; ++i) {
+            const size_t rank = ring_.after(i);
+            counts[rank] = numbers_of<uint64_t>(std::span(numbers).subspan(i * 8, 8))[0];
+            if (counts[rank] > n_ - std::min(total, n_))
+                co_return exchange_.fail(
+                    {ErrorKind::corrupt, "peers announced more entries than there are elements"});
+            total += counts[rank];
+        }
+        if (*std::max_element(counts.begin(), counts.end()) * P > kUnbalanced * total) {
+            Result<Entries> even = co_await rebalance(std::move(chosen), counts, total);
+            if (!even) co_return even;
+            chosen = std::move(even).value();
+            for (size_t r = 0; r < P; ++r) counts[r] = total * (r + 1) / P - total * r / P;
+        }
+        std::vector<Frame> frames;
+        for (const size_t one : counts) frames.push_back(frame_of(one));
+        Result<std::vector<Entries>> parts = co_await gather_entries(
+            exchange_, ring_, SparsePhase::gather, std::move(frames), chosen);
+        if (!parts) co_return std::move(parts).error();
+        co_return joined(*parts);
+    }
+
+    // Parts that follow each other.
+    Result<Entries> joined(const std::vector<Entries>& parts) {
+        Entries all;
+        for (const Entries& part : parts) {
+            if (!all.empty() && !part.empty() && part.indices.front() <= all.indices.back())
+                return exchange_.fail(
+                    {ErrorKind::corrupt, "a peer's entries are not of its region; it is broken"});
+            append_block(all, part, 0);
+        }
+        return all;
+    }
+
+    // Moves entries so that, in order, rank r has number total·r/P up to total·(r+1)/P: what the
+    // ranges of two ranks before and after have in common goes from the one to the other.
+    Task<Result<Entries>> rebalance(Entries chosen, const std::vector<size_t>& counts,
+                                    size_t total) {
+        const size_t P = exchange_.P();
+        const size_t w = exchange_.w();
+        std::vector<size_t> before{0};
+        for (const size_t count : counts) before.push_back(before.back() + count);
+        const auto common = [&](size_t from, size_t to) {
+            const size_t begin = std::max(before[from], total * to / P);
+            const size_t end = std::min(before[from + 1], total * (to + 1) / P);
+            return Block{std::min(begin, end), end, 0};
+        };
+        const std::unique_ptr<Operation[]> sent(new Operation[P]);
+        const std::unique_ptr<Operation[]> received(new Operation[P]);
+        std::vector<Bytes> outgoing(P);
+        std::vector<Bytes> incoming(P);
+        const uint32_t slot = slot_of(SparsePhase::balance, kRoundsMax);
+        for (size_t other = 0; other < P; ++other) {
+            if (other == w) continue;
+            if (const Block in = common(other, w); in.length() > 0) {
+                incoming[other].resize(coded_bytes_max(format_, frame_of(in.length())));
+                communicator_.post_receive(received[other], other, slot, incoming[other]);
+            }
+            if (const Block out = common(w, other); out.length() > 0) {
+                const Entries part = places(chosen, out.begin - before[w], out.length());
+                outgoing[other].resize(coded_bytes_max(format_, frame_of(out.length())));
+                encode(format_, frame_of(out.length()), part, outgoing[other]);
+                communicator_.post_send(sent[other], other, slot, outgoing[other]);
+            }
+        }
+        for (size_t other = 0; other < P; ++other) {
+            communicator_.note(co_await received[other].ended());
+            communicator_.note(co_await sent[other].ended());
+        }
+        if (communicator_.aborted()) co_return communicator_.status().error();
+        std::vector<Entries> parts;
+        for (size_t other = 0; other < P; ++other) {
+            const Block in = common(other, w);
+            if (in.length() == 0) continue;
+            if (other == w) {
+                parts.push_back(places(chosen, in.begin - before[w], in.length()));
+                continue;
+            }
+            Result<Entries> part = decode(format_, frame_of(in.length()), incoming[other]);
+            if (!part) co_return exchange_.fail(std::move(part).error());
+            parts.push_back(std::move(part).value());
+        }
+        co_return joined(parts);
+    }
+
+    // `count` entries from place `first` on.
+    static Entries places(const Entries& entries, size_t first, size_t count) {
+        Entries out;
+        out.append(entries.indices.data() + first, entries.values.data() + first, count);
+        return out;
+    }
+
+    Exchange& exchange_;
+    collectives::Communicator& communicator_;
+    OkTopkState& state_;
+    WireFormat format_;
+    Ring ring_;
+    size_t n_;
+    size_t k_;
+};
+
+}  // namespace
+
+Task<Result<Entries>> ok_topk(Exchange& exchange) {
+    OkTopk exchange_of_this(exchange);
+    co_return co_await exchange_of_this.run();
+}
+
+}  // namespace pace::sparse

@@ -1,0 +1,62 @@
+// Options of a sparse all-reduce. All must be equal on all nodes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "daemon/sparse/wire.h"
+
+namespace pace::sparse {
+
+enum class Algorithm : uint8_t { spar_dl = 1, topk_a, topk_dsa, g_topk, ok_topk };
+
+constexpr std::string_view name_of(Algorithm algorithm) {
+    switch (algorithm) {
+        case Algorithm::spar_dl:
+            return "spardl";
+        case Algorithm::topk_a:
+            return "topka";
+        case Algorithm::topk_dsa:
+            return "topkdsa";
+        case Algorithm::g_topk:
+            return "gtopk";
+        case Algorithm::ok_topk:
+            return "oktopk";
+    }
+    return "?";
+}
+
+// Spar-All-Gather between teams (section 3.3).
+enum class TeamGather : uint8_t {
+    automatic = 0,  // recursive where the number of teams is a power of two, else bruck
+    recursive = 1,  // R-SAG
+    bruck = 2,      // B-SAG
+};
+
+// Which of the values that were cut come again (section 3.2). Only `global` loses nothing; the
+// others are for comparison.
+enum class ResidualMode : uint8_t {
+    global = 0,   // all
+    partial = 1,  // what a worker itself left out, or sent in vain (gTopk, Ok-Topk)
+    local = 2,    // what a worker itself left out
+};
+
+struct Options {
+    Algorithm algorithm = Algorithm::spar_dl;
+    double density = 0.01;  // share of the elements that travel; above 0, at most 1
+    WireFormat format;
+    ResidualMode residuals = ResidualMode::global;
+
+    // SparDL alone: d, which divides the number of nodes; 0: chosen by the cost model from these.
+    size_t teams = 1;
+    TeamGather gather = TeamGather::automatic;
+    double alpha_s = 50e-6;           // of one message
+    double beta_s_per_byte = 8.5e-9;  // 1 Gbit/s
+
+    // Number of the membership. What adapts from exchange to exchange (B-SAG's h, Ok-Topk's
+    // thresholds) begins anew when it changes, because a newcomer begins anew.
+    uint64_t view = 0;
+};
+
+}  // namespace pace::sparse

@@ -1,0 +1,105 @@
+#include "daemon/sparse/residual.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <string_view>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace pace::sparse {
+
+using base::ErrorKind;
+using base::Result;
+
+static_assert(std::endian::native == std::endian::little, "the saved form is little-endian");
+
+namespace {
+
+constexpr std::string_view kMagic = "PACERESI";
+constexpr size_t kHeaderBytes = 24;
+constexpr size_t kChecksumBytes = 8;
+
+template <typename Number>
+Number read_number(std::span<const std::byte> bytes, size_t at) {
+    Number number = 0;
+    std::memcpy(&number, bytes.data() + at, sizeof(number));
+    return number;
+}
+
+template <typename Number>
+void write_number(std::span<std::byte> bytes, size_t at, Number number) {
+    std::memcpy(bytes.data() + at, &number, sizeof(number));
+}
+
+}  // namespace
+
+std::span<float> Residual::begin() {
+    next_.resize(values_.size());
+    begun_ = true;
+    return next_;
+}
+
+void Residual::commit() {
+    if (!begun_) return;
+    values_.swap(next_);
+    begun_ = false;
+}
+
+Result<> Residual::absorb(std::span<const float> other) {
+    if (begun_)
+        return base::make_error(ErrorKind::invalid,
+                                "an exchange works on this residual; commit or discard it first");
+    if (other.size() != values_.size())
+        return base::make_error(ErrorKind::invalid,
+                                "a residual of {} elements cannot be added to one of {}; both must "
+                                "belong to the same buffers",
+                                other.size(), values_.size());
+    for (size_t i = 0; i < values_.size(); ++i) values_[i] += other[i];
+    return {};
+}
+
+std::vector<std::byte> Residual::save() const {
+    const size_t payload = values_.size() * sizeof(float);
+    std::vector<std::byte> bytes(kHeaderBytes + payload + kChecksumBytes);
+    std::memcpy(bytes.data(), kMagic.data(), kMagic.size());
+    write_number<uint32_t>(bytes, 8, kResidualVersion);
+    write_number<uint32_t>(bytes, 12, 0);
+    write_number<uint64_t>(bytes, 16, values_.size());
+    if (payload > 0) std::memcpy(bytes.data() + kHeaderBytes, values_.data(), payload);
+    const size_t hashed = kHeaderBytes + payload;
+    write_number<uint64_t>(bytes, hashed, XXH3_64bits(bytes.data(), hashed));
+    return bytes;
+}
+
+Result<Residual> Residual::load(std::span<const std::byte> bytes_untrusted) {
+    const std::span<const std::byte> bytes = bytes_untrusted;
+    if (bytes.size() < kHeaderBytes + kChecksumBytes ||
+        std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0)
+        return base::make_error(ErrorKind::corrupt, "these {} bytes are no saved residual of Pace",
+                                bytes.size());
+    if (const auto version = read_number<uint32_t>(bytes, 8); version != kResidualVersion)
+        return base::make_error(ErrorKind::version,
+                                "the residual was saved in version {}, this daemon reads version "
+                                "{}; load it with the one that saved it",
+                                version, kResidualVersion);
+    const auto count = read_number<uint64_t>(bytes, 16);
+    const size_t payload = bytes.size() - kHeaderBytes - kChecksumBytes;
+    if (payload % sizeof(float) != 0 || count != payload / sizeof(float))
+        return base::make_error(ErrorKind::corrupt,
+                                "the saved residual says {} elements but has {} bytes of them",
+                                count, payload);
+    const size_t hashed = kHeaderBytes + payload;
+    if (read_number<uint64_t>(bytes, hashed) != XXH3_64bits(bytes.data(), hashed))
+        return base::make_error(ErrorKind::corrupt,
+                                "the saved residual of {} elements has a wrong checksum; use an "
+                                "older checkpoint",
+                                count);
+    Residual residual(count);
+    if (payload > 0) std::memcpy(residual.values_.data(), bytes.data() + kHeaderBytes, payload);
+    return residual;
+}
+
+}  // namespace pace::sparse

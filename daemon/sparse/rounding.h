@@ -1,0 +1,49 @@
+// rounding: values as they travel. What rounding takes away is not lost: it stays in the residual
+// of the worker that rounded.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "daemon/kernels/half.h"
+
+namespace pace::sparse {
+
+enum class ValueFormat : uint8_t { f32 = 1, f16 = 2, bf16 = 3 };
+
+constexpr size_t value_bytes(ValueFormat format) {
+    return format == ValueFormat::f32 ? 4 : 2;
+}
+
+constexpr uint16_t kHalfMax = 0x7BFFU;  // 65504
+constexpr uint16_t kBf16Max = 0x7F7FU;
+
+// A finite value that is too large becomes the greatest finite one, not infinity: the rest is in
+// the residual and comes with the next exchanges.
+inline uint16_t half_bits(float value, ValueFormat format) {
+    const bool is_f16 = format == ValueFormat::f16;
+    const uint16_t bits = is_f16 ? kernels::f16_from_float(value) : kernels::bf16_from_float(value);
+    const uint16_t infinity = is_f16 ? 0x7C00U : 0x7F80U;
+    if ((bits & 0x7FFFU) != infinity || std::isinf(value)) return bits;
+    return static_cast<uint16_t>((bits & 0x8000U) | (is_f16 ? kHalfMax : kBf16Max));
+}
+
+inline float float_of_half(uint16_t bits, ValueFormat format) {
+    return format == ValueFormat::f16 ? kernels::float_from_f16(bits)
+                                      : kernels::float_from_bf16(bits);
+}
+
+// What the receiver gets.
+inline float rounded(float value, ValueFormat format) {
+    return format == ValueFormat::f32 ? value : float_of_half(half_bits(value, format), format);
+}
+
+// What stays when `sent` goes of `value`; nothing of infinities and NaN, which would never leave
+// again.
+inline float remainder_of(float value, float sent) {
+    return std::isfinite(value) ? value - sent : 0.0F;
+}
+
+}  // namespace pace::sparse

@@ -1,0 +1,80 @@
+#include "daemon/sparse/spar_all_gather.h"
+
+#include <bit>
+#include <utility>
+
+#include "daemon/sparse/top_k.h"
+
+namespace pace::sparse {
+
+using base::Result;
+using base::Task;
+
+namespace {
+
+// What travels of entries that `alike` workers hold alike; each keeps its share of what rounding
+// takes.
+void round_shared(Exchange& exchange, size_t block, Entries& held, size_t alike, size_t place) {
+    const Entries errors = round_entries(held, exchange.format().value);
+    exchange.collection.keep(block, errors, alike, place);
+}
+
+// R-SAG: recursive doubling, the top L after each exchange. The 2^t workers that hold the same
+// after exchange t discard the same, and each keeps 1/2^t of it. (The paper says half, after each;
+// from the second exchange on, four and more hold it, and halves would be too much.)
+Task<Result<Entries>> r_sag(Exchange& exchange, Ring position, size_t block) {
+    const Frame frame = exchange.frame(block);
+    Entries held = exchange.collection.cut(block, frame.k);
+    for (size_t t = 0; (size_t{1} << t) < position.size; ++t) {
+        const size_t distance = size_t{1} << t;
+        round_shared(exchange, block, held, distance, position.self % distance);
+        const size_t partner = position.node(position.self ^ distance);
+        Result<Entries> theirs = co_await exchange_entries(exchange, partner, held, partner, frame,
+                                                           slot_of(SparsePhase::between_teams, t));
+        if (!theirs) co_return std::move(theirs).error();
+        Split split = split_top_k(sum(held, *theirs), frame.k);
+        exchange.collection.keep(block, split.rest, 2 * distance, position.self % (2 * distance));
+        held = std::move(split.kept);
+    }
+    round_shared(exchange, block, held, position.size, position.self);
+    co_return held;
+}
+
+// B-SAG: everybody's top h to everybody by Bruck's all-gather, in which nothing may be cut on the
+// way, or the teams would end with different blocks; then the top L of the sum. Algorithm 2 adapts
+// h so that the sum has about L entries. (The paper cuts to L first and to h of these then: the
+// same.)
+Task<Result<Entries>> b_sag(Exchange& exchange, Ring position, size_t block) {
+    Frame frame = exchange.frame(block);
+    const size_t L = frame.k;
+    frame.k = std::min(exchange.adaptation.ratio.h(), L);
+    const Entries own = exchange.collection.cut(block, frame.k);
+    Result<std::vector<Entries>> all =
+        co_await gather_entries(exchange, position, SparsePhase::between_teams,
+                                std::vector<Frame>(position.size, frame), own);
+    if (!all) co_return std::move(all).error();
+    Entries held = sum_all(std::move(all).value());
+    exchange.adaptation.ratio.adjust(held.size());
+    Split split = split_top_k(held, L);
+    exchange.collection.keep(block, split.rest, position.size, position.self);
+    round_shared(exchange, block, split.kept, position.size, position.self);
+    co_return std::move(split.kept);
+}
+
+}  // namespace
+
+bool is_recursive(const Options& options, size_t teams) {
+    return options.gather != TeamGather::bruck && std::has_single_bit(teams);
+}
+
+Task<Result<Entries>> spar_all_gather(Exchange& exchange, Ring position, size_t block) {
+    if (position.size == 1) {
+        // Algorithm 1, line 10.
+        co_return exchange.collection.cut(block, exchange.frame(block).k);
+    }
+    if (is_recursive(exchange.options, position.size))
+        co_return co_await r_sag(exchange, position, block);
+    co_return co_await b_sag(exchange, position, block);
+}
+
+}  // namespace pace::sparse

@@ -1,0 +1,156 @@
+#include "daemon/sparse/sparse_all_reduce.h"
+
+#include <bit>
+#include <limits>
+#include <utility>
+
+#include "daemon/sparse/cost_model.h"
+#include "daemon/sparse/exchange.h"
+#include "daemon/sparse/g_topk.h"
+#include "daemon/sparse/gradient.h"
+#include "daemon/sparse/ok_topk.h"
+#include "daemon/sparse/packed.h"
+#include "daemon/sparse/spar_all_gather.h"
+#include "daemon/sparse/spar_dl.h"
+#include "daemon/sparse/topk_a.h"
+#include "daemon/sparse/topk_dsa.h"
+
+namespace pace::sparse {
+
+using base::ErrorKind;
+using base::Result;
+using base::Task;
+using collectives::Communicator;
+
+namespace {
+
+Result<> check_sizes(const Packed& packed, size_t result_bytes, const Residual& residual) {
+    if (result_bytes != packed.layout().bytes())
+        return base::make_error(ErrorKind::invalid,
+                                "the result has {} bytes, but the layout {}; allocate the latter",
+                                result_bytes, packed.layout().bytes());
+    if (packed.count() > std::numeric_limits<uint32_t>::max())
+        return base::make_error(ErrorKind::invalid,
+                                "{} elements are too many for one sparse exchange; cut the buffers "
+                                "into exchanges of less than 2^32",
+                                packed.count());
+    if (residual.count() != packed.count())
+        return base::make_error(ErrorKind::invalid,
+                                "the residual has {} elements, but the buffers {}; it belongs to "
+                                "other buffers",
+                                residual.count(), packed.count());
+    return {};
+}
+
+size_t teams_of(const Options& options, const Problem& problem) {
+    if (options.algorithm != Algorithm::spar_dl) return 1;
+    if (options.teams != 0) return options.teams;
+    return best_teams(problem, options.gather, options.alpha_s, options.beta_s_per_byte);
+}
+
+// Keeps what adapts, or begins anew if it was made for something else.
+void adapt(Adaptation& adaptation, const Options& options, size_t nodes, size_t teams,
+           const Block& own) {
+    Adaptation fresh{options.view, nodes, teams, 0, options.density, {}, {}};
+    fresh.count = own.length();
+    const bool same = adaptation.view == fresh.view && adaptation.nodes == fresh.nodes &&
+                      adaptation.teams == fresh.teams && adaptation.count == fresh.count &&
+                      adaptation.density == fresh.density;
+    if (same) return;
+    fresh.ratio = CompressionRatio(own.k, teams);
+    adaptation = std::move(fresh);
+}
+
+Task<Result<Entries>> run(Exchange& exchange, size_t teams) {
+    switch (exchange.options.algorithm) {
+        case Algorithm::spar_dl:
+            return spar_dl(exchange, teams);
+        case Algorithm::topk_a:
+            return topk_a(exchange);
+        case Algorithm::topk_dsa:
+            return topk_dsa(exchange);
+        case Algorithm::g_topk:
+            return g_topk(exchange);
+        case Algorithm::ok_topk:
+            return ok_topk(exchange);
+    }
+    return spar_dl(exchange, teams);
+}
+
+void count_since(Report& report, const Communicator::Counters& before,
+                 const Communicator::Counters& after) {
+    report.messages_sent = after.messages_sent - before.messages_sent;
+    report.messages_received = after.messages_received - before.messages_received;
+    report.bytes_sent = after.bytes_sent - before.bytes_sent;
+    report.bytes_received = after.bytes_received - before.bytes_received;
+}
+
+}  // namespace
+
+Result<> check(const Options& options, size_t nodes) {
+    if (!(options.density > 0.0 && options.density <= 1.0))
+        return base::make_error(ErrorKind::invalid,
+                                "density is {}; it must be above 0 and at most 1, 0.01 is usual",
+                                options.density);
+    if (options.algorithm < Algorithm::spar_dl || options.algorithm > Algorithm::ok_topk ||
+        options.gather > TeamGather::bruck || options.residuals > ResidualMode::local ||
+        options.format.index < IndexFormat::plain ||
+        options.format.index > IndexFormat::elias_fano || options.format.value < ValueFormat::f32 ||
+        options.format.value > ValueFormat::bf16)
+        return base::make_error(ErrorKind::invalid,
+                                "the sparse options hold a number that names nothing");
+    if (options.teams != 0 && nodes % options.teams != 0)
+        return base::make_error(ErrorKind::invalid,
+                                "{} nodes cannot form {} equal teams; choose a number that divides "
+                                "{}, or 0 to have it chosen",
+                                nodes, options.teams, nodes);
+    if (options.gather == TeamGather::recursive && options.teams != 0 &&
+        !std::has_single_bit(options.teams))
+        return base::make_error(ErrorKind::invalid,
+                                "recursive doubling needs a power of two of teams, not {}; choose "
+                                "bruck or automatic",
+                                options.teams);
+    return {};
+}
+
+Task<Result<Report>> sparse_all_reduce(Communicator& communicator,
+                                       const collectives::LocalPart& part, double scale,
+                                       std::span<std::byte> result, SparseState& state,
+                                       const Options& options, kernels::WorkerPool& pool) {
+    const Packed packed(part.layout());
+    if (Result<> fits = check_sizes(packed, result.size(), state.residual()); !fits)
+        co_return std::move(fits).error();
+    if (Result<> sane = check(options, communicator.size()); !sane)
+        co_return std::move(sane).error();
+    if (communicator.aborted()) co_return communicator.status().error();
+
+    const size_t nodes = communicator.size();
+    const size_t n = packed.count();
+    Report report;
+    const Communicator::Counters before = communicator.counters();
+    report.teams = teams_of(options, {nodes, n, top_count(n, options.density), options.format});
+
+    // Algorithm 1, lines 1 and 2.
+    const std::span<float> gradient = state.begin();
+    gather_gradient(part, packed, state.residual().values(), gradient, pool);
+    const bool in_blocks = options.algorithm == Algorithm::spar_dl;
+    const Division division(n, in_blocks ? nodes / report.teams : 1, options.density);
+    const size_t own = in_blocks ? communicator.self() % division.blocks() : 0;
+    adapt(state.next(), options, nodes, report.teams, division.block(own));
+    Collection collection(gradient, division, options.format.value, options.residuals, pool);
+    Exchange exchange{communicator, options, collection, state.next(), pool};
+
+    Result<Entries> chosen = co_await run(exchange, report.teams);
+    if (!chosen) {
+        state.discard();
+        co_return std::move(chosen).error();
+    }
+    scatter_result(*chosen, scale, packed, result, pool);
+    report.chosen = chosen->size();
+    if (in_blocks && report.teams > 1 && !is_recursive(options, report.teams))
+        report.h = state.next().ratio.h();
+    count_since(report, before, communicator.counters());
+    co_return report;
+}
+
+}  // namespace pace::sparse

@@ -1,0 +1,64 @@
+// sparse_all_reduce: the sum of the few greatest elements; what it leaves out comes with the next
+// exchanges.
+//
+//     G        = Σ weight · member + residual          on each node
+//     result   = scale · (sum of what the algorithm chose of all G), zero elsewhere
+//     residual = what was not chosen, nowhere lost (ResidualMode::global):
+//                sum of what was chosen + Σ_nodes new residual = Σ_nodes G
+//
+// The result is the same, bit for bit, on all nodes. `scale` is 1/P for a mean; residuals are never
+// scaled. The vector is the layout's elements without padding, less than 2^32 of them. Members'
+// weights apply to their gradients; a node without members sends what its residual holds
+// (Group::contributes is not looked at: leave members out instead).
+//
+//     SparseState state(count);                        // one per worker or node, kept for the job
+//     auto report = co_await sparse_all_reduce(communicator, part, 1.0 / P, result, state,
+//                                              options, pool);
+//     // when the exchange counts everywhere: state.commit(); when it is undone: state.discard()
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/result.h"
+#include "base/task.h"
+#include "daemon/collectives/communicator.h"
+#include "daemon/collectives/local_part.h"
+#include "daemon/kernels/pool.h"
+#include "daemon/sparse/options.h"
+#include "daemon/sparse/sparse_state.h"
+
+namespace pace::sparse {
+
+struct Report {
+    size_t chosen = 0;  // entries of the result
+    size_t teams = 1;   // SparDL's d
+    size_t h = 0;       // B-SAG's next h; 0 without it
+    uint64_t messages_sent = 0;
+    uint64_t messages_received = 0;
+    uint64_t bytes_sent = 0;
+    uint64_t bytes_received = 0;
+};
+
+// ErrorKind::invalid, with the option, its value and what to do, if they make no sense for so many
+// nodes.
+base::Result<> check(const Options& options, size_t nodes);
+
+// `result` is part.layout().bytes() of scratch that the caller owns, undefined after an error, and
+// written only at the end. `state` belongs to this node's place in the exchange, has as many
+// elements as the layout, and is unchanged until commit(). Members' buffers are only read. The
+// communicator, `part`, `state`, `options` and `pool` must outlive the task. One thread, the
+// communicator's, and the pool's while it waits for them: selection blocks the event loop for its
+// time. Memory beyond state and result: a few times what travels.
+//
+// Ends when every operation has ended. Errors: what the transport says (unavailable, mismatch),
+// what abort() was given, corrupt if a peer's bytes do not decode, invalid for options or sizes.
+// After an error the state has been discarded.
+base::Task<base::Result<Report>> sparse_all_reduce(collectives::Communicator& communicator,
+                                                   const collectives::LocalPart& part, double scale,
+                                                   std::span<std::byte> result, SparseState& state,
+                                                   const Options& options,
+                                                   kernels::WorkerPool& pool);
+
+}  // namespace pace::sparse

@@ -1,0 +1,24 @@
+#include "daemon/sparse/topk_a.h"
+
+#include <utility>
+
+namespace pace::sparse {
+
+using base::Result;
+using base::Task;
+
+Task<Result<Entries>> topk_a(Exchange& exchange) {
+    const Frame frame = exchange.frame(0);
+    const Entries own = exchange.collection.cut(0, frame.k);
+    // Recursive doubling in SparCML, which needs a power of two; Bruck's costs the same and does
+    // not.
+    Result<std::vector<Entries>> all =
+        co_await gather_entries(exchange, ring_of_all(exchange.P(), exchange.w()),
+                                SparsePhase::gather, std::vector<Frame>(exchange.P(), frame), own);
+    if (!all) co_return std::move(all).error();
+    Entries total = sum_all(std::move(all).value());
+    exchange.collection.finish(0, total.indices);
+    co_return total;
+}
+
+}  // namespace pace::sparse

@@ -1,0 +1,135 @@
+#include "daemon/sparse/topk_dsa.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace pace::sparse {
+
+using base::ErrorKind;
+using base::Result;
+using base::Task;
+
+namespace {
+
+// A part's first byte.
+constexpr std::byte kSparsePart{0};
+constexpr std::byte kDensePart{1};
+
+size_t dense_bytes(WireFormat format, size_t length) {
+    return length * value_bytes(format.value);
+}
+
+Bytes encode_dense(WireFormat format, size_t length, const Entries& entries) {
+    Bytes bytes(1 + dense_bytes(format, length), std::byte{0});
+    bytes[0] = kDensePart;
+    for (size_t i = 0; i < entries.size(); ++i) {
+        std::byte* out = bytes.data() + 1 + entries.indices[i] * value_bytes(format.value);
+        if (format.value == ValueFormat::f32) {
+            std::memcpy(out, &entries.values[i], sizeof(float));
+        } else {
+            const uint16_t bits = half_bits(entries.values[i], format.value);
+            std::memcpy(out, &bits, sizeof(bits));
+        }
+    }
+    return bytes;
+}
+
+Result<Entries> decode_dense(WireFormat format, size_t length, std::span<const std::byte> bytes) {
+    if (bytes.size() != dense_bytes(format, length))
+        return base::make_error(ErrorKind::corrupt, "a dense part of {} elements has {} bytes",
+                                length, bytes.size());
+    Entries entries;
+    for (size_t i = 0; i < length; ++i) {
+        const std::byte* at = bytes.data() + i * value_bytes(format.value);
+        float value = 0;
+        if (format.value == ValueFormat::f32) {
+            std::memcpy(&value, at, sizeof(value));
+        } else {
+            uint16_t bits = 0;
+            std::memcpy(&bits, at, sizeof(bits));
+            value = float_of_half(bits, format.value);
+        }
+        if (value != 0.0F) entries.push_back(static_cast<uint32_t>(i), value);
+    }
+    return entries;
+}
+
+// With the papers' 8 bytes an entry and 4 an element, a part turns dense when it is more than half
+// full.
+Bytes encode_part(WireFormat format, size_t length, const Entries& entries) {
+    const Frame frame{length, entries.size()};
+    const size_t sparse_size = coded_bytes_max(format, frame);
+    if (dense_bytes(format, length) < sparse_size) return encode_dense(format, length, entries);
+    Bytes bytes(1 + sparse_size);
+    bytes[0] = kSparsePart;
+    encode(format, frame, entries, std::span(bytes).subspan(1));
+    return bytes;
+}
+
+Result<Entries> decode_part(WireFormat format, size_t length,
+                            std::span<const std::byte> bytes_untrusted) {
+    if (!bytes_untrusted.empty() && bytes_untrusted[0] == kDensePart)
+        return decode_dense(format, length, bytes_untrusted.subspan(1));
+    if (bytes_untrusted.empty() || bytes_untrusted[0] != kSparsePart)
+        return base::make_error(ErrorKind::corrupt, "a part is neither sparse nor dense");
+    return decode_counted(format, length, length, bytes_untrusted.subspan(1));
+}
+
+// What the owner of `range` has of all; by worker, so that the sum is always the same.
+Result<Entries> sum_parts(WireFormat format, const Block& range, const std::vector<Bytes>& parts) {
+    std::vector<Entries> lists;
+    for (const Bytes& part : parts) {
+        Result<Entries> entries = decode_part(format, range.length(), part);
+        if (!entries) return entries;
+        lists.push_back(std::move(entries).value());
+    }
+    Entries total = sum_all(std::move(lists));
+    drop_zeros(total);
+    return total;
+}
+
+}  // namespace
+
+Task<Result<Entries>> topk_dsa(Exchange& exchange) {
+    const WireFormat format = exchange.format();
+    const Ring ring = ring_of_all(exchange.P(), exchange.w());
+    const Frame whole = exchange.frame(0);
+    const Division ranges(whole.length, exchange.P(), exchange.options.density);
+    // A dense range of the longest, or a part as sparse as may be sent.
+    const size_t size_max = 1 + dense_bytes(format, whole.length / exchange.P() + 1) + kCountBytes;
+
+    // Split.
+    const Entries own = exchange.collection.cut(0, whole.k);
+    std::vector<Bytes> outgoing(exchange.P());
+    for (size_t r = 0; r < exchange.P(); ++r) {
+        const Block range = ranges.block(r);
+        outgoing[r] = encode_part(format, range.length(), slice(own, range.begin, range.end));
+    }
+    Result<std::vector<Bytes>> incoming =
+        co_await all_to_all(exchange.communicator, ring, std::move(outgoing), size_max);
+    if (!incoming) co_return std::move(incoming).error();
+
+    const Block mine = ranges.block(exchange.w());
+    Result<Entries> total = sum_parts(format, mine, *incoming);
+    if (!total) co_return exchange.fail(std::move(total).error());
+    Entries errors = round_entries(*total, format.value);
+    for (uint32_t& index : errors.indices) index += static_cast<uint32_t>(mine.begin);
+    exchange.collection.keep(0, errors, 1, 0);
+
+    // All-gather.
+    Result<std::vector<Bytes>> parts = co_await gather_parts(
+        exchange.communicator, ring, encode_part(format, mine.length(), *total), size_max, 0);
+    if (!parts) co_return std::move(parts).error();
+    Entries all;
+    for (size_t r = 0; r < exchange.P(); ++r) {
+        const Block range = ranges.block(r);
+        Result<Entries> part = decode_part(format, range.length(), parts.value()[r]);
+        if (!part) co_return exchange.fail(std::move(part).error());
+        append_block(all, *part, range.begin);
+    }
+    exchange.collection.finish(0, all.indices);
+    co_return all;
+}
+
+}  // namespace pace::sparse
