@@ -65,6 +65,8 @@ TEST(TomlSource, HostileDocumentsAreErrorsNotCrashes) {
     EXPECT_NE(toml_error("[[[a]]]\nb = 1"), "accepted");
     EXPECT_NE(toml_error("name = \"a\\u0000b\""), "accepted");
     EXPECT_NE(toml_error(std::string("name = \xFF\xFE\0x", 11)), "accepted");
+    EXPECT_NE(toml_error("1list\xCD\x96st = 2"), "accepted");
+    EXPECT_EQ(toml_error("name = \"a\\\"ß\" # ß"), "accepted");
     EXPECT_NE(toml_error("threads = 99999999999999999999999"), "accepted");
     EXPECT_NE(toml_error("client_bytes_max = '9223372036854775807 TiB'"), "accepted");
     EXPECT_NE(toml_error("name = " + std::string(5000, '[')), "accepted");

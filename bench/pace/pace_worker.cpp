@@ -30,7 +30,11 @@ class Worker {
         job.rank = options.rank;
         job.world = options.world;
         job.policy = averaging_ ? PACE_POLICY_PARTIAL_REDUCE : PACE_POLICY_ALL_REDUCE;
-        if (averaging_) job.group_size = options.world;
+        if (averaging_) {
+            // All workers, and no group that closes without one whom the system has held up.
+            job.group_size = options.world;
+            job.group_wait_ms = 60'000;
+        }
         check("pace_session_open",
               pace_session_open(options.endpoint.c_str(), &job, &session_, &error_));
         void* data = nullptr;

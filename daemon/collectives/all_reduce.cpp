@@ -55,6 +55,7 @@ Task<Result<>> gather_all_reduce(Communicator& communicator, const LocalPart& pa
         communicator.note(co_await sent.ended());
         if (communicator.aborted()) co_return communicator.status();
     }
+    communicator.begin_result();
     sum_gathered(communicator, part.layout(), scale, gathered.get(), result);
     co_return Result<>();
 }

@@ -36,19 +36,22 @@ struct AllReduceOptions {
     // A chunk is a block cut into about `chunks_per_block`, within these bounds. All must be equal
     // on all nodes.
     size_t chunk_bytes_min = 16384;
-    size_t chunk_bytes_max = 262144;
+    size_t chunk_bytes_max = 65536;
     size_t chunks_per_block = 16;
-    // Own chunks whose partials are received at once: staging is window · (N-1) · chunk bytes.
-    size_t window = 4;
-    // Sends under way at once, to all peers together; 0: four per peer. They cost no memory here.
+    // Own chunks whose partials are received at once: staging is window · (N-1) · chunk bytes, and
+    // at most `staging_bytes_max` as long as that allows two.
+    size_t window = 16;
+    size_t staging_bytes_max = size_t{16} << 20U;
+    // Sends under way at once, to all peers together; 0: four per peer. Where a node has several
+    // members, each holds a chunk of memory.
     size_t sends_max = 0;
 };
 
 // The chunk size for a vector of `bytes` among `nodes` nodes.
 size_t chunk_bytes_of(const AllReduceOptions& options, size_t bytes, size_t nodes);
 
-// `result` is part.layout().bytes() of scratch that the caller owns; it is written from the start,
-// and undefined after an error. Members' buffers are only read. Memory beyond `result`: the staging
+// `result` is part.layout().bytes() of scratch that the caller owns; it is undefined after an error,
+// unless Communicator::result_begun() is false: then it is as it was. Members' buffers are only read. Memory beyond `result`: the staging
 // above, or N · S for little. The communicator and `part` must outlive the task. Ends when every
 // operation has ended. Errors: what the transport says (unavailable, mismatch), or what abort() was
 // given; invalid if `result` has the wrong size.

@@ -116,6 +116,11 @@ class Communicator {
     // The error of abort(), or success.
     base::Result<> status() const;
 
+    // A sum says so before it writes, or lets a peer write, to its result for the first time: by then every
+    // contributor has begun the exchange.
+    void begin_result() { result_begun_ = true; }
+    bool result_begun() const { return result_begun_; }
+
     const Counters& counters() const { return counters_; }
     // When the last operation ended (at first: when the communicator was made).
     base::TimePoint last_progress() const { return last_progress_; }
@@ -131,6 +136,7 @@ class Communicator {
     transports::Transport& transport_;
     Group group_;
     std::vector<uint32_t> pending_;  // operations under way, by node
+    bool result_begun_ = false;
     std::optional<base::Error> error_;
     Counters counters_;
     base::TimePoint last_progress_;

@@ -18,14 +18,12 @@ DirectAllReduce::DirectAllReduce(Communicator& communicator, const LocalPart& pa
       result_(result),
       chunk_bytes_(chunk_bytes_of(options, result.size(), communicator.size())),
       window_(std::max<size_t>(1, options.window)),
-      sends_max_(options.sends_max),
-      left_(communicator.size()),
-      left_changed_(communicator.size()) {
+      sends_max_(options.sends_max) {
     if (sends_max_ == 0) sends_max_ = 4 * (nodes() - 1);
     window_ = std::min(window_, std::max<size_t>(1, chunks(self())));
+    const size_t per_lane = (nodes() - 1) * chunk_bytes_;
+    window_ = std::min(window_, std::max<size_t>(2, options.staging_bytes_max / per_lane));
     finished_.reserve(chunks(self()));
-    const bool place_is_free = !communicator_.contributes(self());
-    for (size_t node = 0; node < nodes(); ++node) left_[node].assign(chunks(node), place_is_free);
 }
 
 Task<Result<>> DirectAllReduce::run() {
@@ -56,6 +54,7 @@ Task<Result<>> DirectAllReduce::reduce_lane(size_t lane) {
         for (size_t node = 0; node < nodes(); ++node)
             communicator_.note(co_await received[node].ended());
         if (communicator_.aborted()) break;
+        communicator_.begin_result();
         sum_chunk(range, staging, sources);
         finished_.push_back(c);
         finished_changed_.notify();
@@ -91,6 +90,7 @@ void DirectAllReduce::sum_chunk(ByteRange range, const std::byte* staging,
 Task<Result<>> DirectAllReduce::send_lane() {
     Operation sent;
     Message message;
+    std::unique_ptr<std::byte[]> staging;  // for a partial that has to be made
     while (!communicator_.aborted()) {
         const bool is_partial = next_partial(message);
         if (!is_partial && !next_finished(message)) {
@@ -99,11 +99,10 @@ Task<Result<>> DirectAllReduce::send_lane() {
             continue;
         }
         const Phase phase = is_partial ? Phase::partial : Phase::finished;
-        communicator_.post_send(sent, message.node, slot(phase, message.chunk), outgoing(message));
+        communicator_.post_send(sent, message.node, slot(phase, message.chunk),
+                                outgoing(message, staging));
         communicator_.note(co_await sent.ended());
-        if (is_partial) mark_left(message.node, message.chunk);
     }
-    for (Signal& changed : left_changed_) changed.notify();
     co_return communicator_.status();
 }
 
@@ -137,29 +136,25 @@ bool DirectAllReduce::all_handed_out() const {
     return finished_index_ == chunks(self());
 }
 
-std::span<const std::byte> DirectAllReduce::outgoing(const Message& message) {
+std::span<const std::byte> DirectAllReduce::outgoing(const Message& message,
+                                                     std::unique_ptr<std::byte[]>& staging) {
     const ByteRange range = chunk(message.block, message.chunk);
     if (message.block == self()) return {at(range), range.size()};
     const std::span<const std::byte> direct = part_.direct(range);
-    if (!direct.empty()) {
-        mark_left(message.node, message.chunk);
-        return direct;
-    }
-    part_.partial(range, at(range));
-    return {at(range), range.size()};
-}
-
-void DirectAllReduce::mark_left(size_t node, size_t chunk) {
-    left_[node][chunk] = true;
-    left_changed_[node].notify();
+    if (!direct.empty()) return direct;
+    if (!staging) staging.reset(new std::byte[chunk_bytes_]);
+    part_.partial(range, staging.get());
+    return {staging.get(), range.size()};
 }
 
 Task<Result<>> DirectAllReduce::gather(size_t node) {
+    if (chunks(self()) == 0) communicator_.begin_result();
+    while (!communicator_.result_begun() && !communicator_.aborted())
+        co_await finished_changed_.changed();
     // A ring of receives: chunk c uses the place of chunk c - places, once that has come.
     const size_t places = std::min(2 * window_, std::max<size_t>(1, chunks(node)));
     const std::unique_ptr<Operation[]> received(new Operation[places]);
     for (size_t c = 0; c < chunks(node); ++c) {
-        while (!left_[node][c] && !communicator_.aborted()) co_await left_changed_[node].changed();
         communicator_.note(co_await received[c % places].ended());
         const ByteRange range = chunk(node, c);
         communicator_.post_receive(received[c % places], node, slot(Phase::finished, c),

@@ -7,9 +7,10 @@
 //    appear;
 //  * one gatherer per other node: receives that node's finished chunks into the result.
 //
-// The result is the only large memory. My partial of another's chunk is made where that chunk will
-// lie in the result, and the finished chunk is received there once the partial has left; so the
-// gatherer follows the send lanes.
+// The result is the only large memory, and nothing is written to it before every contributor has begun:
+// a chunk is summed there when all its partials have come, and finished chunks of others are asked for only
+// after that. So what the memory held before, such as the result of the exchange before this one, is lost
+// only when nobody needs it. (A node whose block is empty sums nothing and cannot tell: it does not wait.)
 //
 // It cannot lock up. Partials leave in chunk order, and a reduce lane asks for its next chunk
 // without waiting for any send; so the least chunk that is still open anywhere has all its partials
@@ -56,8 +57,8 @@ class DirectAllReduce {
     bool next_partial(Message& message);
     bool next_finished(Message& message);
     bool all_handed_out() const;
-    std::span<const std::byte> outgoing(const Message& message);
-    void mark_left(size_t node, size_t chunk);
+    std::span<const std::byte> outgoing(const Message& message,
+                                        std::unique_ptr<std::byte[]>& staging);
 
     size_t nodes() const { return communicator_.size(); }
     size_t self() const { return communicator_.self(); }
@@ -84,8 +85,6 @@ class DirectAllReduce {
     // The next partial is chunk `partial_chunk_` for the node `partial_step_` after self.
     size_t partial_chunk_ = 0;
     size_t partial_step_ = 1;
-    std::vector<std::vector<bool>> left_;  // by node and chunk: its place in the result is free
-    std::vector<Signal> left_changed_;     // by node
 
     // Own chunks in the order in which they were finished, and the next message about them.
     std::vector<size_t> finished_;

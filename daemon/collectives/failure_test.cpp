@@ -1,5 +1,6 @@
 // What happens to the survivors of a collective when a node dies, freezes or disagrees, at every
 // step.
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
@@ -27,6 +28,7 @@ struct Collective {
     std::string name;
     std::function<base::Task<base::Result<>>(Communicator&, const LocalPart&, std::span<std::byte>)>
         start;
+    bool is_sum = false;
 };
 
 std::vector<Collective> collectives() {
@@ -37,13 +39,15 @@ std::vector<Collective> collectives() {
                  options.chunk_bytes_min = options.chunk_bytes_max = 8192;
                  options.window = 2;
                  return all_reduce(communicator, part, 1.0, result, options);
-             }},
+             },
+             true},
             {"bruck",
              [](Communicator& communicator, const LocalPart& part, std::span<std::byte> result) {
                  AllReduceOptions options;
                  options.small_bytes_max = SIZE_MAX;
                  return all_reduce(communicator, part, 1.0, result, options);
-             }},
+             },
+             true},
             {"tree",
              [](Communicator& communicator, const LocalPart&, std::span<std::byte> result) {
                  BroadcastOptions options;
@@ -62,6 +66,9 @@ std::vector<Collective> collectives() {
              }}};
 }
 
+// What the results' memory holds before.
+constexpr std::byte kBefore{0xA5};
+
 // One run of a collective on a cluster, with members' buffers that must not change.
 struct Trial {
     Trial(const Collective& collective, std::optional<uint64_t> seed) : cluster(kNodes, seed) {
@@ -73,7 +80,7 @@ struct Trial {
             parts.push_back(local_part(kLongLayout, workers.back()));
         }
         before = workers;
-        results.assign(kNodes, Bytes(kLongLayout.bytes()));
+        results.assign(kNodes, Bytes(kLongLayout.bytes(), kBefore));
         for (size_t i = 0; i < kNodes; ++i)
             cluster.start(i, collective.start(cluster.communicator(i), parts[i], results[i]));
     }
@@ -85,6 +92,16 @@ struct Trial {
             cluster.network().progress();
         }
         return !cluster.all_ended();
+    }
+
+    // Nothing is written to the result of a sum before all have begun it.
+    void expect_results_unchanged_unless_begun() {
+        for (size_t i = 0; i < kNodes; ++i) {
+            if (cluster.communicator(i).result_begun()) continue;
+            ASSERT_TRUE(std::all_of(results[i].begin(), results[i].end(),
+                                    [](std::byte byte) { return byte == kBefore; }))
+                << "node " << i;
+        }
     }
 
     void expect_inputs_unchanged() const {
@@ -121,8 +138,23 @@ TEST(Failure, AKilledNodeEndsTheCollectiveOfEverySurvivorOnce) {
                         ASSERT_TRUE(trial.cluster.communicator(i).waiting_for().empty());
                     }
                     trial.expect_inputs_unchanged();
+                    if (collective.is_sum) trial.expect_results_unchanged_unless_begun();
                 }
             }
+}
+
+TEST(Failure, ASumThatOneNodeNeverBeginsLeavesTheResultsMemoryAlone) {
+    for (const Collective& collective : collectives()) {
+        if (!collective.is_sum) continue;
+        Trial trial(collective, std::nullopt);
+        trial.cluster.network().freeze(trial.cluster.transport(2));
+        trial.cluster.run();
+        for (size_t i = 0; i < kNodes; ++i) {
+            EXPECT_FALSE(trial.cluster.ended(i));
+            EXPECT_FALSE(trial.cluster.communicator(i).result_begun());
+        }
+        trial.expect_results_unchanged_unless_begun();
+    }
 }
 
 TEST(Failure, KilledBeforeTheStartMeansAnErrorForAllWhoNeedIt) {

@@ -12,8 +12,8 @@
 namespace pace::collectives {
 
 struct TransferOptions {
-    size_t chunk_bytes = 262144;  // equal on both sides
-    size_t window = 4;            // chunks under way at once
+    size_t chunk_bytes = 65536;  // equal on both sides
+    size_t window = 16;          // chunks under way at once
 };
 
 // Sends `bytes` to `node`, which must run transfer_from with as many bytes. `bytes` stay unchanged

@@ -218,7 +218,7 @@ void Engine::announce(const std::shared_ptr<Job>& job, const WorkerPtr& worker) 
         const std::shared_ptr<Job> resumed = job_of(accepted);
         if (worker->port != nullptr) resumed->resumed(worker, accepted.under_way);
     };
-    pending.refused = [this, job, worker](const base::Error& error) {
+    pending.refused = [job, worker](const base::Error& error) {
         if (error.kind == ErrorKind::no_controller)
             return;  // the next attachment announces it again
         base::log_warning("worker lost its place", {{"job", job->state().options.name},

@@ -194,6 +194,10 @@ collectives::Communicator::Counters Exchange::traffic() const {
     return communicator_ ? communicator_->counters() : collectives::Communicator::Counters{};
 }
 
+bool Exchange::scratch_touched() const {
+    return communicator_ && (plan_.kind != Kind::reduce || communicator_->result_begun());
+}
+
 void Exchange::listen_for_poison() {
     if (listening_) return;
     listening_ = true;

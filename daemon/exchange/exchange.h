@@ -74,6 +74,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     collectives::Communicator::Counters traffic() const;
     // After a success with other nodes: the result, for members that missed it.
     Scratch take_scratch() { return std::move(scratch_); }
+    // Whether the scratch may hold something else than it was given with.
+    bool scratch_touched() const;
     size_t result_bytes() const { return plan_.layout.bytes(); }
 
   private:

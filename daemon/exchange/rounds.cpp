@@ -113,9 +113,12 @@ void Rounds::begin(Exchange::Plan plan, const std::vector<WorkerPtr>& members) {
         worker->state = Worker::State::moving;
         worker->moving_since_ns = now;
     }
+    lent_ = may_form_in_retained(plan);
+    Scratch scratch;
+    if (lent_) scratch = std::move(retained_.memory);
     // A small exchange on one node ends before start() returns.
     auto exchange = Exchange::start(
-        job_.services, std::move(plan), std::move(spare_),
+        job_.services, std::move(plan), std::move(scratch),
         [this, members](Exchange& done, const Result<>& result) { ended(done, members, result); });
     if (!exchange->ended()) active_ = std::move(exchange);
 }
@@ -123,13 +126,7 @@ void Rounds::begin(Exchange::Plan plan, const std::vector<WorkerPtr>& members) {
 void Rounds::ended(Exchange& exchange, const std::vector<WorkerPtr>& members,
                    const Result<>& result) {
     active_.reset();
-    const bool among_nodes = exchange.plan().nodes.size() > 1;
-    if (result && among_nodes) {
-        spare_ = std::move(retained_.memory);
-        retained_ = {true, exchange.result_bytes(), exchange.plan().check, exchange.take_scratch()};
-    } else {
-        spare_ = exchange.take_scratch();
-    }
+    keep_result(exchange, result);
     if (result) {
         commit_round(exchange, members);
     } else if (result.error().kind == ErrorKind::mismatch) {
@@ -139,6 +136,30 @@ void Rounds::ended(Exchange& exchange, const std::vector<WorkerPtr>& members,
         for (const WorkerPtr& worker : members) wait_again(worker);
     }
     if (preparing_ != 0) answer_prepare();
+}
+
+bool Rounds::may_form_in_retained(const Exchange::Plan& plan) const {
+    const size_t bytes = plan.layout.bytes();
+    if (plan.nodes.size() <= 1 || bytes == 0) return false;
+    if (!retained_.valid || plan.kind == Exchange::Kind::fetch) return true;
+    return plan.kind == Exchange::Kind::reduce && retained_.memory.fits(bytes);
+}
+
+void Rounds::keep_result(Exchange& exchange, const Result<>& result) {
+    Scratch memory = exchange.take_scratch();
+    const bool among_nodes = exchange.plan().nodes.size() > 1;
+    const bool has_result = result && among_nodes;
+    if (has_result && exchange.result_bytes() == 0) {
+        retained_.valid = true;
+        retained_.bytes = 0;
+        retained_.check = exchange.plan().check;
+    } else if (has_result) {
+        retained_ = {true, exchange.result_bytes(), exchange.plan().check, std::move(memory)};
+    } else if (lent_) {
+        retained_.memory = std::move(memory);
+        if (exchange.scratch_touched()) retained_.valid = false;
+    }
+    lent_ = false;
 }
 
 void Rounds::wait_again(const WorkerPtr& worker) {

@@ -35,7 +35,8 @@ class Rounds {
     bool stopped() const { return preparing_ != 0; }
 
   private:
-    // The result of the last committed round, if other nodes took part.
+    // The result of the last committed round, if other nodes took part. The next reduction forms in the same memory: it writes
+    // nothing there before all nodes have begun it, and who has begun it needs this no more.
     struct Retained {
         bool valid = false;
         size_t bytes = 0;
@@ -45,6 +46,8 @@ class Rounds {
 
     Exchange::Plan plan_round(const std::vector<WorkerPtr>& members) const;
     void begin(Exchange::Plan plan, const std::vector<WorkerPtr>& members);
+    bool may_form_in_retained(const Exchange::Plan& plan) const;
+    void keep_result(Exchange& exchange, const base::Result<>& result);
     void ended(Exchange& exchange, const std::vector<WorkerPtr>& members,
                const base::Result<>& result);
     void commit_round(const Exchange& exchange, const std::vector<WorkerPtr>& members);
@@ -63,7 +66,7 @@ class Rounds {
     View
         round_view_;  // over which the last round began: also that of its result, when this node has to fetch it
     Retained retained_;
-    Scratch spare_;
+    bool lent_ = false;  // the exchange under way has the memory of retained_
     std::vector<std::weak_ptr<Gift>> gifts_;
 };
 

@@ -27,13 +27,13 @@ class Scratch {
         if (data_ != nullptr) munmap(data_, size_);
     }
 
-    // At least `bytes` of memory with undefined contents. Memory that is too large by more than half is given back first.
+    // At least `bytes` of memory with undefined contents. It only grows: a job that exchanges large and small buffers in turn
+    // must not touch new pages for each large one.
     base::Result<std::span<std::byte>> reserve(size_t bytes) {
-        if (bytes > size_ || bytes < size_ / 2) {
+        if (!fits(bytes)) {
             if (data_ != nullptr) munmap(data_, size_);
             data_ = nullptr;
             size_ = 0;
-            if (bytes == 0) return std::span<std::byte>{};
             void* address =
                 mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
             if (address == MAP_FAILED)
@@ -44,6 +44,9 @@ class Scratch {
         }
         return std::span<std::byte>{data_, bytes};
     }
+
+    // Whether reserve(bytes) keeps the memory, and what it holds.
+    bool fits(size_t bytes) const { return bytes <= size_; }
 
     size_t size() const { return size_; }
     std::byte* data() const { return data_; }

@@ -1,6 +1,7 @@
 #include "service/controller/core/journal_record.h"
 
 #include <bit>
+#include <cmath>
 #include <concepts>
 #include <cstring>
 
@@ -70,6 +71,8 @@ class Reader {
         ret_value = ok_ ? static_cast<E>(number) : last;
     }
 
+    void require(bool holds) { ok_ = ok_ && holds; }
+
     bool ok() const { return ok_; }
     bool is_at_end() const { return bytes_.empty(); }
 
@@ -110,6 +113,7 @@ void get_options(Reader& in, JobOptions& ret_options) {
     in.get(ret_options.missing, Missing::initial);
     in.get(alpha);
     ret_options.alpha = std::bit_cast<double>(alpha);
+    in.require(std::isfinite(ret_options.alpha));
     in.get(ret_options.group_wait_ms);
     in.get(ret_options.history_window);
     in.get(ret_options.worker_timeout_ms);
