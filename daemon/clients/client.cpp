@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "daemon/clients/memory_room.h"
 #include "daemon/clients/options.h"
 #include "daemon/clients/submission.h"
 #include "protocol/version.h"
@@ -233,6 +234,12 @@ Result<BufferPtr> Client::make_buffer(const fb::BufferCreate& create,
     ret_restored = buffer != nullptr;
     if (buffer) return buffer;
 
+    if (!create.adopt()) {
+        if (auto fits = check_memory_room(bytes, memory_room()); !fits) {
+            quota_.release_buffer(bytes);
+            return fits.error();
+        }
+    }
     const bool has_fd = fds.size() == 1;
     auto memory = !create.adopt() ? base::MappedMemfd::create("pace-buffer", bytes, true)
                   : has_fd
