@@ -63,17 +63,14 @@ TEST(Refusals, WorkersThatDisagreeAboutTheirBuffers) {
     }
 }
 
-TEST(Refusals, AMissingDaemonAndAMissingController) {
-    Cluster cluster({.nodes = 1});
-    Process lost =
-        cluster.trainer(0, {"--endpoint", "unix:" + cluster.directory() + "/nobody.sock"});
-    const std::string no_daemon = complaint(lost);
-    EXPECT_NE(no_daemon.find("nobody.sock"), std::string::npos) << no_daemon;
-    cluster.controller().signal(SIGKILL);
-    ASSERT_TRUE(cluster.controller().wait(soon()));
-    Process waiting = cluster.trainer(0, {"--rank", "0", "--world", "1"});
-    const std::string no_controller = complaint(waiting);
-    EXPECT_TRUE(no_controller.starts_with("PACE_E_NO_CONTROLLER")) << no_controller;
+TEST(Refusals, AMissingDaemon) {
+    Cluster cluster({.nodes = 0, .controller = false});
+    Process lost({TRAINER, "--endpoint", "unix:" + cluster.directory() + "/nobody.sock"},
+                 cluster.directory() + "/trainer.log");
+    const std::string error = complaint(lost);
+    EXPECT_TRUE(error.starts_with("PACE_E_NOT_FOUND")) << error;
+    EXPECT_NE(error.find("nobody.sock"), std::string::npos) << error;
+    EXPECT_NE(error.find("start paced"), std::string::npos) << error;
 }
 
 TEST(Refusals, MoreMemoryThanTheQuota) {

@@ -33,8 +33,10 @@ class Worker {
 
     // How opening ended; a worker that did not open must not be used.
     pace_status opened() const { return opened_; }
-    // What the last call that failed said.
-    std::string complaint() const { return error_.message; }
+    // What the last call that failed said: "PACE_E_LIMIT message".
+    std::string complaint() const {
+        return std::string(pace_status_name(error_.status)) + " " + error_.message;
+    }
     pace_session* session() const { return session_; }
     const std::vector<pace_buffer>& buffers() const { return buffers_; }
     const pace_request_info& info() const { return info_; }

@@ -1,0 +1,111 @@
+// The way to the controller: one that is not there yet, and one that asks for keys.
+#include <csignal>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "cluster.h"
+#include "worker.h"
+
+namespace pace::cluster {
+namespace {
+
+TEST(MissingController, IsToldAndTheDaemonGoesOnOnceItAppears) {
+    Cluster cluster({.nodes = 1});
+    cluster.controller().signal(SIGKILL);
+    ASSERT_TRUE(cluster.controller().wait(soon()));
+    // A daemon that never saw its controller serves nevertheless.
+    cluster.daemon(0).signal(SIGTERM);
+    ASSERT_EQ(cluster.daemon(0).wait(soon()), 0) << cluster.logs();
+    cluster.start_daemon(0);
+
+    const Worker hasty({.endpoint = cluster.endpoint(0), .connect_ms = 100});
+    EXPECT_EQ(hasty.opened(), PACE_E_DAEMON_GONE);
+    EXPECT_NE(hasty.complaint().find("waiting for its controller"), std::string::npos)
+        << hasty.complaint();
+    const Worker patient({.endpoint = cluster.endpoint(0), .connect_ms = 5500});
+    EXPECT_EQ(patient.opened(), PACE_E_NO_CONTROLLER);
+    EXPECT_NE(patient.complaint().find("`controller`"), std::string::npos) << patient.complaint();
+
+    EXPECT_NE(cluster.pacectl(0, {"daemon"}).find("does not answer"), std::string::npos);
+    const std::string findings = cluster.pacectl(0, {"doctor"}, 1);
+    EXPECT_NE(findings.find("FAIL  controller"), std::string::npos) << findings;
+    EXPECT_NE(findings.find("is pace-controller running"), std::string::npos) << findings;
+
+    // One trainer waits while the controller comes, another comes later.
+    Process waiting = cluster.trainer(0, {"--world", "2", "--connect-ms", "60000"});
+    cluster.start_controller();
+    Process later = cluster.trainer(0, {"--world", "2", "--rank", "1"});
+    EXPECT_EQ(waiting.wait(soon()), 0) << cluster.logs();
+    EXPECT_EQ(later.wait(soon()), 0) << cluster.logs();
+}
+
+class Curve : public testing::Test {
+  protected:
+    void SetUp() override {
+        std::string pattern = std::filesystem::temp_directory_path() / "pace-keys-XXXXXX";
+        folder_ = mkdtemp(pattern.data());
+        for (const char* name : {"controller", "node", "intruder"}) {
+            Process keygen({PACECTL, "keygen", path(name)}, path("keygen.log"));
+            ASSERT_EQ(keygen.wait(soon()), 0);
+        }
+        std::filesystem::create_directory(path("allowed"));
+        std::filesystem::copy_file(path("node.public"), path("allowed/node.public"));
+    }
+    void TearDown() override { std::filesystem::remove_all(folder_); }
+
+    std::string path(const std::string& name) const { return folder_ + "/" + name; }
+    std::vector<std::string> keys_of(const std::string& name) const {
+        return {"--curve-server-key-file", path("controller.public"), "--curve-secret-file",
+                path(name + ".secret")};
+    }
+    Cluster::Options with_keys(size_t nodes) const {
+        return {.nodes = nodes,
+                .daemon_flags = keys_of("node"),
+                .controller_flags = {"--curve-secret-file", path("controller.secret"),
+                                     "--curve-allowed-dir", path("allowed")}};
+    }
+
+    std::string folder_;
+};
+
+TEST_F(Curve, ClusterTrainsEncrypted) {
+    Cluster cluster(with_keys(2));
+    auto trainers = cluster.trainers(4, {"--steps", "20", "--elements", "20000"});
+    for (Process& trainer : trainers) EXPECT_EQ(trainer.wait(soon()), 0) << cluster.logs();
+    const std::string status = cluster.pacectl(1, {"status"});
+    EXPECT_NE(status.find(", encrypted"), std::string::npos) << status;
+    auto averaging =
+        cluster.trainers(4, {"--mode", "average", "--job", "average", "--steps", "20"});
+    for (Process& trainer : averaging) EXPECT_EQ(trainer.wait(soon()), 0) << cluster.logs();
+}
+
+TEST_F(Curve, DaemonsWithoutAKnownKeyServeNobodyAndDisturbNobody) {
+    Cluster cluster(with_keys(1));
+    const std::vector<std::vector<std::string>> guests{{}, keys_of("intruder")};
+    for (const auto& keys : guests) {
+        const std::string socket = path("guest.sock");
+        std::vector<std::string> arguments{PACED,
+                                           "--socket",
+                                           socket,
+                                           "--name",
+                                           "guest",
+                                           "--controller",
+                                           cluster.controller_endpoint(),
+                                           "--data-interface",
+                                           "lo"};
+        arguments.insert(arguments.end(), keys.begin(), keys.end());
+        Process guest(std::move(arguments), cluster.directory() + "/guest.log");
+        ASSERT_TRUE(guest.wait_for("ready", soon())) << cluster.logs();
+        const Worker worker({.endpoint = "unix:" + socket, .connect_ms = 5500});
+        EXPECT_EQ(worker.opened(), PACE_E_NO_CONTROLLER) << worker.complaint();
+    }
+    Worker friendly({.endpoint = cluster.endpoint(0)});
+    ASSERT_EQ(friendly.opened(), PACE_OK) << friendly.complaint();
+    friendly.add_floats(10, 1);
+    friendly.finish(friendly.reduce());
+    EXPECT_EQ(cluster.pacectl(0, {"status"}).find("guest"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace pace::cluster

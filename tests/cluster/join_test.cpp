@@ -1,0 +1,139 @@
+// Who may join, with what, and what a wrong guest is told.
+#include <gtest/gtest.h>
+
+#include "base/clock.h"
+#include "cluster.h"
+#include "libclient/link.h"
+#include "protocol/version.h"
+#include "worker.h"
+
+namespace pace::cluster {
+namespace {
+
+void expect_words(const std::string& complaint, std::initializer_list<const char*> words) {
+    for (const char* word : words)
+        EXPECT_NE(complaint.find(word), std::string::npos) << word << " in: " << complaint;
+}
+
+WorkerOptions averaging(const Cluster& cluster) {
+    return {.endpoint = cluster.endpoint(0),
+            .world = 6,
+            .policy = PACE_POLICY_PARTIAL_REDUCE,
+            .group_size = 3};
+}
+
+TEST(Join, EveryOptionThatDiffersIsToldWithBothValues) {
+    Cluster cluster({.nodes = 1, .controller = false});
+    const Worker first(averaging(cluster));
+    ASSERT_EQ(first.opened(), PACE_OK) << first.complaint();
+    WorkerOptions other = averaging(cluster);
+    other.rank = 1;
+    other.world = 7;
+    other.group_size = 4;
+    other.group_min = 3;
+    other.weights = PACE_WEIGHTS_DYNAMIC;
+    const Worker second(other);
+    EXPECT_EQ(second.opened(), PACE_E_MISMATCH);
+    expect_words(second.complaint(),
+                 {"job 'test'", "world 7 (the job has 6)", "group_size 4 (the job has 3)",
+                  "group_min 3 (the job has 2)", "weights dynamic (the job has constant)",
+                  "join with the job's"});
+    other = averaging(cluster);
+    other.rank = 1;
+    other.policy = PACE_POLICY_ALL_REDUCE;
+    other.group_size = 0;
+    const Worker third(other);
+    EXPECT_EQ(third.opened(), PACE_E_MISMATCH);
+    expect_words(third.complaint(), {"policy all-reduce (the job has partial-reduce)"});
+}
+
+TEST(Join, OptionsOfGroupsHaveNoPlaceInAJobWithoutGroups) {
+    Cluster cluster({.nodes = 1, .controller = false});
+    const Worker worker({.endpoint = cluster.endpoint(0), .world = 4, .group_size = 2});
+    EXPECT_EQ(worker.opened(), PACE_E_INVALID);
+    expect_words(worker.complaint(), {"group_size is 2", "all-reduce", "partial-reduce"});
+}
+
+TEST(Join, ARankIsFreeAgainWhenItsHolderHasLeft) {
+    Cluster cluster({.nodes = 2});
+    {
+        const Worker holder({.endpoint = cluster.endpoint(0), .rank = 1, .world = 3});
+        ASSERT_EQ(holder.opened(), PACE_OK) << holder.complaint();
+        for (size_t node = 0; node < 2; ++node) {
+            const Worker rival({.endpoint = cluster.endpoint(node), .rank = 1, .world = 3});
+            EXPECT_EQ(rival.opened(), PACE_E_TAKEN);
+            expect_words(rival.complaint(), {"rank 1", "node0", "use a free rank"});
+        }
+    }
+    const Worker heir({.endpoint = cluster.endpoint(1), .rank = 1, .world = 3});
+    EXPECT_EQ(heir.opened(), PACE_OK) << heir.complaint();
+}
+
+TEST(Join, TheVerbOfTheOtherFamilyIsRefusedBeforeAnythingChanges) {
+    Cluster cluster({.nodes = 1, .controller = false});
+    Worker gradients({.endpoint = cluster.endpoint(0), .job = "gradients"});
+    Worker parameters({.endpoint = cluster.endpoint(0),
+                       .job = "parameters",
+                       .policy = PACE_POLICY_PARTIAL_REDUCE});
+    ASSERT_EQ(gradients.opened(), PACE_OK) << gradients.complaint();
+    ASSERT_EQ(parameters.opened(), PACE_OK) << parameters.complaint();
+    const float* data = gradients.add_floats(10, 3);
+    parameters.add_floats(10, 4);
+    pace_request request{};
+    pace_error error{};
+    EXPECT_EQ(pace_average(gradients.session(), gradients.buffers().data(), 1, 0, nullptr, &request,
+                           &error),
+              PACE_E_VERB);
+    expect_words(error.message, {"\"gradients\"", "all-reduce", "pace_reduce"});
+    EXPECT_EQ(pace_reduce(parameters.session(), parameters.buffers().data(), 1, nullptr, &request,
+                          &error),
+              PACE_E_VERB);
+    expect_words(error.message, {"\"parameters\"", "partial-reduce", "pace_average"});
+    EXPECT_EQ(request.id, 0U);
+    gradients.finish(gradients.reduce());
+    parameters.finish(parameters.average(1));
+    EXPECT_EQ(data[0], 3);
+}
+
+// What the daemon answers to a library of another release.
+TEST(Join, ALibraryOfAnotherProtocolVersionIsToldBoth) {
+    Cluster cluster({.nodes = 1, .controller = false});
+    const auto deadline = base::now() + std::chrono::seconds(30);
+    auto link = client::Link::connect(cluster.socket(0), deadline);
+    ASSERT_TRUE(link) << link.error().message;
+    flatbuffers::FlatBufferBuilder hello;
+    client::finish_packet(
+        hello, client::wire::CreateHelloDirect(hello, protocol::kVersion + 6, "libpace 9.9"));
+    ASSERT_TRUE(link->send(hello, -1, deadline));
+    const auto answer = link->receive(deadline);
+    ASSERT_TRUE(answer) << answer.error().message;
+    const auto* failed = answer->body<client::wire::Failed>();
+    ASSERT_NE(failed, nullptr);
+    const base::Error error = client::error_of(*failed);
+    EXPECT_EQ(error.kind, base::ErrorKind::version);
+    expect_words(error.message,
+                 {std::to_string(protocol::kVersion).c_str(),
+                  std::to_string(protocol::kVersion + 6).c_str(), "install the same"});
+    EXPECT_FALSE(link->receive(deadline)) << "it has hung up";
+}
+
+TEST(Join, NoiseOnTheSocketEndsOnlyItsSender) {
+    Cluster cluster({.nodes = 1, .controller = false});
+    Worker worker({.endpoint = cluster.endpoint(0)});
+    ASSERT_EQ(worker.opened(), PACE_OK) << worker.complaint();
+    worker.add_floats(10, 1);
+    const auto deadline = base::now() + std::chrono::seconds(30);
+    auto link = client::Link::connect(cluster.socket(0), deadline);
+    ASSERT_TRUE(link);
+    flatbuffers::FlatBufferBuilder noise;
+    noise.Finish(noise.CreateString(std::string(1000, '\xA5')));
+    ASSERT_TRUE(link->send(noise, -1, deadline));
+    const auto answer = link->receive(deadline);
+    ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_NE(answer->body<client::wire::Failed>(), nullptr);
+    EXPECT_FALSE(link->receive(deadline)) << "it has hung up";
+    worker.finish(worker.reduce());
+}
+
+}  // namespace
+}  // namespace pace::cluster

@@ -1,0 +1,115 @@
+// What there is too little of: places, memory, disk. Each ends in an error that names it, and costs nobody else.
+#include <sys/resource.h>
+
+#include <gtest/gtest.h>
+
+#include "cluster.h"
+#include "worker.h"
+
+namespace pace::cluster {
+namespace {
+
+constexpr uint64_t kMebi = uint64_t{1} << 20U;
+
+// The complaint has the status and every one of the words.
+void expect_complaint(const std::string& complaint, const char* status,
+                      std::initializer_list<const char*> words) {
+    EXPECT_TRUE(complaint.starts_with(status)) << complaint;
+    for (const char* word : words)
+        EXPECT_NE(complaint.find(word), std::string::npos) << word << " in: " << complaint;
+}
+
+Worker open(const Cluster& cluster, const std::string& job) {
+    Worker worker({.endpoint = cluster.endpoint(0), .job = job});
+    EXPECT_EQ(worker.opened(), PACE_OK) << worker.complaint();
+    return worker;
+}
+
+// A file of this process may not grow beyond `bytes`. Tells a full disk without filling one.
+void limit_files(const Process& process, rlim_t bytes) {
+    const rlimit limit{bytes, RLIM_INFINITY};
+    ASSERT_EQ(prlimit(process.pid(), RLIMIT_FSIZE, &limit, nullptr), 0);
+}
+
+TEST(Limits, BuffersOfAClient) {
+    Cluster cluster(
+        {.nodes = 1, .controller = false, .daemon_flags = {"--client-buffers-max", "2"}});
+    Worker worker = open(cluster, "one");
+    EXPECT_NE(worker.add_buffer(PACE_F32, 10), nullptr);
+    EXPECT_NE(worker.add_buffer(PACE_F32, 10), nullptr);
+    EXPECT_EQ(worker.add_buffer(PACE_F32, 10), nullptr);
+    expect_complaint(worker.complaint(), "PACE_E_LIMIT", {"client_buffers_max", "2"});
+    pace_error error{};
+    EXPECT_EQ(pace_buffer_free(worker.session(), worker.buffers()[0], &error), PACE_OK);
+    EXPECT_NE(worker.add_buffer(PACE_F32, 10), nullptr) << "a freed one makes room";
+}
+
+TEST(Limits, MemoryOfAllClientsTogether) {
+    Cluster cluster({.nodes = 1, .controller = false, .daemon_flags = {"--memory-max", "2MiB"}});
+    Worker first = open(cluster, "first");
+    EXPECT_NE(first.add_buffer(PACE_F64, kMebi / 8), nullptr);
+    {
+        Worker second = open(cluster, "second");
+        EXPECT_NE(second.add_buffer(PACE_F64, kMebi / 8), nullptr);
+        EXPECT_EQ(second.add_buffer(PACE_F64, 1), nullptr);
+        expect_complaint(second.complaint(), "PACE_E_LIMIT", {"memory_max", "2097152"});
+    }
+    EXPECT_NE(first.add_buffer(PACE_F64, kMebi / 8), nullptr) << "who leaves makes room";
+}
+
+TEST(Limits, ClientsOfADaemon) {
+    Cluster cluster({.nodes = 1, .controller = false, .daemon_flags = {"--clients-max", "1"}});
+    Worker first = open(cluster, "first");
+    const Worker second({.endpoint = cluster.endpoint(0), .job = "second"});
+    EXPECT_LT(second.opened(), 0);
+    expect_complaint(second.complaint(), "PACE_E_LIMIT", {"clients_max", "1"});
+    first.add_floats(10, 1);
+    first.finish(first.reduce());
+}
+
+TEST(Limits, MemoryOfTheMachine) {
+    Cluster cluster(
+        {.nodes = 1, .controller = false, .daemon_flags = {"--client-bytes-max", "1TiB"}});
+    // Should the daemon ever try, this stops it before the machine suffers.
+    limit_files(cluster.daemon(0), 1024 * kMebi);
+    Worker worker = open(cluster, "large");
+    EXPECT_EQ(worker.add_buffer(PACE_F32, uint64_t{1} << 37U), nullptr);
+    expect_complaint(worker.complaint(), "PACE_E_MEMORY", {"549755813888", "free memory"});
+    worker.add_floats(10, 1);
+    worker.finish(worker.reduce());
+    EXPECT_EQ(worker.info().member_count, 1U);
+}
+
+TEST(Limits, TheJournalsDisk) {
+    Cluster cluster({.nodes = 1});
+    Worker before = open(cluster, "before");
+    before.add_floats(10, 1);
+    before.finish(before.reduce());
+
+    limit_files(cluster.controller(), 0);
+    // The records of the first may still find the space that is reserved ahead; not for long.
+    std::string complaint;
+    for (int i = 0; i < 100 && complaint.empty(); ++i) {
+        const Worker worker(
+            {.endpoint = cluster.endpoint(0), .job = "during-" + std::to_string(i)});
+        if (worker.opened() != PACE_OK) complaint = worker.complaint();
+    }
+    expect_complaint(complaint, "PACE_E_DISK", {cluster.directory().c_str(), "free space"});
+    before.finish(before.reduce());
+    EXPECT_NE(cluster.pacectl(0, {"status"}).find("journal: failed"), std::string::npos);
+    cluster.pacectl(0, {"job", "create", "by-hand", "--world", "2"}, 1);
+    EXPECT_NE(cluster.logs().find("by-hand cannot be created now"), std::string::npos);
+
+    // With room again it goes on by itself.
+    limit_files(cluster.controller(), RLIM_INFINITY);
+    bool recovered = false;
+    for (const Deadline end = soon(); !recovered && std::chrono::steady_clock::now() < end;) {
+        const Worker worker({.endpoint = cluster.endpoint(0), .job = "after"});
+        recovered = worker.opened() == PACE_OK;
+    }
+    EXPECT_TRUE(recovered) << cluster.logs();
+    before.finish(before.reduce());
+}
+
+}  // namespace
+}  // namespace pace::cluster

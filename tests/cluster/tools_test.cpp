@@ -1,0 +1,132 @@
+// pacectl against a live cluster: what people see, and what programs read.
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include <gtest/gtest.h>
+
+#include "cluster.h"
+
+namespace pace::cluster {
+namespace {
+
+using Json = nlohmann::json;
+
+void expect_words(const std::string& text, std::initializer_list<const char*> words) {
+    for (const char* word : words)
+        EXPECT_NE(text.find(word), std::string::npos) << word << " in:\n" << text;
+}
+
+// A cluster of two nodes in which four workers average, and have done so for a while.
+class Tools : public testing::Test {
+  protected:
+    void SetUp() override {
+        trainers_ = cluster_.trainers(4, {"--mode", "average", "--job", "shown", "--steps",
+                                          "1000000000", "--step-us", "1000"});
+        ASSERT_TRUE(trainers_.front().wait_for("step 20", soon())) << cluster_.logs();
+    }
+
+    Json json_of(size_t node, const std::vector<std::string>& arguments) {
+        const std::string text = cluster_.pacectl(node, arguments);
+        const Json document = Json::parse(text, nullptr, false);
+        EXPECT_TRUE(document.is_object()) << text;
+        return document.is_object() ? document : Json::object();
+    }
+
+    std::string errors() const { return cluster_.logs(); }
+
+    Cluster cluster_{{.nodes = 2}};
+    std::vector<Process> trainers_;
+};
+
+TEST_F(Tools, StatusNamesNodesWorkersAndGroups) {
+    const std::string text = cluster_.pacectl(1, {"status"});
+    expect_words(text, {"node0", "node1", "alive", "job shown: partial-reduce of 3", "4 of 4",
+                        "running", "spectral gap", "RANK@ITERATION"});
+    const Json status = json_of(0, {"status", "--json"});
+    EXPECT_EQ(status["nodes"].size(), 2U);
+    ASSERT_EQ(status["jobs"].size(), 1U);
+    const Json& job = status["jobs"][0];
+    EXPECT_EQ(job["name"], "shown");
+    EXPECT_EQ(job["workers"].size(), 4U);
+    EXPECT_EQ(job["options"]["group_size"], 3);
+    EXPECT_FALSE(job["recent_groups"].empty());
+    for (const Json& worker : job["workers"]) EXPECT_GT(worker["iteration"].get<uint64_t>(), 0U);
+}
+
+TEST_F(Tools, DaemonTellsItsClientsAndLimits) {
+    expect_words(cluster_.pacectl(0, {"daemon"}),
+                 {"on node0", cluster_.controller_endpoint().c_str(), "(answers)", "shown",
+                  "client_bytes_max"});
+    const Json daemon = json_of(1, {"daemon", "--json"});
+    EXPECT_EQ(daemon["name"], "node1");
+    EXPECT_EQ(daemon["pid"], cluster_.daemon(1).pid());
+    EXPECT_EQ(daemon["controller"]["reachable"], true);
+    size_t seated = 0;
+    // The connection that asks is a client without a job.
+    for (const Json& client : daemon["clients"])
+        seated += client.value("job", "") == "shown" ? 1 : 0;
+    EXPECT_EQ(seated, 2U);
+}
+
+TEST_F(Tools, JobsAreCreatedListedAndShown) {
+    const std::string made =
+        cluster_.pacectl(0, {"job", "create", "planned", "--world", "2", "--policy", "all-reduce"});
+    expect_words(made, {"planned", "2 workers"});
+    expect_words(cluster_.pacectl(1, {"job", "list"}),
+                 {"shown", "planned", "all-reduce", "waits for all workers", "running"});
+    expect_words(cluster_.pacectl(1, {"job", "show", "planned"}),
+                 {"job planned", "0 of 2", "no worker has joined", "worker_timeout_ms"});
+    // Workers that give the same options find it; others are told.
+    Process wrong = cluster_.trainer(0, {"--job", "planned", "--world", "3"});
+    EXPECT_TRUE(wrong.wait_for("outcome PACE_E_MISMATCH", soon())) << errors();
+    auto right = cluster_.trainers(2, {"--job", "planned", "--steps", "5"});
+    for (Process& trainer : right) EXPECT_EQ(trainer.wait(soon()), 0) << errors();
+}
+
+TEST_F(Tools, WhatIsRefusedIsSaidOnStandardErrorWithACode) {
+    EXPECT_EQ(cluster_.pacectl(0, {"job", "show", "nobody"}, 1), "");
+    expect_words(errors(), {"no job 'nobody'", "pacectl job list"});
+    cluster_.pacectl(0, {"job", "create", "shown", "--world", "2"}, 1);
+    expect_words(errors(), {"job 'shown' exists already"});
+    cluster_.pacectl(0, {"job", "create", "bad", "--world", "4", "--group-size", "9"}, 1);
+    expect_words(errors(), {"group_size is 9", "2 to world, which is 4"});
+    cluster_.pacectl(0, {"job", "create", "bad", "--world", "0"}, 1);
+    expect_words(errors(), {"world is 0"});
+    cluster_.pacectl(0, {"job", "create", "bad", "--world", "4", "--policy", "gossip"}, 2);
+    expect_words(errors(), {"'gossip' is none of partial-reduce, all-reduce"});
+    cluster_.pacectl(0, {"no-such-command"}, 2);
+    cluster_.pacectl(0, {"top"}, 1);
+    expect_words(errors(), {"top needs a terminal"});
+    cluster_.pacectl(0, {"--endpoint", "tcp://here", "status"}, 2);
+    Process lost({PACECTL, "--endpoint", "unix:/nonexistent/paced.sock", "status"},
+                 cluster_.directory() + "/lost.log");
+    EXPECT_EQ(lost.wait(soon()), 1);
+    expect_words(errors(), {"/nonexistent/paced.sock", "start paced"});
+}
+
+TEST_F(Tools, DoctorIsContentWithAHealthyCluster) {
+    const std::string findings = cluster_.pacectl(0, {"doctor"});
+    expect_words(findings, {"ok    socket", "ok    daemon", "ok    controller", "other machines"});
+    EXPECT_EQ(findings.find("FAIL"), std::string::npos) << findings;
+}
+
+TEST_F(Tools, DoctorNamesTheSocketThatIsNotThere) {
+    std::filesystem::remove(cluster_.socket(0));
+    expect_words(cluster_.pacectl(0, {"doctor"}, 1), {"FAIL  socket", "start the daemon"});
+}
+
+TEST_F(Tools, TopFollowsTheJobUntilQ) {
+    Process top = Process::on_terminal(
+        {PACECTL, "--endpoint", cluster_.endpoint(0), "top", "--interval", "0.1"},
+        cluster_.directory() + "/top.log");
+    EXPECT_TRUE(top.wait_for_text("q ends", soon())) << errors();
+    EXPECT_TRUE(top.wait_for_text("job shown", soon()));
+    EXPECT_TRUE(top.wait_for_text("job shown", soon())) << "it draws again";
+    top.type("q");
+    EXPECT_TRUE(top.wait_for_text("\033[?1049l", soon())) << "the screen is given back";
+    EXPECT_EQ(top.wait(soon()), 0);
+}
+
+}  // namespace
+}  // namespace pace::cluster
