@@ -334,7 +334,8 @@ PACE_API pace_status pace_request_test(pace_session* session, pace_request reque
                                        pace_request_info* ret_info, pace_error* error);
 
 /* Asks that the request end as CANCELED. One that is in an exchange already, or has ended, ends in
- * the ordinary way: wait for it in either case. Threads: any.  Blocks: no.  Fails with: E_HANDLE,
+ * the ordinary way: wait for it in either case. (An exchange among several nodes has begun for a
+ * node as soon as its own members have called; it then waits for the others'.) Threads: any.  Blocks: no.  Fails with: E_HANDLE,
  * E_DAEMON_GONE, E_LIMIT (the daemon does not read; the request is in flight still: try again). */
 PACE_API pace_status pace_request_cancel(pace_session* session, pace_request request,
                                          pace_error* error);
