@@ -42,10 +42,9 @@ Cost dense_cost(const Problem& problem);
 size_t best_teams(const Problem& problem, TeamGather gather, double alpha_s,
                   double beta_s_per_byte);
 
-// Time to form, select, cut and scatter, per element, with two threads of the reference machine;
-// the dense exchange has none of it. Measured by sparse_bench, rounded; another machine is not far
-// from it.
-inline constexpr double kSparseSecondsPerElement = 2.5e-9;
+// Time to form, select and write an element, which the dense exchange does not spend; with two
+// threads top_k_bench measures 0.7 ns. A guess for slower machines: hand in what is measured.
+inline constexpr double kSparseSecondsPerElement = 1e-9;
 
 struct DenseChoice {
     bool dense = false;

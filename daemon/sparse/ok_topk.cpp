@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "daemon/sparse/scan.h"
+#include "daemon/kernels/scan.h"
 #include "daemon/sparse/top_k.h"
 
 namespace pace::sparse {
@@ -28,13 +28,13 @@ constexpr size_t kHopeless = 4;
 constexpr size_t kUnbalanced = 4;
 
 uint32_t key_of(float threshold) {
-    return std::max(magnitude_key(threshold), 1U);
+    return std::max(kernels::magnitude_key(threshold), 1U);
 }
 
 // The least magnitude among `values`; 0 of none. NaN, the greatest, counts as infinity.
 float least_magnitude(std::span<const float> values) {
-    uint32_t least = values.empty() ? 0 : kNanKey - 1;
-    for (const float value : values) least = std::min(least, magnitude_key(value));
+    uint32_t least = values.empty() ? 0 : kernels::kNanKey - 1;
+    for (const float value : values) least = std::min(least, kernels::magnitude_key(value));
     return std::bit_cast<float>(least);
 }
 
@@ -188,7 +188,7 @@ class OkTopk {
             values.insert(values.end(), theirs.begin(), theirs.end());
         }
         const Cut cut = find_cut(values, k_);
-        state_.global_threshold = std::bit_cast<float>(std::min(cut.key, kNanKey - 1));
+        state_.global_threshold = std::bit_cast<float>(std::min(cut.key, kernels::kNanKey - 1));
         co_return Result<>();
     }
 
@@ -198,7 +198,7 @@ class OkTopk {
         const uint32_t key_min = key_of(state_.global_threshold);
         Entries chosen;
         for (size_t i = 0; i < reduced.size(); ++i)
-            if (magnitude_key(reduced.values[i]) >= key_min)
+            if (kernels::magnitude_key(reduced.values[i]) >= key_min)
                 chosen.push_back(reduced.indices[i] + static_cast<uint32_t>(begin),
                                  reduced.values[i]);
         exchange_.collection.keep(0, round_entries(chosen, format_.value), 1, 0);

@@ -10,9 +10,9 @@
 #include <set>
 #include <vector>
 
+#include "daemon/kernels/scan.h"
 #include "daemon/sparse/division.h"
 #include "daemon/sparse/options.h"
-#include "daemon/sparse/scan.h"
 
 namespace pace::sparse {
 
@@ -22,9 +22,9 @@ using Chosen = std::map<size_t, float>;
 inline Chosen reference_top_k(const Chosen& elements, size_t k) {
     std::vector<std::pair<size_t, float>> order;
     for (const auto& element : elements)
-        if (magnitude_key(element.second) > 0) order.push_back(element);
+        if (kernels::magnitude_key(element.second) > 0) order.push_back(element);
     std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
-        return magnitude_key(a.second) > magnitude_key(b.second);
+        return kernels::magnitude_key(a.second) > kernels::magnitude_key(b.second);
     });
     if (order.size() > k) order.resize(k);
     return {order.begin(), order.end()};

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <vector>
 
-#include "daemon/sparse/scan.h"
+#include "daemon/kernels/scan.h"
 
 namespace pace::sparse {
 
@@ -42,13 +42,13 @@ size_t size_of(Parts parts) {
 // take(indices, values, count) gets what one tile after the other has.
 template <typename Take>
 void scan_tiles(const Piece& piece, uint32_t key_min, Take take) {
-    std::array<uint32_t, kTile + kScanSlack> indices;
-    std::array<float, kTile + kScanSlack> values;
+    std::array<uint32_t, kTile + kernels::kScanSlack> indices;
+    std::array<float, kTile + kernels::kScanSlack> values;
     for (size_t i = 0; i < piece.values.size(); i += kTile) {
         const size_t count = std::min(kTile, piece.values.size() - i);
-        const size_t found = scan_at_least(piece.values.data() + i, count,
-                                           piece.first_index + static_cast<uint32_t>(i), key_min,
-                                           indices.data(), values.data());
+        const size_t found = kernels::scan_at_least(piece.values.data() + i, count,
+                                                    piece.first_index + static_cast<uint32_t>(i),
+                                                    key_min, indices.data(), values.data());
         if (found > 0) take(indices.data(), values.data(), found);
     }
 }
@@ -68,7 +68,7 @@ void count_digits(std::span<const float> values, Digit digit, uint32_t prefix,
     const uint32_t above = digit.shift + digit.bits;
     const uint32_t mask = (1U << digit.bits) - 1;
     for (const float value : values) {
-        const uint32_t key = magnitude_key(value);
+        const uint32_t key = kernels::magnitude_key(value);
         if (key >> above == prefix >> above) ++histogram[(key >> digit.shift) & mask];
     }
 }
@@ -96,7 +96,7 @@ Entries select_by_radix(Parts parts, size_t k, kernels::WorkerPool& pool) {
                    [&](const uint32_t* indices, const float* values, size_t count) {
                        if (cut.key == 0) return chosen.append(indices, values, count);
                        for (size_t i = 0; i < count; ++i) {
-                           if (magnitude_key(values[i]) == cut.key) {
+                           if (kernels::magnitude_key(values[i]) == cut.key) {
                                if (cut.ties == 0) continue;
                                --cut.ties;
                            }
@@ -143,7 +143,7 @@ uint32_t guess_key(Parts parts, size_t size, size_t k) {
     if (cut.key == 0) return 1;
     const auto reached =
         static_cast<size_t>(std::count_if(sample.begin(), sample.end(), [&](float value) {
-            return magnitude_key(value) >= cut.key;
+            return kernels::magnitude_key(value) >= cut.key;
         }));
     // Very many equal ones: collecting them all would take much memory for nothing.
     return reached > 2 * rank + kLine ? 0 : cut.key;
@@ -200,7 +200,7 @@ Split split_top_k(const Entries& entries, size_t k) {
     Split split;
     split.kept.reserve(std::min(k, entries.size()));
     for (size_t i = 0; i < entries.size(); ++i) {
-        const uint32_t key = magnitude_key(entries.values[i]);
+        const uint32_t key = kernels::magnitude_key(entries.values[i]);
         if (key == 0) continue;
         bool keep = key > cut.key;
         if (key == cut.key && cut.ties > 0) {
@@ -226,7 +226,7 @@ Entries top_k(Parts parts, size_t k, kernels::WorkerPool& pool) {
     Cut cut = find_cut(candidates.values, k);
     size_t kept = 0;
     for (size_t i = 0; i < candidates.size(); ++i) {
-        const uint32_t key = magnitude_key(candidates.values[i]);
+        const uint32_t key = kernels::magnitude_key(candidates.values[i]);
         if (key < cut.key) continue;
         if (key == cut.key) {
             if (cut.ties == 0) continue;

@@ -1,7 +1,7 @@
 // top_k: the k elements of greatest magnitude, exactly.
 //
-// Order: greater |value| first, equal ones by lower index; NaN counts above infinity (scan.h says
-// why). A zero is never chosen, so that fewer than k may come back.
+// Order: greater |value| first, equal ones by lower index; NaN counts above infinity (kernels/scan.h
+// says why). A zero is never chosen, so that fewer than k may come back.
 //
 // About one pass and a bit over the vector: a sample of it gives a magnitude that a little more
 // than k elements reach; one streaming pass collects those; a radix selection among them, which are
@@ -27,8 +27,8 @@ using Parts = std::span<const std::span<const float>>;
 Entries top_k(Parts parts, size_t k, kernels::WorkerPool& pool);
 Entries top_k(std::span<const float> vector, size_t k, kernels::WorkerPool& pool);
 
-// All elements whose magnitude_key() is at least `key_min` (1 to kNanKey), in order. Blocks; the
-// pool's threads help.
+// All elements whose kernels::magnitude_key() is at least `key_min` (1 to kNanKey), in order. Blocks;
+// the pool's threads help.
 Entries at_least(Parts parts, uint32_t key_min, kernels::WorkerPool& pool);
 
 // Where to cut: chosen are all elements with a greater key, and the first `ties` of those with this

@@ -106,7 +106,7 @@ TEST(TopK, AtLeastTakesWhatReachesAThreshold) {
     std::vector<float> vector(200001);
     for (float& value : vector) value = static_cast<float>(random.uniform() - 0.5);
     const std::span<const float> part(vector);
-    const Entries found = at_least(Parts(&part, 1), magnitude_key(0.4F), pool);
+    const Entries found = at_least(Parts(&part, 1), kernels::magnitude_key(0.4F), pool);
     Chosen expected;
     for (size_t i = 0; i < vector.size(); ++i)
         if (std::abs(vector[i]) >= 0.4F) expected[i] = vector[i];

@@ -1,14 +1,14 @@
-#include "daemon/sparse/scan.h"
+#include "daemon/kernels/scan.h"
 
 // Everything from here to HWY_ONCE is compiled once per instruction set, by this file including
 // itself.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "daemon/sparse/scan.cpp"
+#define HWY_TARGET_INCLUDE "daemon/kernels/scan.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace pace::sparse {
+namespace pace::kernels {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -45,12 +45,12 @@ size_t scan(const float* values, size_t count, uint32_t first_index, uint32_t ke
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace pace::sparse
+}  // namespace pace::kernels
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 
-namespace pace::sparse {
+namespace pace::kernels {
 
 HWY_EXPORT(scan);
 
@@ -61,6 +61,6 @@ size_t scan_at_least(const float* values, size_t count, uint32_t first_index, ui
     return HWY_DYNAMIC_DISPATCH(scan)(values, count, first_index, key_min, ret_indices, ret_values);
 }
 
-}  // namespace pace::sparse
+}  // namespace pace::kernels
 
 #endif  // HWY_ONCE

@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace pace::sparse {
+namespace pace::kernels {
 
 inline constexpr uint32_t kNanKey = 0x7F800001U;  // one more than the bits of infinity
 
@@ -29,4 +29,4 @@ inline constexpr size_t kScanSlack = 64;
 size_t scan_at_least(const float* values, size_t count, uint32_t first_index, uint32_t key_min,
                      uint32_t* ret_indices, float* ret_values);
 
-}  // namespace pace::sparse
+}  // namespace pace::kernels
