@@ -61,6 +61,7 @@ ErrorKind kind_of_errno(int error_number) {
             return ErrorKind::disk;
         case ENOMEM:
             return ErrorKind::memory;
+        case EFBIG:  // RLIMIT_FSIZE
         case EMFILE:
         case ENFILE:
             return ErrorKind::limit;

@@ -15,8 +15,11 @@ base::Result<base::UniqueFd> stop_on_signals(base::EventLoop& loop) {
     sigaddset(&signals, SIGTERM);
     if (pthread_sigmask(SIG_BLOCK, &signals, nullptr) != 0)
         return base::make_errno_error(errno, "block signals");
-    if (std::signal(SIGPIPE, SIG_IGN) == SIG_ERR)
-        return base::make_errno_error(errno, "ignore SIGPIPE");
+    // A client that has gone, and a file size limit (a memfd counts as a file), are errors of the call.
+    for (const int ignored : {SIGPIPE, SIGXFSZ}) {
+        if (std::signal(ignored, SIG_IGN) == SIG_ERR)
+            return base::make_errno_error(errno, "ignore a signal");
+    }
     base::UniqueFd fd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!fd.valid()) return base::make_errno_error(errno, "create signalfd");
     PACE_TRY(loop.watch(fd.get(), EPOLLIN, [&loop](uint32_t) { loop.stop(); }));

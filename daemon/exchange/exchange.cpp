@@ -12,7 +12,7 @@ using base::Task;
 
 namespace {
 
-// An exchange that has not moved for this long listens for poison.
+// An exchange that has not moved for this long asks the others whether they are in the same one.
 constexpr base::Duration kStallNoticeable = std::chrono::milliseconds(100);
 
 size_t bytes_touched(const Exchange::Plan& plan) {
@@ -117,10 +117,17 @@ Task<Result<>> Exchange::run_among_nodes() {
     switch (plan_.kind) {
         case Kind::barrier:
             co_return co_await collectives::barrier(*communicator_);
-        case Kind::broadcast:
+        case Kind::broadcast: {
             if (plan_.root == plan_.self) part_->partial({0, plan_.layout.bytes()}, result_.data());
-            co_return co_await collectives::broadcast(*communicator_, plan_.root, result_,
-                                                      options.broadcast);
+            // The root sends without receiving; the barrier beside it keeps it from going on before all have
+            // begun the same broadcast.
+            std::vector<Task<Result<>>> both;
+            both.push_back(
+                collectives::broadcast(*communicator_, plan_.root, result_, options.broadcast));
+            both.push_back(collectives::barrier(*communicator_));
+            co_await base::when_all(std::move(both));
+            co_return communicator_->status();
+        }
         case Kind::fetch:
             co_return co_await collectives::transfer_from(*communicator_, plan_.root, result_,
                                                           options.transfer);
@@ -179,7 +186,7 @@ void Exchange::peer_lost(transports::PeerId peer, const base::Error& error) {
 base::Duration Exchange::stalled_for(base::TimePoint now) {
     if (!communicator_) return base::Duration::zero();
     const base::Duration stalled = now - communicator_->last_progress();
-    if (stalled >= kStallNoticeable) listen_for_poison();
+    if (stalled >= kStallNoticeable) listen_for_disagreement();
     return stalled;
 }
 
@@ -198,22 +205,29 @@ bool Exchange::scratch_touched() const {
     return communicator_ && (plan_.kind != Kind::reduce || communicator_->result_begun());
 }
 
-void Exchange::listen_for_poison() {
+void Exchange::listen_for_disagreement() {
     if (listening_) return;
     listening_ = true;
+    const auto disagree = [weak = weak_from_this()](bool disagrees) {
+        const auto exchange = weak.lock();
+        if (exchange && disagrees)
+            exchange->abort(base::make_error(ErrorKind::mismatch,
+                                             "another node cannot take part in this exchange as "
+                                             "called here: the workers disagree about verb, "
+                                             "buffers or order"));
+    };
     for (size_t i = 0; i < plan_.nodes.size(); ++i) {
         if (i == plan_.self) continue;
         const transports::PeerId peer = communicator_->group().nodes[i];
-        services_.transport.receive(
-            peer, {plan_.number, kPoisonSlot, 0}, {},
-            [weak = weak_from_this()](const Result<>& received) {
-                const auto exchange = weak.lock();
-                if (exchange && received)
-                    exchange->abort(base::make_error(ErrorKind::mismatch,
-                                                     "another node cannot take part in this "
-                                                     "exchange as called here: the workers "
-                                                     "disagree about verb, buffers or order"));
-            });
+        services_.transport.receive(peer, {plan_.number, kPoisonSlot, 0}, {},
+                                    [disagree](const Result<>& got) { disagree(got.ok()); });
+        // Two collectives that differ share no message by which they could find out.
+        services_.transport.receive(peer, {plan_.number, kCallSlot, plan_.check}, {},
+                                    [disagree](const Result<>& got) {
+                                        disagree(!got && got.error().kind == ErrorKind::mismatch);
+                                    });
+        services_.transport.send(peer, {plan_.number, kCallSlot, plan_.check}, {},
+                                 [](const Result<>&) {});
     }
 }
 

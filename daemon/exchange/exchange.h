@@ -27,6 +27,8 @@ namespace pace::daemon {
 // The slot on which a node tells the others of an exchange that it cannot take part as they expect (collectives/slots.h
 // leaves the phase free). Zero bytes; looked at only when an exchange has stalled.
 inline constexpr uint32_t kPoisonSlot = 0xF0000000U;
+// The slot on which nodes of a stalled exchange compare what was called.
+inline constexpr uint32_t kCallSlot = 0xE0000000U;
 
 class Exchange : public std::enable_shared_from_this<Exchange> {
   public:
@@ -65,7 +67,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     void abort(const base::Error& error);
     void peer_lost(transports::PeerId peer, const base::Error& error);
 
-    // Called a few times a second: how long nothing has moved, with whom; listens for poison once that is noticeable.
+    // Called a few times a second: how long nothing has moved, with whom; looks for disagreement once that is noticeable.
     base::Duration stalled_for(base::TimePoint now);
     std::vector<NodeId> waiting_for() const;
 
@@ -87,7 +89,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     void network_ended(const base::Result<>& result);
     void deliver();
     void finish(const base::Result<>& result);
-    void listen_for_poison();
+    void listen_for_disagreement();
 
     Services& services_;
     Plan plan_;

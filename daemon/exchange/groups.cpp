@@ -60,9 +60,11 @@ void Groups::again(const WorkerPtr& worker) {
     ready.digest = worker->head().digest;
     // Dropped while there is no controller; announced again when there is one.
     job_.services.control->send(ready);
+    if (worker->withdrawing) withdraw(*worker);
 }
 
-void Groups::withdraw(const Worker& worker) {
+void Groups::withdraw(Worker& worker) {
+    worker.withdrawing = true;
     control::Withdraw withdraw;
     withdraw.job = job_.id;
     withdraw.rank = worker.rank;
@@ -156,8 +158,8 @@ void Groups::run(const control::GroupOrder& order, const std::vector<WorkerPtr>&
     // A worker alone keeps its own model: there is nothing to compute.
     const bool alone = order.members.size() == 1 && order.initial_weight == 0;
     if (alone) plan.recipients.clear();
-    Scratch scratch;
-    if (!spare_.empty()) {
+    Scratch scratch = job_.group_begins(plan.nodes);
+    if (scratch.size() == 0 && !spare_.empty()) {
         scratch = std::move(spare_.back());
         spare_.pop_back();
     }

@@ -21,7 +21,7 @@ class Groups {
     // The worker's first request is an average: sends its ready signal.
     void announce(const WorkerPtr& worker);
     // The trainer asked to cancel it; withdrawn() or an order follows.
-    void withdraw(const Worker& worker);
+    void withdraw(Worker& worker);
     void withdrawn(control::Rank rank);
 
     void order(const control::GroupOrder& order);

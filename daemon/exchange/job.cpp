@@ -12,6 +12,7 @@ using protocol::Verb;
 
 Job::Job(Services& services, control::JobOptions options)
     : state_(services, std::move(options)), rounds_(state_), groups_(state_), adoptions_(state_) {
+    state_.group_begins = [this](const std::vector<NodeId>& nodes) { return rounds_.met(nodes); };
     state_.advance = [this](const WorkerPtr& worker) { advance(worker); };
 }
 
@@ -97,7 +98,9 @@ void Job::cancel(const WorkerPtr& worker, uint64_t id) {
         return;
     }
     if (worker->state == Worker::State::ready) groups_.withdraw(*worker);
-    if (worker->state == Worker::State::waiting || worker->state == Worker::State::adopting)
+    // Idle: the controller has not taken the worker back yet, so nothing has begun.
+    if (worker->state == Worker::State::waiting || worker->state == Worker::State::adopting ||
+        worker->state == Worker::State::idle)
         state_.end_head(worker, ended_as(Outcome::canceled, message));
 }
 

@@ -47,6 +47,7 @@ void JobState::end_head(const WorkerPtr& worker, Ending ending) {
     const Request request = std::move(worker->queue.front());
     worker->queue.pop_front();
     worker->state = Worker::State::idle;
+    worker->withdrawing = false;
     worker->busy_since = base::now();
     ++services.counters.requests;
     if (ending.outcome == protocol::Outcome::failed) ++services.counters.requests_failed;

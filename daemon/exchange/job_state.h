@@ -46,6 +46,8 @@ struct JobState {
     InitialModel initial;
     // Looks at a worker's next request. Set by the job.
     std::function<void(const WorkerPtr&)> advance;
+    // A group of these nodes begins: gives memory that a round no longer needs, or none. Set by the job.
+    std::function<Scratch(const std::vector<NodeId>&)> group_begins;
 
     bool keeps_initial() const {
         return options.weights == control::Weights::dynamic &&

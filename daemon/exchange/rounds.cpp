@@ -1,8 +1,10 @@
 #include "daemon/exchange/rounds.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "daemon/control/controller_link.h"
+#include "daemon/exchange/call_text.h"
 #include "daemon/exchange/digest.h"
 
 namespace pace::daemon {
@@ -57,15 +59,10 @@ void Rounds::try_start() {
     const Request& first = members.front()->head();
     for (const WorkerPtr& worker : members) {
         if (check_of(worker->head()) == check_of(first)) continue;
-        fail_round(
-            members,
-            base::make_error(
-                ErrorKind::mismatch,
-                "worker {} called {} on {} buffers where worker {} called {} on {}: all workers "
-                "call "
-                "the same verbs in the same order, on buffers of equal types and lengths",
-                worker->rank, protocol::name_of(worker->head().verb), worker->head().buffers.size(),
-                members.front()->rank, protocol::name_of(first.verb), first.buffers.size()));
+        fail_round(members,
+                   base::make_error(ErrorKind::mismatch, "worker {} called {} and worker {} {}: {}",
+                                    members.front()->rank, call_text(first), worker->rank,
+                                    call_text(worker->head()), kCallAlike));
         return;
     }
     if (first.verb == Verb::broadcast && !job_.view.contains(first.root)) {
@@ -130,7 +127,12 @@ void Rounds::ended(Exchange& exchange, const std::vector<WorkerPtr>& members,
     if (result) {
         commit_round(exchange, members);
     } else if (result.error().kind == ErrorKind::mismatch) {
-        fail_round(members, result.error());
+        const Worker& worker = *members.front();
+        fail_round(
+            members,
+            base::make_error(ErrorKind::mismatch,
+                             "worker {} called {} and a worker on another node something else: {}",
+                             worker.rank, call_text(worker.head()), kCallAlike));
     } else {
         // The requests wait for the next view; their buffers are as they were.
         for (const WorkerPtr& worker : members) wait_again(worker);
@@ -149,17 +151,27 @@ void Rounds::keep_result(Exchange& exchange, const Result<>& result) {
     Scratch memory = exchange.take_scratch();
     const bool among_nodes = exchange.plan().nodes.size() > 1;
     const bool has_result = result && among_nodes;
-    if (has_result && exchange.result_bytes() == 0) {
+    if (has_result) {
         retained_.valid = true;
-        retained_.bytes = 0;
+        retained_.bytes = exchange.result_bytes();
         retained_.check = exchange.plan().check;
-    } else if (has_result) {
-        retained_ = {true, exchange.result_bytes(), exchange.plan().check, std::move(memory)};
+        retained_.unmet = exchange.plan().nodes;
+        std::erase(retained_.unmet, job_.services.self);
+        // A barrier has no result, and leaves the memory to the next round.
+        if (retained_.bytes != 0) retained_.memory = std::move(memory);
     } else if (lent_) {
         retained_.memory = std::move(memory);
         if (exchange.scratch_touched()) retained_.valid = false;
     }
     lent_ = false;
+}
+
+Scratch Rounds::met(const std::vector<NodeId>& nodes) {
+    if (!retained_.valid || active_) return {};
+    for (const NodeId node : nodes) std::erase(retained_.unmet, node);
+    if (!retained_.unmet.empty()) return {};
+    retained_.valid = false;
+    return std::exchange(retained_.memory, {});
 }
 
 void Rounds::wait_again(const WorkerPtr& worker) {

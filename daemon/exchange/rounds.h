@@ -31,17 +31,22 @@ class Rounds {
     // This node was excluded: nothing of the old view holds.
     void invalidate(const base::Error& error);
 
+    // The members of a group have signalled since the last round: these nodes have its result. Gives its memory if all have.
+    Scratch met(const std::vector<NodeId>& nodes);
+
     uint64_t completed() const { return completed_; }
     bool stopped() const { return preparing_ != 0; }
 
   private:
     // The result of the last committed round, if other nodes took part. The next reduction forms in the same memory: it writes
-    // nothing there before all nodes have begun it, and who has begun it needs this no more.
+    // nothing there before all nodes have begun it, and who has begun it needs this no more. Nor does who is in a group since:
+    // an averaging job's first groups take the memory over.
     struct Retained {
         bool valid = false;
         size_t bytes = 0;
         uint32_t check = 0;
         Scratch memory;
+        std::vector<NodeId> unmet;  // may still need it
     };
 
     Exchange::Plan plan_round(const std::vector<WorkerPtr>& members) const;

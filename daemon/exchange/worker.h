@@ -35,6 +35,8 @@ struct Worker {
     bool suspended = false;   // was late or frozen; its model is old
     bool admit_sent = false;  // the controller was asked to take the newcomer in
     bool resuming = false;    // announced again, not accepted yet
+    bool withdrawing =
+        false;  // its first request, a ready one, is canceled if no order is under way
 
     std::vector<BufferPtr> model;  // of its latest broadcast: what a newcomer is given
     base::TimePoint busy_since = base::now();
