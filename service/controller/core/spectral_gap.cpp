@@ -10,9 +10,9 @@ namespace pace::controller {
 namespace {
 
 using Vector = std::vector<double>;
-using Groups = std::vector<std::vector<Rank>>;
+using RankGroups = std::vector<std::vector<Rank>>;
 
-bool are_connected(uint32_t workers, const Groups& groups) {
+bool are_connected(uint32_t workers, const RankGroups& groups) {
     std::vector<Rank> parent(workers);
     std::iota(parent.begin(), parent.end(), Rank{0});
     const auto root = [&parent](Rank rank) {
@@ -50,7 +50,7 @@ double normalize(Vector& x) {
 }
 
 // y = L x, where L is the sum of I - W over the groups: E[W] = I - L / |groups|.
-void apply(const Groups& groups, const Vector& x, Vector& ret_y) {
+void apply(const RankGroups& groups, const Vector& x, Vector& ret_y) {
     std::fill(ret_y.begin(), ret_y.end(), 0.0);
     for (const std::vector<Rank>& group : groups) {
         double mean = 0;
@@ -89,7 +89,7 @@ struct Tridiagonal {
 
 // L on the vectors without a mean, after Lanczos: its extreme eigenvalues come out first. Without
 // reorthogonalization, which loses nothing but makes copies of eigenvalues that are found already.
-Tridiagonal lanczos(uint32_t workers, const Groups& groups, uint64_t steps_max) {
+Tridiagonal lanczos(uint32_t workers, const RankGroups& groups, uint64_t steps_max) {
     base::Random random(workers);  // any start that is not orthogonal to the eigenvector will do
     Vector before(workers, 0.0);
     Vector x(workers);
@@ -115,7 +115,7 @@ Tridiagonal lanczos(uint32_t workers, const Groups& groups, uint64_t steps_max) 
 
 }  // namespace
 
-double spectral_gap(uint32_t workers, const Groups& groups, uint64_t visits_max) {
+double spectral_gap(uint32_t workers, const RankGroups& groups, uint64_t visits_max) {
     if (workers < 2 || groups.empty()) return 0;
     if (!are_connected(workers, groups)) return 1;
     uint64_t visits = workers;
