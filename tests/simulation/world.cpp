@@ -151,14 +151,14 @@ void World::dispatch(const Action& action) {
         });
     }
     if (const auto* commit = std::get_if<CommitView>(&action)) {
-        // Only the epoch and the adoptions matter here; the members of a large view would fill the
-        // memory.
-        down(commit->node, [this, epoch = commit->epoch](size_t node) {
-            daemons_[node].epoch = epoch;
-            for (const Rank rank : daemons_[node].ranks) {
-                if (trainers_[rank].phase == Phase::adopting) compute(rank);
-            }
-        });
+        for (const NodeId addressee : commit->nodes) {
+            down(addressee, [this, epoch = commit->epoch](size_t node) {
+                daemons_[node].epoch = epoch;
+                for (const Rank rank : daemons_[node].ranks) {
+                    if (trainers_[rank].phase == Phase::adopting) compute(rank);
+                }
+            });
+        }
     }
     if (const auto* order = std::get_if<GroupOrder>(&action)) {
         Exchange& exchange = exchanges_[order->group];

@@ -232,9 +232,10 @@ struct PrepareView {
 
 // To every node with a member of the new view: continue with round `base_round`, over these members
 // (in rank order). A node that has committed fewer rounds fetches the result of round base_round-1
-// from `donor`. A newcomer that wants the model gets it from the worker `model_donor`.
+// from `donor`. A newcomer that wants the model gets it as `adoptions` say. One action for all: a
+// copy of the members for each node would be (nodes x members).
 struct CommitView {
-    NodeId node = 0;  // addressee
+    std::vector<NodeId> nodes;  // addressees
     JobId job = 0;
     uint64_t epoch = 0;
     uint64_t base_round = 0;

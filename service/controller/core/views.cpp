@@ -28,8 +28,9 @@ void Views::begin(std::span<const NodeId> nodes, const Turn& turn) {
     }
 }
 
-// The nodes that miss the last round, which the donor has. Of all that answered, not only of the old view: a controller that
-// was restarted has none. A node without members in that round has nothing to fetch, and knows it.
+// The nodes that miss the last round, which the donor has. Of all that answered, not only of the old
+// view: a controller that was restarted has none. A node without members in that round has nothing
+// to fetch, and knows it.
 std::vector<NodeId> Views::behind(uint64_t completed) const {
     std::vector<NodeId> nodes;
     for (const Answer& answer : answers_) {
@@ -83,16 +84,13 @@ void Views::commit(std::vector<Member> members, const std::vector<CommitView::Ad
     commit.adoptions = adoptions;
     changing_ = false;
     view_ = View{epoch_, completed, std::move(members)};
-    std::vector<NodeId> addressees = nodes_of(view_.members);
+    commit.nodes = nodes_of(view_.members);
     // A donor whose own members have all left is in the view no more, but is the only one to give
     // the last round's result.
     const bool donor_left =
-        std::find(addressees.begin(), addressees.end(), donor) == addressees.end();
-    if (donor_left && !commit.behind.empty()) addressees.push_back(donor);
-    for (const NodeId node : addressees) {
-        commit.node = node;
-        turn.act(commit);
-    }
+        std::find(commit.nodes.begin(), commit.nodes.end(), donor) == commit.nodes.end();
+    if (donor_left && !commit.behind.empty()) commit.nodes.push_back(donor);
+    if (!commit.nodes.empty()) turn.act(std::move(commit));
 }
 
 }  // namespace pace::controller

@@ -194,6 +194,10 @@ void Dispatcher::deliver(const Attached& action) {
     send(action.node, writer_.attached(addressee(action.node), options_.heartbeat_ms));
 }
 
+void Dispatcher::deliver(const CommitView& action) {
+    for (const NodeId node : action.nodes) tell(node, action);
+}
+
 // One action for the whole group, to each node once. Members are ordered by rank, not by node.
 void Dispatcher::deliver(const GroupOrder& action) {
     addressees_.clear();

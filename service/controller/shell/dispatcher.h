@@ -77,6 +77,7 @@ class Dispatcher {
     void lose_unreachable(TimePoint now);
     void deliver_actions();
     void deliver(const Attached& action);
+    void deliver(const CommitView& action);
     void deliver(const GroupOrder& action);
     void deliver(const NodeKnown& action);
     void deliver(const NodeGone& action);
