@@ -95,6 +95,33 @@ TEST(Requests, ACancellationIsNeverLostHoweverSoonItComes) {
     }
 }
 
+TEST(Requests, ACancellationOutlivesTheController) {
+    Cluster cluster({.nodes = 2});
+    WorkerOptions options = averaging_pair();
+    options.endpoint = cluster.endpoint(0);
+    Worker first(options);
+    options.endpoint = cluster.endpoint(1);
+    options.rank = 1;
+    Worker second(options);
+    ASSERT_EQ(first.opened(), PACE_OK) << first.complaint();
+    ASSERT_EQ(second.opened(), PACE_OK) << second.complaint();
+    first.add_floats(10, 1);
+    second.add_floats(10, 2);
+    const pace_request both = first.average(1);
+    second.finish(second.average(1));
+    first.finish(both);
+
+    const pace_request alone = first.average(2);
+    cluster.controller().signal(SIGKILL);
+    ASSERT_TRUE(cluster.controller().wait(soon()));
+    ASSERT_EQ(first.cancel(alone), PACE_OK) << first.complaint();
+    cluster.start_controller();
+    EXPECT_EQ(first.wait(alone), PACE_CANCELED) << first.complaint() << cluster.logs();
+    const pace_request again = first.average(2);
+    second.finish(second.average(2));
+    first.finish(again);
+}
+
 TEST(Requests, ManyInFlightEndInTheirOrderAndOneTooManyIsRefused) {
     Cluster cluster({.nodes = 1, .controller = false});
     auto workers = workers_of(cluster, {.world = 2});
