@@ -45,7 +45,7 @@ void notify_alive(base::EventLoop& loop, const std::function<std::string()>& sta
 
 }  // namespace
 
-void notify_ready(base::EventLoop& loop, std::function<std::string()> status_line) {
+void notify_ready(base::EventLoop& loop, const std::function<std::string()>& status_line) {
     if (sd_notify(0, "READY=1") > 0) notify_alive(loop, status_line, notify_interval());
 }
 

@@ -15,7 +15,7 @@ namespace pace::daemon {
 base::Result<base::UniqueFd> stop_on_signals(base::EventLoop& loop);
 
 // Says READY, and from then on feeds the watchdog and the status line, if a service manager listens.
-void notify_ready(base::EventLoop& loop, std::function<std::string()> status_line);
+void notify_ready(base::EventLoop& loop, const std::function<std::string()>& status_line);
 void notify_stopping();
 
 }  // namespace pace::daemon

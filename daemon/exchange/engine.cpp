@@ -67,7 +67,7 @@ void Engine::forget(uint64_t ticket) {
     // An acceptance that is under way gives the place back (on_join_accepted finds no asker).
 }
 
-uint64_t Engine::join(const JoinRequest& request, WorkerPort* port, Joined joined) {
+uint64_t Engine::join(const JoinRequest& request, WorkerPort* port, const Joined& joined) {
     const uint64_t ticket = next_ticket_++;
     Pending pending;
     pending.send = [this, ticket, request] {
@@ -99,7 +99,8 @@ void Engine::seat(const JoinRequest& request, WorkerPort* port,
     joined(Seat{job, worker, accepted.under_way});
 }
 
-uint64_t Engine::create_job(const control::JobOptions& options, uint32_t uid, Answered answered) {
+uint64_t Engine::create_job(const control::JobOptions& options, uint32_t uid,
+                            const Answered& answered) {
     const uint64_t ticket = next_ticket_++;
     Pending pending;
     pending.send = [this, ticket, options, uid] {
@@ -114,7 +115,7 @@ uint64_t Engine::create_job(const control::JobOptions& options, uint32_t uid, An
     return ask(ticket, std::move(pending));
 }
 
-uint64_t Engine::status(Answered answered) {
+uint64_t Engine::status(const Answered& answered) {
     const uint64_t ticket = next_ticket_++;
     Pending pending;
     pending.send = [this, ticket] {

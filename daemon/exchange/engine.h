@@ -40,11 +40,11 @@ class Engine final : public ControlHandler {
     using Answered = std::function<void(base::Result<std::string>)>;
 
     // Asks the controller for the place; `joined` is called once, not from inside the call. Returns a ticket for forget().
-    uint64_t join(const JoinRequest& request, WorkerPort* port, Joined joined);
+    uint64_t join(const JoinRequest& request, WorkerPort* port, const Joined& joined);
     // As a worker-less job. `answered` gets an empty string.
-    uint64_t create_job(const control::JobOptions& options, uint32_t uid, Answered answered);
+    uint64_t create_job(const control::JobOptions& options, uint32_t uid, const Answered& answered);
     // The controller's status document.
-    uint64_t status(Answered answered);
+    uint64_t status(const Answered& answered);
     // The asker is gone; a place that the controller still gives is given back.
     void forget(uint64_t ticket);
 
