@@ -12,11 +12,11 @@
 namespace pace::controller {
 namespace {
 
-using Groups = std::vector<std::vector<Rank>>;
+using RankGroups = std::vector<std::vector<Rank>>;
 
 // Every group of `size` out of `workers`, once each.
-Groups all_groups(uint32_t workers, uint32_t size) {
-    Groups groups;
+RankGroups all_groups(uint32_t workers, uint32_t size) {
+    RankGroups groups;
     for (uint32_t bits = 0; bits < (1U << workers); ++bits) {
         std::vector<Rank> group;
         for (Rank r = 0; r < workers; ++r) {
@@ -55,7 +55,7 @@ TEST(SpectralGap, IsOneForGroupsThatNeverMeetAndZeroForAll) {
 }
 
 // E[W] as a matrix, its eigenvalues by Jacobi's rotations: slow and obvious. The second largest.
-double slowly(uint32_t n, const Groups& groups) {
+double slowly(uint32_t n, const RankGroups& groups) {
     std::vector<std::vector<double>> a(n, std::vector<double>(n, 0));
     for (uint32_t i = 0; i < n; ++i) a[i][i] = 1;
     for (const auto& group : groups) {
@@ -94,7 +94,7 @@ TEST(SpectralGap, AgreesWithTheMatrixForRandomGroups) {
     base::Random random(4);
     for (int round = 0; round < 200; ++round) {
         const auto n = static_cast<uint32_t>(2 + random.below(16));
-        Groups groups(1 + random.below(3 * n));
+        RankGroups groups(1 + random.below(3 * n));
         for (auto& group : groups) {
             for (Rank rank = 0; rank < n; ++rank) {
                 if (random.below(n) < 3) group.push_back(rank);
@@ -108,7 +108,7 @@ TEST(SpectralGap, AgreesWithTheMatrixForRandomGroups) {
 // Neighbours on a ring mix worst of all: lambda_2 = 1 - (1 - cos(2 pi / n)) / n.
 TEST(SpectralGap, FindsTheSlowestModeOfALongRing) {
     for (const uint32_t n : {10U, 100U, 300U}) {
-        Groups groups;
+        RankGroups groups;
         for (Rank rank = 0; rank < n; ++rank) groups.push_back({rank, (rank + 1) % n});
         EXPECT_NEAR(spectral_gap(n, groups), 1 - (1 - std::cos(2 * std::numbers::pi / n)) / n,
                     1e-10)
@@ -119,7 +119,7 @@ TEST(SpectralGap, FindsTheSlowestModeOfALongRing) {
 TEST(SpectralGap, OfTenThousandWorkersIsNearTheFigureOfUniformGroups) {
     base::Random random(5);
     constexpr uint32_t kWorkers = 10'000;
-    Groups groups;
+    RankGroups groups;
     for (uint32_t g = 0; g < 30 * kWorkers; ++g) {
         std::vector<Rank> group;
         for (int i = 0; i < 3; ++i) group.push_back(static_cast<Rank>(random.below(kWorkers)));
@@ -138,7 +138,7 @@ TEST(SpectralGap, OfTenThousandWorkersIsNearTheFigureOfUniformGroups) {
 // two, exchange is instant. Signals that arrive together arrive in either order, so that over a
 // long run the pairs come with probability 1/2, 1/4 and 1/4.
 TEST(SpectralGap, OfThreeWorkersOneAtHalfSpeedComesOutOfThePolicy) {
-    Groups groups;
+    RankGroups groups;
     JobOptions options;
     options.world = 3;
     options.group_size = options.group_min = 2;
