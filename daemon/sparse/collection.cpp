@@ -10,17 +10,29 @@
 namespace pace::sparse {
 
 Collection::Collection(std::span<float> gradient, Division division, ValueFormat format,
-                       ResidualMode mode, kernels::WorkerPool& pool)
+                       ResidualMode mode, kernels::WorkerPool& pool, Form form)
     : gradient_(gradient),
       division_(division),
       format_(format),
       mode_(mode),
       pool_(pool),
+      form_(std::move(form)),
+      is_formed_(division.blocks(), !form_),
       changed_(division.blocks()) {}
 
-std::span<const float> Collection::values(size_t block) const {
+std::span<float> Collection::formed(size_t block) {
     const Block range = division_.block(block);
+    if (!is_formed_[block]) form_(range.begin, range.end);
+    is_formed_[block] = true;
     return gradient_.subspan(range.begin, range.length());
+}
+
+std::span<const float> Collection::values(size_t block) {
+    return formed(block);
+}
+
+void Collection::form_all() {
+    for (size_t block = 0; block < division_.blocks(); ++block) (void)formed(block);
 }
 
 Entries Collection::cut(size_t block, size_t k) {
@@ -28,7 +40,7 @@ Entries Collection::cut(size_t block, size_t k) {
 }
 
 Entries Collection::take(size_t block, Entries chosen) {
-    float* values = block_begin(block);
+    const std::span<float> values = formed(block);
     Entries sent;
     Entries before;
     sent.reserve(chosen.size());
@@ -53,7 +65,7 @@ Entries Collection::take(size_t block, Entries chosen) {
 }
 
 void Collection::add(size_t block, const Entries& received) {
-    float* values = block_begin(block);
+    const std::span<float> values = formed(block);
     Entries before;
     before.indices = received.indices;
     before.values.resize(received.size());
@@ -95,7 +107,7 @@ void Collection::finish(size_t block, std::span<const uint32_t> chosen) {
         other_modes = final_indices(changed, chosen);
         chosen = other_modes;
     }
-    float* values = block_begin(block);
+    const std::span<float> values = formed(block);
     for (auto run = changed.before.rbegin(); run != changed.before.rend(); ++run) {
         size_t at = 0;
         for (size_t i = 0; i < run->size(); ++i) {

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -26,14 +27,20 @@ namespace pace::sparse {
 
 class Collection {
   public:
-    // `gradient` is G, division.count() elements that the caller owns; it becomes the residual.
+    // Computes G at [begin, end).
+    using Form = std::function<void(size_t begin, size_t end)>;
+
+    // `gradient` is where G goes, division.count() elements that the caller owns; it becomes the
+    // residual. Each block is formed when it is first needed, so that it is in the caches when it is
+    // cut, and the last ones while the first are under way. Without `form`, G is there already.
     Collection(std::span<float> gradient, Division division, ValueFormat format, ResidualMode mode,
-               kernels::WorkerPool& pool);
+               kernels::WorkerPool& pool, Form form = {});
 
     const Division& division() const { return division_; }
-    std::span<const float> gradient() const { return gradient_; }
     // The block's elements as they are now.
-    std::span<const float> values(size_t block) const;
+    std::span<const float> values(size_t block);
+    // Forms what is not formed yet.
+    void form_all();
 
     // Takes the top k of a block out of it and returns them as they travel (Algorithm 1, lines 7
     // and 8); what rounding takes away stays. At most once per block.
@@ -60,7 +67,7 @@ class Collection {
         std::vector<uint32_t> mine;  // the indices that cut() took
     };
 
-    float* block_begin(size_t block) { return gradient_.data() + division_.block(block).begin; }
+    std::span<float> formed(size_t block);
     std::vector<uint32_t> final_indices(const Changed& changed,
                                         std::span<const uint32_t> chosen) const;
 
@@ -69,6 +76,8 @@ class Collection {
     ValueFormat format_;
     ResidualMode mode_;
     kernels::WorkerPool& pool_;
+    Form form_;
+    std::vector<bool> is_formed_;   // by block
     std::vector<Changed> changed_;  // by block
 };
 

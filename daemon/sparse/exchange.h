@@ -2,6 +2,7 @@
 // blocks of entries.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "base/result.h"
@@ -21,6 +22,8 @@ struct Exchange {
     Collection& collection;
     Adaptation& adaptation;
     kernels::WorkerPool& pool;
+    // Brings a callback to the event loop's thread; empty: everything runs in that thread.
+    kernels::WorkerPool::Post post;
 
     WireFormat format() const { return options.format; }
     // As the papers name them: P workers, of which this is w.
@@ -36,6 +39,15 @@ struct Exchange {
         return error;
     }
 };
+
+// Does what takes long: in a thread of the pool, so that the event loop goes on meanwhile, and what
+// is under way with it. Little work is done at once. Only the exchange's own coroutine waits for it,
+// so its data are in one thread at a time.
+base::Task<> aside(Exchange& exchange, const std::function<void()>& work);
+
+// collection.cut() and collection.finish(), aside.
+base::Task<Entries> cut_aside(Exchange& exchange, size_t block, size_t k);
+base::Task<> finish_aside(Exchange& exchange, size_t block, const Entries& chosen);
 
 // Every rank's entries at every rank, this one's included, as they came through the wire: the same
 // bits everywhere. frames[r] is what rank r's are coded in.

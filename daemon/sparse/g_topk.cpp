@@ -40,7 +40,7 @@ class Tree {
     }
 
     Task<Result<Entries>> run() {
-        Entries held = exchange_.collection.cut(0, frame_.k);
+        Entries held = co_await cut_aside(exchange_, 0, frame_.k);
         for (const size_t child : children_) {
             Result<Entries> theirs = co_await take_from(child);
             if (!theirs) co_return theirs;
@@ -55,7 +55,7 @@ class Tree {
         if (!moved) co_return std::move(moved).error();
         Result<Entries> chosen = decode(exchange_.format(), frame_, final_bytes);
         if (!chosen) co_return exchange_.fail(std::move(chosen).error());
-        exchange_.collection.finish(0, chosen->indices);
+        co_await finish_aside(exchange_, 0, *chosen);
         co_return chosen;
     }
 

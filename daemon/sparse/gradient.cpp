@@ -72,26 +72,29 @@ void gather_tiles(DType dtype, std::span<const kernels::Source> sources, size_t 
 }  // namespace
 
 void gather_gradient(const collectives::LocalPart& part, const Packed& packed,
-                     std::span<const float> residual, std::span<float> gradient,
-                     kernels::WorkerPool& pool) {
-    const auto gather = [&](size_t begin, size_t end) {
+                     std::span<const float> residual, std::span<float> gradient, size_t begin,
+                     size_t end, kernels::WorkerPool& pool) {
+    const auto gather = [&](size_t from, size_t to) {
         std::vector<kernels::Source> sources;
-        packed.for_each(begin, end, [&](size_t segment, size_t first, size_t count, size_t place) {
-            const DType dtype = part.layout().segments()[segment].dtype;
-            const std::span<const kernels::Source> members = part.sources(segment);
-            if (dtype != DType::f32)
-                return gather_tiles(dtype, members, first, count, residual.data() + place,
-                                    gradient.data() + place);
-            // The residual is one more addend; its elements count from this piece.
-            sources.clear();
-            for (const kernels::Source& member : members)
-                sources.push_back({member.data + first * sizeof(float), member.weight});
-            sources.push_back({std::as_bytes(residual.subspan(place)).data(), 1.0});
-            kernels::weighted_sum(DType::f32, sources, 1.0,
-                                  std::as_writable_bytes(gradient.subspan(place)).data(), count);
-        });
+        packed.for_each(
+            begin + from, begin + to,
+            [&](size_t segment, size_t first, size_t count, size_t place) {
+                const DType dtype = part.layout().segments()[segment].dtype;
+                const std::span<const kernels::Source> members = part.sources(segment);
+                if (dtype != DType::f32)
+                    return gather_tiles(dtype, members, first, count, residual.data() + place,
+                                        gradient.data() + place);
+                // The residual is one more addend; its elements count from this piece.
+                sources.clear();
+                for (const kernels::Source& member : members)
+                    sources.push_back({member.data + first * sizeof(float), member.weight});
+                sources.push_back({std::as_bytes(residual.subspan(place)).data(), 1.0});
+                kernels::weighted_sum(DType::f32, sources, 1.0,
+                                      std::as_writable_bytes(gradient.subspan(place)).data(),
+                                      count);
+            });
     };
-    if (packed.count() > 0) pool.parallel_for(packed.count(), kGradientGrain, gather);
+    if (end > begin) pool.parallel_for(end - begin, kGradientGrain, gather);
 }
 
 void scatter_result(const Entries& entries, double scale, const Packed& packed,

@@ -12,12 +12,12 @@
 
 namespace pace::sparse {
 
-// gradient[i] = Σ weight · member[i] + residual[i] (Algorithm 1, line 1), in one pass. f32 sums run
-// as kernels/reduce.h says, members first; other types are summed and rounded to their type, then
-// added in f32. Blocks until done; the pool's threads help.
+// gradient[i] = Σ weight · member[i] + residual[i] (Algorithm 1, line 1) for i in [begin, end), in one
+// pass. f32 sums run as kernels/reduce.h says, members first; other types are summed and rounded to
+// their type, then added in f32. Blocks until done; the pool's threads help.
 void gather_gradient(const collectives::LocalPart& part, const Packed& packed,
-                     std::span<const float> residual, std::span<float> gradient,
-                     kernels::WorkerPool& pool);
+                     std::span<const float> residual, std::span<float> gradient, size_t begin,
+                     size_t end, kernels::WorkerPool& pool);
 
 // Writes scale · value of every entry, rounded to its segment's type, and zero everywhere else, to
 // `result`, which is laid out as packed.layout(). Same.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -75,7 +76,9 @@ class OkTopk {
           k_(exchange.frame(0).k) {}
 
     Task<Result<Entries>> run() {
-        const Entries own = select_locally();
+        Entries own;
+        const std::function<void()> select = [&] { own = select_locally(); };
+        co_await aside(exchange_, select);
         if (state_.iteration % kBoundaryPeriod == 0) {
             Result<> balanced = co_await balance_regions(own);
             if (!balanced) co_return std::move(balanced).error();
@@ -92,13 +95,13 @@ class OkTopk {
         state_.global_threshold =
             nudged(state_.global_threshold, all->size(), k_, 4.0 / 3.0, kGlobalNudge);
         ++state_.iteration;
-        exchange_.collection.finish(0, all->indices);
+        co_await finish_aside(exchange_, 0, *all);
         co_return all;
     }
 
   private:
     Entries select_locally() {
-        const std::span<const float> gradient = exchange_.collection.gradient();
+        const std::span<const float> gradient = exchange_.collection.values(0);
         Entries chosen;
         bool exact = state_.iteration % kThresholdPeriod == 0 || state_.local_threshold == 0;
         if (!exact) {

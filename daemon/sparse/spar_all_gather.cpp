@@ -24,7 +24,7 @@ void round_shared(Exchange& exchange, size_t block, Entries& held, size_t alike,
 // from the second exchange on, four and more hold it, and halves would be too much.)
 Task<Result<Entries>> r_sag(Exchange& exchange, Ring position, size_t block) {
     const Frame frame = exchange.frame(block);
-    Entries held = exchange.collection.cut(block, frame.k);
+    Entries held = co_await cut_aside(exchange, block, frame.k);
     for (size_t t = 0; (size_t{1} << t) < position.size; ++t) {
         const size_t distance = size_t{1} << t;
         round_shared(exchange, block, held, distance, position.self % distance);
@@ -48,7 +48,7 @@ Task<Result<Entries>> b_sag(Exchange& exchange, Ring position, size_t block) {
     Frame frame = exchange.frame(block);
     const size_t L = frame.k;
     frame.k = std::min(exchange.adaptation.ratio.h(), L);
-    const Entries own = exchange.collection.cut(block, frame.k);
+    const Entries own = co_await cut_aside(exchange, block, frame.k);
     Result<std::vector<Entries>> all =
         co_await gather_entries(exchange, position, SparsePhase::between_teams,
                                 std::vector<Frame>(position.size, frame), own);
@@ -70,7 +70,8 @@ bool is_recursive(const Options& options, size_t teams) {
 Task<Result<Entries>> spar_all_gather(Exchange& exchange, Ring position, size_t block) {
     if (position.size == 1) {
         // Algorithm 1, line 10.
-        co_return exchange.collection.cut(block, exchange.frame(block).k);
+        Entries own = co_await cut_aside(exchange, block, exchange.frame(block).k);
+        co_return own;
     }
     if (is_recursive(exchange.options, position.size))
         co_return co_await r_sag(exchange, position, block);

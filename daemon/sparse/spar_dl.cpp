@@ -1,5 +1,6 @@
 #include "daemon/sparse/spar_dl.h"
 
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -32,11 +33,14 @@ Task<Result<Entries>> spar_dl(Exchange& exchange, size_t teams) {
 
     // Lines 12 to 14.
     Entries all;
-    for (size_t block = 0; block < team.size; ++block) {
-        const Entries& chosen = blocks.value()[block];
-        exchange.collection.finish(block, chosen.indices);
-        append_block(all, chosen, exchange.collection.division().block(block).begin);
-    }
+    const std::function<void()> finish = [&] {
+        for (size_t block = 0; block < team.size; ++block) {
+            const Entries& chosen = blocks.value()[block];
+            exchange.collection.finish(block, chosen.indices);
+            append_block(all, chosen, exchange.collection.division().block(block).begin);
+        }
+    };
+    co_await aside(exchange, finish);
     co_return all;
 }
 

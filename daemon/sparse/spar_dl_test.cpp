@@ -1,7 +1,9 @@
 #include "daemon/sparse/spar_dl.h"
 
 #include <bit>
+#include <functional>
 #include <limits>
+#include <mutex>
 
 #include <gtest/gtest.h>
 
@@ -199,6 +201,56 @@ TEST(SparDL, AnExchangeThatIsUndoneLeavesTheStateAsItWas) {
     EXPECT_TRUE(state.residual().begun());
     state.discard();
     for (const float value : state.residual().values()) EXPECT_EQ(value, 0.0F);
+}
+
+// A thread's work in between: its end is told by a callback that comes with the next delivery.
+TEST(SparDL, WorkAsideChangesNothing) {
+    const size_t count = 40000;  // enough to go aside
+    for (const Algorithm algorithm : {Algorithm::spar_dl, Algorithm::topk_a, Algorithm::topk_dsa,
+                                      Algorithm::g_topk, Algorithm::ok_topk}) {
+        Options options;
+        options.algorithm = algorithm;
+        options.teams = algorithm == Algorithm::spar_dl ? 2 : 1;
+        const auto gradients = gradients_of(6, count, 4, 100000);
+        SparseCluster inline_cluster(6, count);
+        const Vector expected = inline_cluster.exchange(options, gradients);
+
+        const collectives::Layout layout = layout_of(count);
+        std::mutex mutex;
+        std::vector<std::function<void()>> callbacks;
+        kernels::WorkerPool pool(2);
+        const kernels::WorkerPool::Post post = [&](kernels::WorkerPool::Callback callback) {
+            const std::lock_guard lock(mutex);
+            callbacks.push_back(std::move(callback));
+        };
+        std::vector<SparseState> states(6, SparseState(count));
+        std::vector<Report> reports(6);
+        std::vector<std::vector<std::byte>> results(6, std::vector<std::byte>(layout.bytes()));
+        std::vector<collectives::LocalPart> parts;
+        for (const Vector& gradient : gradients) parts.push_back(part_of(layout, gradient));
+        collectives::TestCluster cluster(6);
+        for (size_t w = 0; w < 6; ++w)
+            cluster.start(
+                w, reporting(sparse_all_reduce(cluster.communicator(w), parts[w], 1.0, results[w],
+                                               states[w], options, pool, post),
+                             reports[w]));
+        while (!cluster.all_ended()) {
+            cluster.network().progress();
+            std::vector<std::function<void()>> now;
+            {
+                const std::lock_guard lock(mutex);
+                now.swap(callbacks);
+            }
+            for (const auto& callback : now) callback();
+        }
+        for (size_t w = 0; w < 6; ++w) {
+            ASSERT_TRUE(cluster.outcome(w).ok()) << cluster.outcome(w).error().message;
+            ASSERT_EQ(unpacked(layout, results[w]), expected) << name_of(algorithm);
+            states[w].commit();
+            const auto values = states[w].residual().values();
+            ASSERT_EQ(Vector(values.begin(), values.end()), inline_cluster.residual(w));
+        }
+    }
 }
 
 // Buffers of every type and several members: whole numbers are exact in all of them.

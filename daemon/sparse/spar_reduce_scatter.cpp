@@ -1,5 +1,6 @@
 #include "daemon/sparse/spar_reduce_scatter.h"
 
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -65,11 +66,17 @@ Task<Result<>> spar_reduce_scatter(Exchange& exchange, Ring team) {
         collectives::Operation receiving;
         collectives::Operation sent;
         communicator.post_receive(receiving, team.node(source), slot, received);
-        const Bytes bytes = pack_bag(exchange, sending);
+        Bytes bytes;
+        const std::function<void()> pack = [&] { bytes = pack_bag(exchange, sending); };
+        co_await aside(exchange, pack);
         communicator.post_send(sent, team.node(target), slot, bytes);
+        const std::function<void()> form = [&] { exchange.collection.form_all(); };
+        if (i == 1) co_await aside(exchange, form);
         communicator.note(co_await receiving.ended());
         if (!communicator.aborted()) {
-            Result<> added = add_bag(exchange, coming, received);
+            Result<> added;
+            const std::function<void()> add = [&] { added = add_bag(exchange, coming, received); };
+            co_await aside(exchange, add);
             communicator.note(added);
         }
         communicator.note(co_await sent.ended());

@@ -1,6 +1,7 @@
 #include "daemon/sparse/sparse_all_reduce.h"
 
 #include <bit>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -116,7 +117,8 @@ Result<> check(const Options& options, size_t nodes) {
 Task<Result<Report>> sparse_all_reduce(Communicator& communicator,
                                        const collectives::LocalPart& part, double scale,
                                        std::span<std::byte> result, SparseState& state,
-                                       const Options& options, kernels::WorkerPool& pool) {
+                                       const Options& options, kernels::WorkerPool& pool,
+                                       kernels::WorkerPool::Post post) {
     const Packed packed(part.layout());
     if (Result<> fits = check_sizes(packed, result.size(), state.residual()); !fits)
         co_return std::move(fits).error();
@@ -132,20 +134,25 @@ Task<Result<Report>> sparse_all_reduce(Communicator& communicator,
 
     // Algorithm 1, lines 1 and 2.
     const std::span<float> gradient = state.begin();
-    gather_gradient(part, packed, state.residual().values(), gradient, pool);
+    const Collection::Form form = [&](size_t begin, size_t end) {
+        gather_gradient(part, packed, state.residual().values(), gradient, begin, end, pool);
+    };
     const bool in_blocks = options.algorithm == Algorithm::spar_dl;
     const Division division(n, in_blocks ? nodes / report.teams : 1, options.density);
     const size_t own = in_blocks ? communicator.self() % division.blocks() : 0;
     adapt(state.next(), options, nodes, report.teams, division.block(own));
-    Collection collection(gradient, division, options.format.value, options.residuals, pool);
-    Exchange exchange{communicator, options, collection, state.next(), pool};
+    Collection collection(gradient, division, options.format.value, options.residuals, pool, form);
+    Exchange exchange{communicator, options, collection, state.next(), pool, std::move(post)};
 
     Result<Entries> chosen = co_await run(exchange, report.teams);
     if (!chosen) {
         state.discard();
         co_return std::move(chosen).error();
     }
-    scatter_result(*chosen, scale, packed, result, pool);
+    const std::function<void()> scatter = [&] {
+        scatter_result(*chosen, scale, packed, result, pool);
+    };
+    co_await aside(exchange, scatter);
     report.chosen = chosen->size();
     if (in_blocks && report.teams > 1 && !is_recursive(options, report.teams))
         report.h = state.next().ratio.h();

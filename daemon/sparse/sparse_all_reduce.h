@@ -48,9 +48,12 @@ base::Result<> check(const Options& options, size_t nodes);
 // `result` is part.layout().bytes() of scratch that the caller owns, undefined after an error, and
 // written only at the end. `state` belongs to this node's place in the exchange, has as many
 // elements as the layout, and is unchanged until commit(). Members' buffers are only read. The
-// communicator, `part`, `state`, `options` and `pool` must outlive the task. One thread, the
-// communicator's, and the pool's while it waits for them: selection blocks the event loop for its
-// time. Memory beyond state and result: a few times what travels.
+// communicator, `part`, `state`, `options` and `pool` must outlive the task. Memory beyond state and
+// result: a few times what travels.
+//
+// One thread, the communicator's. With `post`, which brings a callback to that thread, passes over
+// the vectors run in the pool's threads and the event loop goes on meanwhile; nobody else may use
+// `state` then. Without, they run in the calling thread, which the pool's help.
 //
 // Ends when every operation has ended. Errors: what the transport says (unavailable, mismatch),
 // what abort() was given, corrupt if a peer's bytes do not decode, invalid for options or sizes.
@@ -59,6 +62,7 @@ base::Task<base::Result<Report>> sparse_all_reduce(collectives::Communicator& co
                                                    const collectives::LocalPart& part, double scale,
                                                    std::span<std::byte> result, SparseState& state,
                                                    const Options& options,
-                                                   kernels::WorkerPool& pool);
+                                                   kernels::WorkerPool& pool,
+                                                   kernels::WorkerPool::Post post = {});
 
 }  // namespace pace::sparse

@@ -92,7 +92,8 @@ void report_rest(const std::vector<float>& vector, size_t threads) {
     std::vector<float> out(vector.size());
     std::vector<std::byte> result(layout.bytes());
     const Entries entries = top_k(vector, top_count(vector.size(), 0.01), pool);
-    const double form = median_of([&] { gather_gradient(part, packed, residual, out, pool); });
+    const double form =
+        median_of([&] { gather_gradient(part, packed, residual, out, 0, out.size(), pool); });
     const double scatter = median_of([&] { scatter_result(entries, 0.25, packed, result, pool); });
     std::printf("  forming the gradient %.2f ms, writing the result %.2f ms\n", form * 1e3,
                 scatter * 1e3);

@@ -9,7 +9,7 @@ using base::Task;
 
 Task<Result<Entries>> topk_a(Exchange& exchange) {
     const Frame frame = exchange.frame(0);
-    const Entries own = exchange.collection.cut(0, frame.k);
+    const Entries own = co_await cut_aside(exchange, 0, frame.k);
     // Recursive doubling in SparCML, which needs a power of two; Bruck's costs the same and does
     // not.
     Result<std::vector<Entries>> all =
@@ -17,7 +17,7 @@ Task<Result<Entries>> topk_a(Exchange& exchange) {
                                 SparsePhase::gather, std::vector<Frame>(exchange.P(), frame), own);
     if (!all) co_return std::move(all).error();
     Entries total = sum_all(std::move(all).value());
-    exchange.collection.finish(0, total.indices);
+    co_await finish_aside(exchange, 0, total);
     co_return total;
 }
 

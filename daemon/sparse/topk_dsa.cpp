@@ -100,7 +100,7 @@ Task<Result<Entries>> topk_dsa(Exchange& exchange) {
     const size_t size_max = 1 + dense_bytes(format, whole.length / exchange.P() + 1) + kCountBytes;
 
     // Split.
-    const Entries own = exchange.collection.cut(0, whole.k);
+    const Entries own = co_await cut_aside(exchange, 0, whole.k);
     std::vector<Bytes> outgoing(exchange.P());
     for (size_t r = 0; r < exchange.P(); ++r) {
         const Block range = ranges.block(r);
@@ -128,7 +128,7 @@ Task<Result<Entries>> topk_dsa(Exchange& exchange) {
         if (!part) co_return exchange.fail(std::move(part).error());
         append_block(all, *part, range.begin);
     }
-    exchange.collection.finish(0, all.indices);
+    co_await finish_aside(exchange, 0, all);
     co_return all;
 }
 
