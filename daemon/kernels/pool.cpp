@@ -91,7 +91,9 @@ void WorkerPool::parallel_for(size_t size, size_t grain, const Work& work) {
     }
     const auto job = std::make_shared<Job>(size, grain);
     job->work = &work;
-    enqueue(job, (size - 1) / grain);
+    // The caller is one of as many threads as there are processors.
+    const size_t helpers = std::min((size - 1) / grain, threads_.size() - 1);
+    if (helpers > 0) enqueue(job, helpers);
     if (job->run()) return;
     job->await();
 }
