@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "daemon/clients/memory_room.h"
+#include "daemon/clients/buffer_request.h"
 #include "daemon/clients/options.h"
 #include "daemon/clients/submission.h"
 #include "protocol/version.h"
@@ -219,41 +219,14 @@ Result<> Client::on_buffer_create(const fb::BufferCreate& create,
 
 Result<BufferPtr> Client::make_buffer(const fb::BufferCreate& create,
                                       std::vector<base::UniqueFd>& fds, bool& ret_restored) {
-    const auto dtype = static_cast<protocol::DType>(create.dtype());
-    if (!protocol::is_valid(dtype))
-        return base::make_error(ErrorKind::invalid, "element type {} is none",
-                                static_cast<unsigned>(create.dtype()));
-    constexpr uint64_t kBytesMax = uint64_t{1} << 46U;
-    if (create.count() == 0 || create.count() > kBytesMax / protocol::size_of(dtype))
-        return base::make_error(ErrorKind::invalid, "a buffer of {} elements cannot be",
-                                create.count());
-    const uint64_t bytes = create.count() * protocol::size_of(dtype);
-    PACE_TRY(quota_.charge_buffer(bytes));
-    BufferPtr buffer =
-        create.adopt() ? nullptr : context_.engine.inherit(*seat_, dtype, create.count());
-    ret_restored = buffer != nullptr;
-    if (buffer) return buffer;
-
-    if (!create.adopt()) {
-        if (auto fits = check_memory_room(bytes, memory_room()); !fits) {
-            quota_.release_buffer(bytes);
-            return fits.error();
-        }
-    }
-    const bool has_fd = fds.size() == 1;
-    auto memory = !create.adopt() ? base::MappedMemfd::create("pace-buffer", bytes, true)
-                  : has_fd
-                      ? base::MappedMemfd::adopt(std::move(fds.front()), bytes)
-                      : Result<base::MappedMemfd>(base::make_error(
-                            ErrorKind::corrupt, "a buffer to adopt came without its descriptor"));
-    if (!memory) {
-        quota_.release_buffer(bytes);
-        return memory.error();
-    }
-    buffer = std::make_shared<Buffer>();
-    buffer->memory = std::move(*memory);
-    buffer->dtype = dtype;
-    buffer->count = create.count();
+    PACE_TRY_ASSIGN(wanted, check_buffer(create));
+    PACE_TRY(quota_.charge_buffer(wanted.bytes()));
+    BufferPtr kept =
+        wanted.adopt ? nullptr : context_.engine.inherit(*seat_, wanted.dtype, wanted.count);
+    ret_restored = kept != nullptr;
+    if (kept) return kept;
+    auto buffer = allocate(wanted, fds);
+    if (!buffer) quota_.release_buffer(wanted.bytes());
     return buffer;
 }
 

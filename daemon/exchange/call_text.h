@@ -12,7 +12,8 @@ std::string call_text(const Request& request);
 
 // One line that says what to do about a disagreement.
 inline constexpr std::string_view kCallAlike =
-    "all workers of a job call the same verbs in the same order, with the same operation and root, on buffers of "
+    "all workers of a job call the same verbs in the same order, with the same operation and root, "
+    "on buffers of "
     "equal types and lengths";
 
 }  // namespace pace::daemon

@@ -62,9 +62,10 @@ TEST(Simulation, OfManySmallClustersSurvivesFaultsOfEveryKind) {
         scenario.seed = seed;
         const auto workers = static_cast<uint32_t>(2 + random.below(40));
         const auto group_size = static_cast<uint32_t>(2 + random.below(workers - 1));
-        scenario.job =
-            job_of(workers, group_size, random.below(2) == 0 ? Weights::constant : Weights::dynamic,
-                   random.below(2) == 0 ? Missing::closest : Missing::initial);
+        const bool dynamic = random.below(2) == 0;
+        const bool initial = dynamic && random.below(2) == 0;
+        scenario.job = job_of(workers, group_size, dynamic ? Weights::dynamic : Weights::constant,
+                              initial ? Missing::initial : Missing::closest);
         scenario.per_node = static_cast<uint32_t>(1 + random.below(4));
         scenario.spread = 1 + 9 * random.uniform();
         scenario.length = seconds(12);

@@ -109,6 +109,19 @@ Result<> check_alpha(double alpha) {
                       "alpha is {}; use a number from 0 up to, not including, 1", alpha);
 }
 
+// Constant weights know no versions, so that an option about them is a misunderstanding.
+Result<> check_no_version_options(const JobOptions& o) {
+    const auto refuse = [](std::string_view option, auto value) {
+        return make_error(ErrorKind::invalid,
+                          "{} is {}, but constant weights do not look at iterations; leave it out "
+                          "or use weights dynamic",
+                          option, value);
+    };
+    if (o.missing == Missing::initial) return refuse("missing", name_of(o.missing));
+    if (o.alpha != kAlphaDefault) return refuse("alpha", o.alpha);
+    return {};
+}
+
 Result<> check_window(const JobOptions& o) {
     if (o.history_window < window_min(o)) {
         return make_error(ErrorKind::invalid,
@@ -149,6 +162,7 @@ Result<JobOptions> check(const JobOptions& options) {
     if (filled.policy == Policy::all_reduce) return filled;
     PACE_TRY(check_sizes(filled));
     PACE_TRY(check_alpha(filled.alpha));
+    if (filled.weights == Weights::constant) PACE_TRY(check_no_version_options(filled));
     if (filled.history_window == 0) {
         filled.history_window =
             static_cast<uint32_t>(std::max<uint64_t>(1, 2 * window_min(filled)));

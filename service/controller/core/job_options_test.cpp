@@ -51,6 +51,8 @@ TEST(JobOptions, AreRefusedWithASentenceThatNamesOptionAndValue) {
         {"alpha is 1", [](JobOptions& o) { o.alpha = 1; }},
         {"alpha is -0.1", [](JobOptions& o) { o.alpha = -0.1; }},
         {"alpha is nan", [](JobOptions& o) { o.alpha = std::nan(""); }},
+        {"missing is initial", [](JobOptions& o) { o.missing = Missing::initial; }},
+        {"alpha is 0.9", [](JobOptions& o) { o.alpha = 0.9; }},
         {"history_window is 3", [](JobOptions& o) { o.history_window = 3; }},
         {"history_window is 4000000000", [](JobOptions& o) { o.history_window = 4000000000; }},
     };

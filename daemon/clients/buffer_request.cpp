@@ -1,0 +1,50 @@
+#include "daemon/clients/buffer_request.h"
+
+#include <utility>
+
+#include "daemon/clients/memory_room.h"
+
+namespace pace::daemon {
+
+using base::ErrorKind;
+using base::make_error;
+using base::MappedMemfd;
+using base::Result;
+
+namespace {
+
+constexpr uint64_t kBufferBytesMax = uint64_t{1} << 46U;
+
+Result<MappedMemfd> memory_of(const BufferRequest& wanted, std::vector<base::UniqueFd>& fds) {
+    if (!wanted.adopt) {
+        PACE_TRY(check_memory_room(wanted.bytes(), memory_room()));
+        return MappedMemfd::create("pace-buffer", wanted.bytes(), true);
+    }
+    if (fds.size() != 1)
+        return make_error(ErrorKind::corrupt, "a buffer to adopt came without its descriptor");
+    return MappedMemfd::adopt(std::move(fds.front()), wanted.bytes());
+}
+
+}  // namespace
+
+Result<BufferRequest> check_buffer(const protocol::client::BufferCreate& create) {
+    const BufferRequest wanted{static_cast<protocol::DType>(create.dtype()), create.count(),
+                               create.adopt()};
+    if (!protocol::is_valid(wanted.dtype))
+        return make_error(ErrorKind::invalid, "element type {} is none",
+                          static_cast<unsigned>(create.dtype()));
+    if (wanted.count == 0 || wanted.count > kBufferBytesMax / protocol::size_of(wanted.dtype))
+        return make_error(ErrorKind::invalid, "a buffer of {} elements cannot be", wanted.count);
+    return wanted;
+}
+
+Result<BufferPtr> allocate(const BufferRequest& wanted, std::vector<base::UniqueFd>& fds) {
+    PACE_TRY_ASSIGN(memory, memory_of(wanted, fds));
+    auto buffer = std::make_shared<Buffer>();
+    buffer->memory = std::move(memory);
+    buffer->dtype = wanted.dtype;
+    buffer->count = wanted.count;
+    return buffer;
+}
+
+}  // namespace pace::daemon
