@@ -43,7 +43,7 @@ size_t best_teams(const Problem& problem, TeamGather gather, double alpha_s,
                   double beta_s_per_byte);
 
 // Time to form, select and write an element, which the dense exchange does not spend; with two
-// threads top_k_bench measures 0.7 ns. A guess for slower machines: hand in what is measured.
+// threads top_k_bench measures 0.9 to 1.2 ns. A guess for other machines: hand in what is measured.
 inline constexpr double kSparseSecondsPerElement = 1e-9;
 
 struct DenseChoice {

@@ -155,7 +155,6 @@ TEST(SparseFailure, BytesWithoutSenseEndTheExchangeAsCorrupt) {
 }
 
 TEST(SparseFailure, NodesThatDisagreeAboutTheDensityAreTold) {
-    SparseCluster unused(1, 1);
     const collectives::Layout layout = layout_of(kCount);
     const Vector gradient = whole_numbers(kCount, 1);
     const collectives::LocalPart part = part_of(layout, gradient);
