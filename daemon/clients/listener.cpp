@@ -24,9 +24,22 @@ using base::UniqueFd;
 
 namespace {
 
+// The folder of the socket, if only it is missing: systemd and the packages make it, a daemon started by hand should not
+// need them. Deeper folders are somebody's mistake.
+Result<> make_folder_of(const std::string& path) {
+    const size_t slash = path.rfind('/');
+    if (slash == std::string::npos || slash == 0) return {};
+    const std::string folder = path.substr(0, slash);
+    if (mkdir(folder.c_str(), 0755) == 0 || errno == EEXIST) return {};
+    return base::make_errno_error(
+        errno, fmt::format("make {} for the socket; make it, or choose another place with --socket",
+                           folder));
+}
+
 // Two daemons at one socket would each serve half of the trainers: the lock decides, atomically, who is first, and goes
 // with its holder however that dies.
 Result<UniqueFd> lock_path(const std::string& path) {
+    PACE_TRY(make_folder_of(path));
     const std::string lock = path + ".lock";
     UniqueFd fd(open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (!fd.valid()) return base::make_errno_error(errno, "open " + lock);

@@ -24,6 +24,8 @@ MAY_INCLUDE = {
                "service/controller/core"},
     "daemon/kernels": {"base", "protocol"},
     "daemon/collectives": {"base", "protocol", "transports", "daemon/kernels"},
+    "daemon/sparse": {"base", "protocol", "transports", "daemon/kernels", "daemon/collectives"},
+    "daemon/partial": {"base", "protocol", "transports", "daemon/kernels", "daemon/collectives"},
     "libclient": {"base", "protocol"},
     "capi": {"base", "protocol", "libclient"},
     "bindings": {"capi/pace.h", "pace.h"},
