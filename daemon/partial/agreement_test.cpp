@@ -1,0 +1,61 @@
+// All nodes learn who contributes.
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "daemon/collectives/test_cluster.h"
+#include "daemon/partial/agreement.h"
+#include "daemon/partial/test_round.h"
+
+namespace pace::partial {
+namespace {
+
+base::Task<base::Result<>> agree_into(collectives::Communicator& communicator, Roster roster,
+                                      Snapshot own, std::vector<Snapshot>& ret_snapshots) {
+    Agreement agreement(communicator, roster);
+    const auto snapshots = co_await agreement.run(std::move(own));
+    if (!snapshots) co_return snapshots.error();
+    ret_snapshots = *snapshots;
+    co_return base::Result<>();
+}
+
+TEST(Agreement, EveryNodeEndsWithAllSnapshots) {
+    for (size_t nodes = 1; nodes <= 17; ++nodes)
+        for (const std::optional<uint64_t> seed : {std::optional<uint64_t>(), {nodes}}) {
+            Roster roster = make_roster(nodes, 3);
+            roster.nodes[nodes / 2].clear();
+            std::vector<Snapshot> expected;
+            for (const std::vector<Rank>& ranks : roster.nodes) {
+                expected.emplace_back();
+                for (const Rank rank : ranks)
+                    expected.back().push_back(rank % 3 == 0 ? kNothing : rank * 7);
+            }
+            std::vector<std::vector<Snapshot>> snapshots(nodes);
+            collectives::TestCluster cluster(nodes, seed);
+            for (size_t node = 0; node < nodes; ++node)
+                cluster.start(node, agree_into(cluster.communicator(node), roster, expected[node],
+                                               snapshots[node]));
+            cluster.run_well();
+            for (size_t node = 0; node < nodes; ++node) ASSERT_EQ(snapshots[node], expected);
+        }
+}
+
+TEST(Agreement, TakesTheLogarithmOfTheNodesInMessages) {
+    for (size_t nodes = 1; nodes <= 17; ++nodes) {
+        size_t rounds = 0;
+        while ((size_t{1} << rounds) < nodes) ++rounds;
+        const Roster roster = make_roster(nodes, 2);
+        std::vector<std::vector<Snapshot>> snapshots(nodes);
+        collectives::TestCluster cluster(nodes);
+        for (size_t node = 0; node < nodes; ++node)
+            cluster.start(node,
+                          agree_into(cluster.communicator(node), roster,
+                                     Snapshot(roster.nodes[node].size(), 0), snapshots[node]));
+        cluster.run_well();
+        for (size_t node = 0; node < nodes; ++node)
+            ASSERT_EQ(cluster.communicator(node).counters().messages_sent, rounds);
+    }
+}
+
+}  // namespace
+}  // namespace pace::partial

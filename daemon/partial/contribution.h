@@ -1,0 +1,74 @@
+// Contribution: what one worker gives to one round: a gradient, or the sum of several that were late.
+//
+// It refers to the worker's own memory as long as that may stay as it is (lent), and otherwise to
+// memory of its own. G' = stale + new (eager-SGD, section 5) is added in this order, in f32 for the
+// half types and in f64 for f64, and rounded once to the element type: kernels/reduce.h. It counts
+// in exactly one round, because it can only be moved. One thread at a time; blocks for one pass over
+// the gradient, in which `pool` helps.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "daemon/collectives/local_part.h"
+#include "daemon/kernels/pool.h"
+
+namespace pace::partial {
+
+// A worker's buffers: a pointer per segment, ignored where that is empty.
+using Segments = std::vector<const std::byte*>;
+
+class Contribution {
+  public:
+    // Refers to `segments`; `keep` holds whatever they point into.
+    static Contribution lend(uint64_t base, Segments segments, std::shared_ptr<const void> keep);
+
+    Contribution(Contribution&&) = default;
+    Contribution& operator=(Contribution&&) = default;
+    Contribution(const Contribution&) = delete;
+    Contribution& operator=(const Contribution&) = delete;
+    ~Contribution() = default;
+
+    // How many rounds the worker had the results of when it computed the oldest gradient in this.
+    uint64_t base() const { return base_; }
+    // In rounds, when it goes into `round`: 0 if it was computed for it.
+    uint32_t staleness(uint64_t round) const {
+        const uint64_t behind = round > base_ ? round - base_ : 0;
+        return static_cast<uint32_t>(std::min<uint64_t>(behind, UINT32_MAX - 1));
+    }
+    // How many gradients it is the sum of.
+    uint32_t gradients() const { return gradients_; }
+    bool is_lent() const { return memory_ == nullptr; }
+    const Segments& segments() const { return segments_; }
+
+    // Copies what is lent, so that the worker's memory is free. `spare`, where it is given, is an
+    // own memory for the same layout, and is used. ErrorKind::memory, and nothing changes.
+    base::Result<> own(const collectives::Layout& layout, kernels::WorkerPool& pool,
+                       std::unique_ptr<std::byte[]> spare = nullptr);
+
+    // Adds a newer one, which may then go. As own().
+    base::Result<> add(const Contribution& newer, const collectives::Layout& layout,
+                       kernels::WorkerPool& pool, std::unique_ptr<std::byte[]> spare = nullptr);
+
+    // Its own memory, for another to use; afterwards there is nothing left here.
+    std::unique_ptr<std::byte[]> release() { return std::move(memory_); }
+
+  private:
+    Contribution() = default;
+    base::Result<> sum(std::vector<collectives::Member> members, const collectives::Layout& layout,
+                       kernels::WorkerPool& pool, std::unique_ptr<std::byte[]> spare);
+
+    uint64_t base_ = 0;
+    uint32_t gradients_ = 1;
+    Segments segments_;
+    std::shared_ptr<const void> keep_;
+    std::unique_ptr<std::byte[]> memory_;  // laid out as the layout says
+};
+
+}  // namespace pace::partial

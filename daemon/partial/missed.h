@@ -1,0 +1,77 @@
+// Missed: the sums of the rounds that late workers of this node have not been given yet.
+//
+// The paper's receive buffer holds the last round alone, and a worker that is two rounds behind
+// loses one (algorithms: a worker gets the sum of the rounds it missed). Workers that miss the same
+// first round share one sum, so that there are as many as there are different lags among the late
+// workers of the node, however many rounds they miss.
+//
+// The order of addition is that of the rounds, from the first one missed (running_sum.h): all
+// workers, on whatever nodes, that miss the same rounds get the same bits. A replica that adds this
+// sum w + (r_1 + r_2) equals, bit for bit, one that added (w + r_1) + r_2 wherever those additions
+// are exact, and no one sum of bounded size could do better in general; the rest is rounding, which
+// the job's regular averaging of models takes away.
+//
+// One thread; add() blocks for a pass over each sum.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "daemon/collectives/layout.h"
+#include "daemon/partial/roster.h"
+#include "daemon/partial/running_sum.h"
+
+namespace pace::partial {
+
+// Rounds first, first + 1, … first + count - 1.
+struct MissedRounds {
+    uint64_t first = 0;
+    uint64_t count = 0;
+};
+
+class Missed {
+  public:
+    explicit Missed(collectives::Layout layout) : layout_(std::move(layout)) {}
+    Missed(const Missed&) = delete;
+    Missed& operator=(const Missed&) = delete;
+
+    // `round` has ended with `result` (layout.bytes() bytes) and these workers were not there to
+    // get it. Whoever missed the round before and has not called since misses this one too, whether
+    // named or not. Every round is added once, in order. ErrorKind::memory: the workers that are
+    // new to this miss nothing, and need the model anew.
+    base::Result<> add(uint64_t round, const std::byte* result, std::span<const Rank> late);
+
+    // What the worker would be given now.
+    std::optional<MissedRounds> rounds(Rank rank) const;
+
+    // Writes the sum of what the worker missed to its buffers, a pointer per segment, and forgets
+    // that it did. None, and nothing written: it missed nothing.
+    std::optional<MissedRounds> take(Rank rank, std::span<std::byte* const> segments);
+
+    // The worker is gone, or was given the whole model.
+    void forget(Rank rank);
+
+    // How many sums there are.
+    size_t sums() const { return cohorts_.size(); }
+
+  private:
+    // The workers that miss the same rounds.
+    struct Cohort {
+        RunningSum sum;
+        uint64_t count = 1;
+        std::vector<Rank> ranks;
+    };
+    using Cohorts = std::map<uint64_t, Cohort>;  // by the first round
+
+    Cohorts::const_iterator cohort_of(Rank rank) const;
+
+    collectives::Layout layout_;
+    Cohorts cohorts_;
+};
+
+}  // namespace pace::partial

@@ -1,0 +1,114 @@
+// Store: what this node's workers give to the rounds of a job, and how far each has come.
+//
+// A worker hands in a gradient that it computed with the results of some number of rounds, its
+// base. In time for the round that it was computed for, it stays where it is, in the worker's
+// memory. Late, it is copied, added to what the store has of the worker already (G' = stale + new)
+// and goes into the next round, or is forgotten (backup workers). take() moves everything out at
+// one moment: a gradient is in exactly one round, and one that is handed in afterwards in a later
+// one. A round that fails puts back what it took.
+//
+//     hand_in ──▶ stored ── take(round) ──▶ in the round ── recycle ──▶ gone
+//                   ▲                             │
+//                   └───────── put_back ──────────┘
+//
+// One thread, the event loop's; late gradients block it for one pass, in which `pool` helps.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "daemon/collectives/layout.h"
+#include "daemon/kernels/pool.h"
+#include "daemon/partial/contribution.h"
+#include "daemon/partial/roster.h"
+
+namespace pace::partial {
+
+// What becomes of a gradient whose round went without it.
+enum class Late : uint8_t {
+    accumulate,  // it goes into the next one: eager-SGD
+    drop,        // it is forgotten: backup workers
+};
+
+enum class HandIn : uint8_t {
+    lent,       // the worker's memory stays as it is until the round has ended, or secure()
+    copied,     // the worker's memory is free
+    forgotten,  // likewise
+};
+
+// What the store gave to a round.
+struct Taken {
+    Rank rank = 0;
+    Contribution contribution;
+};
+
+class Store {
+  public:
+    // `pool` must outlive this.
+    Store(collectives::Layout layout, Late late, kernels::WorkerPool& pool)
+        : layout_(std::move(layout)), late_(late), pool_(pool) {}
+    Store(const Store&) = delete;
+    Store& operator=(const Store&) = delete;
+
+    const collectives::Layout& layout() const { return layout_; }
+
+    // A worker begins with the results of the rounds before `round`.
+    void join(Rank rank, uint64_t round);
+    // It is gone, and what it gave is forgotten unless a round has it.
+    void leave(Rank rank);
+    bool has_worker(Rank rank) const { return workers_.contains(rank); }
+
+    // The worker has been given the results of all rounds before `round`.
+    void advance(Rank rank, uint64_t round);
+
+    // Takes a gradient of the worker's present base. An empty one (no segments) gives nothing.
+    // `segments` stay valid as the outcome says; `keep` holds whatever they point into.
+    // ErrorKind::invalid for a stranger or a wrong number of segments, ErrorKind::memory; then
+    // nothing has changed.
+    base::Result<HandIn> hand_in(Rank rank, Segments segments, std::shared_ptr<const void> keep);
+
+    // Copies what the worker has lent, so that it may have its memory back before the round has it.
+    // Does nothing where a round has taken it: that round must end first.
+    base::Result<> secure(Rank rank);
+
+    // Of the worker's contribution, should `round` take it now; none: it has nothing to give.
+    std::optional<uint32_t> staleness(Rank rank, uint64_t round) const;
+
+    // The workers without which `round` must not go on, ascending: they have nothing in the store,
+    // and if the round went without them their next gradient would be more than `staleness_max`
+    // rounds old when it counts. Empty where late gradients are forgotten.
+    std::vector<Rank> awaited(uint64_t round, uint32_t staleness_max) const;
+
+    // Moves out what these workers (ascending) have, by rank. From now on what is handed in with a
+    // base of `round` or before is late.
+    std::vector<Taken> take(uint64_t round, std::span<const Rank> ranks);
+
+    // `round` has failed and is to be done again, or never: what it took is the store's again,
+    // before what was handed in meanwhile. What a worker gave that has left is forgotten.
+    // ErrorKind::memory if two had to be added and could not be: the newer one of those is lost.
+    base::Result<> put_back(uint64_t round, std::vector<Taken> taken);
+
+    // The round has ended well: its memory serves the next late gradients.
+    void recycle(std::vector<Taken> taken);
+
+  private:
+    struct Worker {
+        uint64_t base = 0;
+        std::optional<Contribution> stored;
+        std::unique_ptr<std::byte[]> spare;
+    };
+
+    collectives::Layout layout_;
+    Late late_;
+    kernels::WorkerPool& pool_;
+    uint64_t open_round_ = 0;  // the first that has not taken yet
+    std::map<Rank, Worker> workers_;
+};
+
+}  // namespace pace::partial

@@ -1,0 +1,143 @@
+// Training: the workers of a TestJob, as obvious as can be: each computes, calls, and waits for its
+// round unless that has ended without it. Gradients are whole numbers; for tests.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "daemon/partial/test_round.h"
+
+namespace pace::partial {
+
+class Training {
+  public:
+    Training(TestJob& job, uint64_t seed) : job_(job), random_(seed), ranks_(job.roster().ranks()) {
+        for (const Rank rank : ranks_) models_[rank] = 0;
+    }
+
+    // One round with calls in random order; a call of a worker that is behind gets what it missed,
+    // and counts in the next take.
+    void round(uint64_t number) {
+        job_.begin(number);
+        std::vector<Rank> order = ranks_;
+        shuffle(order, random_);
+        std::set<Rank> waiting;
+        for (const Rank rank : order) {
+            const size_t node = job_.node_of(rank);
+            deliver_some();
+            // A late worker is still computing, most of the time.
+            const bool is_needed = must_call(rank, node);
+            if (!is_needed && job_.all_ended()) break;
+            const double gradient = static_cast<double>(random_.below(7)) - 3;
+            handed_in_ += gradient;
+            if (catch_up(rank, number)) {
+                hand_in_late(rank, gradient);
+                // Up to date now, it calls again for this round, or has lost it meanwhile.
+                if (random_.below(2) == 0) continue;
+                deliver_some();
+                if (job_.ended(node)) continue;
+                const double more = static_cast<double>(random_.below(7)) - 3;
+                handed_in_ += more;
+                job_.arrive(rank, more);
+                waiting.insert(rank);
+                continue;
+            }
+            job_.arrive(rank, gradient);
+            waiting.insert(rank);
+        }
+        job_.run();
+        // Whoever has not arrived must do so now, where the round waits for it.
+        for (const Rank rank : order) {
+            if (job_.all_ended()) break;
+            if (waiting.contains(rank)) continue;
+            const double gradient = static_cast<double>(random_.below(7)) - 3;
+            handed_in_ += gradient;
+            if (catch_up(rank, number)) {
+                hand_in_late(rank, gradient);
+                job_.run();
+                if (job_.ended(job_.node_of(rank))) continue;
+                job_.arrive(rank, 0);
+            } else {
+                job_.arrive(rank, gradient);
+            }
+            waiting.insert(rank);
+            job_.run();
+        }
+        job_.expect_well();
+        commit(number, waiting);
+    }
+
+    // Everything that was ever handed in was applied or is in the store; all replicas are equal.
+    void expect_nothing_lost(uint64_t rounds) {
+        for (const Rank rank : ranks_) catch_up(rank, rounds);
+        for (const Rank rank : ranks_) EXPECT_EQ(models_[rank], applied_) << "worker " << rank;
+        EXPECT_EQ(applied_ + job_.stored_value(rounds), handed_in_);
+    }
+
+  private:
+    void deliver_some() {
+        for (size_t steps = random_.below(6); steps > 0; --steps) job_.network().progress();
+    }
+
+    bool must_call(Rank rank, size_t node) {
+        const std::vector<Rank> awaited = job_.round(node).awaited();
+        return std::find(awaited.begin(), awaited.end(), rank) != awaited.end();
+    }
+
+    bool catch_up(Rank rank, uint64_t number) {
+        Bytes buffer(job_.options().layout.bytes());
+        std::vector<std::byte*> segments;
+        for (size_t s = 0; s < job_.options().layout.segments().size(); ++s)
+            segments.push_back(buffer.data() + job_.options().layout.offset(s));
+        const auto missed = job_.missed(job_.node_of(rank)).take(rank, segments);
+        if (!missed) return false;
+        EXPECT_EQ(missed->first + missed->count, number);
+        models_[rank] +=
+            collectives::read_value(job_.options().layout.segments()[0].dtype, buffer.data(), 0);
+        late_at_ = number;
+        return true;
+    }
+
+    void hand_in_late(Rank rank, double gradient) {
+        const size_t node = job_.node_of(rank);
+        ASSERT_EQ(*job_.store(node).hand_in(rank, job_.gradient(gradient), nullptr),
+                  HandIn::copied);
+        job_.store(node).advance(rank, late_at_);
+        job_.round(node).look_again();
+    }
+
+    void commit(uint64_t number, const std::set<Rank>& waiting) {
+        const RoundOutcome& outcome = *job_.outcome(0);
+        const double sum = job_.value(0);
+        applied_ += sum;
+        const size_t least = arrivals_needed(job_.options().quorum, ranks_.size());
+        EXPECT_GE(outcome.contributors.size(), least) << kind_name(job_.options().quorum);
+        for (const Contributor& contributor : outcome.contributors)
+            EXPECT_LE(contributor.staleness, job_.options().staleness_max);
+        for (size_t node = 0; node < job_.size(); ++node) {
+            std::vector<Rank> late;
+            for (const Rank rank : job_.roster().nodes[node]) {
+                if (!waiting.contains(rank)) {
+                    late.push_back(rank);
+                    continue;
+                }
+                models_[rank] += sum;
+                ASSERT_TRUE(job_.store(node).secure(rank).ok());
+                job_.store(node).advance(rank, number + 1);
+            }
+            ASSERT_TRUE(job_.missed(node).add(number, job_.result(node).data(), late).ok());
+        }
+    }
+
+    TestJob& job_;
+    base::Random random_;
+    std::vector<Rank> ranks_;
+    std::map<Rank, double> models_;
+    double applied_ = 0;
+    double handed_in_ = 0;
+    uint64_t late_at_ = 0;
+};
+
+}  // namespace pace::partial
