@@ -72,7 +72,7 @@ Task<Result<RoundOutcome>> PartialRound::start_and_sum(std::span<std::byte> resu
     // Everybody has begun: whoever still listens need not.
     start_.abort(make_error(ErrorKind::closed, "the round has started everywhere"));
 
-    RoundOutcome outcome = outcome_of(*snapshots);
+    RoundOutcome outcome = outcome_of(plan_.roster, *snapshots, plan_.divide_by);
     if (Result<> summed = co_await sum(*snapshots, 1.0 / outcome.divisor, result); !summed)
         co_return std::move(summed).error();
     co_return outcome;
@@ -114,19 +114,6 @@ Snapshot PartialRound::take() {
     has_taken_ = true;
     settled_ = false;
     return snapshot;
-}
-
-RoundOutcome PartialRound::outcome_of(const std::vector<Snapshot>& snapshots) const {
-    RoundOutcome outcome;
-    for (size_t node = 0; node < snapshots.size(); ++node)
-        for (size_t i = 0; i < snapshots[node].size(); ++i)
-            if (snapshots[node][i] != kNothing)
-                outcome.contributors.push_back({plan_.roster.nodes[node][i], snapshots[node][i]});
-    if (plan_.divide_by == DivideBy::world)
-        outcome.divisor = static_cast<double>(plan_.roster.workers());
-    if (plan_.divide_by == DivideBy::contributors)
-        outcome.divisor = static_cast<double>(std::max<size_t>(1, outcome.contributors.size()));
-    return outcome;
 }
 
 Task<Result<>> PartialRound::sum(const std::vector<Snapshot>& snapshots, double scale,

@@ -38,19 +38,13 @@
 #include "daemon/partial/activation.h"
 #include "daemon/partial/agreement.h"
 #include "daemon/partial/arrivals.h"
+#include "daemon/partial/outcome.h"
 #include "daemon/partial/quorum.h"
 #include "daemon/partial/roster.h"
 #include "daemon/partial/store.h"
 #include "daemon/partial/wake.h"
 
 namespace pace::partial {
-
-// What the sum is divided by.
-enum class DivideBy : uint8_t {
-    one,           // nothing: the sum
-    world,         // the workers of the roster, as in the paper
-    contributors,  // those that gave something
-};
 
 inline constexpr uint32_t kStalenessMaxDefault = 32;
 
@@ -66,19 +60,6 @@ struct RoundPlan {
     uint64_t data_exchange = 0;
     // Equal on all nodes, as is all above but group.self; group.check covers them.
     collectives::AllReduceOptions options;
-};
-
-struct Contributor {
-    Rank rank = 0;
-    uint32_t staleness = 0;  // of its oldest gradient, in rounds
-    bool operator==(const Contributor&) const = default;
-};
-
-// Equal on all nodes.
-struct RoundOutcome {
-    std::vector<Contributor> contributors;  // by node, then rank
-    double divisor = 1.0;
-    bool operator==(const RoundOutcome&) const = default;
 };
 
 class PartialRound {
@@ -112,8 +93,9 @@ class PartialRound {
     bool result_begun() const { return data_ && data_->result_begun(); }
     // The workers of this node that hold the round up. Empty before it has started.
     std::vector<Rank> awaited() const;
-    // Nodes with which an operation is under way that the round cannot end without. Before the
-    // start nobody can be suspected of anything.
+    // Nodes with which an operation is under way that the round cannot end without. Empty before this
+    // node has taken: who has not arrived yet is not late, and that a node which counts or would
+    // start is frozen shows in its silence towards the controller alone.
     std::vector<size_t> waiting_for() const;
     // Of both exchanges.
     collectives::Communicator::Counters traffic() const;
@@ -127,7 +109,6 @@ class PartialRound {
     base::Task<base::Result<RoundOutcome>> start_and_sum(std::span<std::byte> result);
     void begin_start();
     Snapshot take();
-    RoundOutcome outcome_of(const std::vector<Snapshot>& snapshots) const;
     base::Task<base::Result<>> sum(const std::vector<Snapshot>& snapshots, double scale,
                                    std::span<std::byte> result);
     const std::vector<Rank>& own_ranks() const { return plan_.roster.nodes[plan_.group.self]; }

@@ -100,29 +100,41 @@ class TestJob {
             for (size_t node = 0; node < size(); ++node) members.push_back(node);
         ++attempt_;
         for (const size_t node : members) nodes_[node]->round.reset();
-        for (size_t place = 0; place < members.size(); ++place) {
-            Node& node = *nodes_[members[place]];
-            RoundPlan plan;
-            plan.round = round;
-            plan.quorum = options_.quorum;
-            plan.divide_by = options_.divide_by;
-            plan.staleness_max = options_.staleness_max;
-            plan.group = {2 * attempt_, 1, {}, place, {}};
-            plan.data_exchange = 2 * attempt_ + 1;
-            plan.options = options_.all_reduce;
-            for (const size_t member : members) {
-                plan.roster.nodes.push_back(roster_.nodes[member]);
-                plan.group.nodes.push_back(node.peers[member]);
-            }
-            node.outcome.reset();
-            node.result.assign(options_.layout.bytes(), std::byte{0xA5});
-            node.round =
-                std::make_unique<PartialRound>(*node.transport, std::move(plan), node.store);
-            Node* to = &node;
-            base::spawn<base::Result<RoundOutcome>>(
-                node.round->run(node.result),
-                [to](base::Result<RoundOutcome> outcome) { to->outcome = std::move(outcome); });
+        for (const size_t node : members) begin_at(node, round, attempt_, members);
+    }
+
+    // Begins a round at one node; all that take part name the same attempt and members.
+    void begin_at(size_t at, uint64_t round, uint64_t attempt, const std::vector<size_t>& members) {
+        Node& node = *nodes_[at];
+        node.round.reset();
+        RoundPlan plan;
+        plan.round = round;
+        plan.quorum = options_.quorum;
+        plan.divide_by = options_.divide_by;
+        plan.staleness_max = options_.staleness_max;
+        plan.group.exchange = 2 * attempt;
+        plan.group.check = 1;
+        plan.data_exchange = 2 * attempt + 1;
+        plan.options = options_.all_reduce;
+        for (const size_t member : members) {
+            if (member == at) plan.group.self = plan.group.nodes.size();
+            plan.roster.nodes.push_back(roster_.nodes[member]);
+            plan.group.nodes.push_back(node.peers[member]);
         }
+        node.outcome.reset();
+        node.result.assign(options_.layout.bytes(), std::byte{0xA5});
+        node.round = std::make_unique<PartialRound>(*node.transport, std::move(plan), node.store);
+        Node* to = &node;
+        base::spawn<base::Result<RoundOutcome>>(
+            node.round->run(node.result),
+            [to](base::Result<RoundOutcome> outcome) { to->outcome = std::move(outcome); });
+    }
+
+    // The worker is dead; the rounds that begin from now on go without it.
+    void leave(Rank rank) {
+        const size_t node = node_of(rank);
+        store(node).leave(rank);
+        std::erase(roster_.nodes[node], rank);
     }
 
     // A gradient whose elements are all `value`; lent ones live as long as this.

@@ -78,7 +78,7 @@ class ReferenceSparDL {
     Block block(size_t index) const { return division_.block(index); }
 
     Chosen cut(size_t w, size_t index, size_t k) {
-        const Chosen chosen =
+        Chosen chosen =
             reference_top_k(elements_of(G_[w], block(index).begin, block(index).end), k);
         for (const auto& [i, value] : chosen) {
             G_[w][i] = 0;

@@ -45,7 +45,7 @@ TEST(TopK, EqualsASortOfFewElements) {
             std::vector<float> vector(size);
             for (float& value : vector)
                 value =
-                    static_cast<float>(random.below(distinct)) - static_cast<float>(distinct / 2);
+                    static_cast<float>(random.below(distinct)) - static_cast<float>(distinct) / 2;
             for (size_t k = 0; k <= size + 2; k += 1 + k / 3)
                 expect_top_k(vector, k, {&pool}, fmt::format("{} of {}", k, size));
         }

@@ -80,7 +80,7 @@ TEST(Wire, CompressedEntriesTakeAtMostHalfOfThePapersBytes) {
 
 TEST(Wire, RefusesWhatIsOutOfOrderOrBounds) {
     const WireFormat format{IndexFormat::plain, ValueFormat::f32};
-    const auto refused = [&](std::vector<uint32_t> indices, Frame frame) {
+    const auto refused = [&](const std::vector<uint32_t>& indices, Frame frame) {
         Entries entries;
         for (const uint32_t index : indices) entries.push_back(index, 1);
         std::vector<std::byte> bytes(coded_bytes(format, frame, indices.size()));
