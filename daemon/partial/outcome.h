@@ -1,0 +1,41 @@
+// Outcome: what all nodes know alike about a round that has ended well.
+//
+// Pure; any thread.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "daemon/partial/agreement.h"
+#include "daemon/partial/roster.h"
+
+namespace pace::partial {
+
+// What the sum is divided by.
+enum class DivideBy : uint8_t {
+    one,           // nothing: the sum
+    world,         // the workers of the roster, as in the paper
+    contributors,  // those that gave something
+};
+
+struct Contributor {
+    Rank rank = 0;
+    uint32_t staleness = 0;  // of its oldest gradient, in rounds
+    bool operator==(const Contributor&) const = default;
+};
+
+struct RoundOutcome {
+    std::vector<Contributor> contributors;  // by node, then rank
+    double divisor = 1.0;                   // at least 1
+    bool operator==(const RoundOutcome&) const = default;
+};
+
+// `snapshots` has an entry per node of the roster and per worker of the node.
+RoundOutcome outcome_of(const Roster& roster, const std::vector<Snapshot>& snapshots,
+                        DivideBy divide_by);
+
+// The snapshots again: what a node that fetches the round's result needs, in a form whose size it
+// knows beforehand.
+std::vector<Snapshot> snapshots_of(const Roster& roster, const RoundOutcome& outcome);
+
+}  // namespace pace::partial
