@@ -118,7 +118,7 @@ Result<> check_no_version_options(const JobOptions& o) {
                           option, value);
     };
     if (o.missing == Missing::initial) return refuse("missing", name_of(o.missing));
-    if (o.alpha != kAlphaDefault) return refuse("alpha", o.alpha);
+    if (o.alpha != 0 && o.alpha != kAlphaDefault) return refuse("alpha", o.alpha);
     return {};
 }
 
