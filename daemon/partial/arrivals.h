@@ -3,7 +3,8 @@
 // Solo and majority look at this node's own workers only. Otherwise one node of the round counts:
 // the others tell it of each arrival in a message of zero bytes, until they hear that the round has
 // started, and it starts the round at the arrival that fills the quorum. A worker has arrived when
-// what it gives is in the store, so that whoever was counted contributes.
+// what it gives is in the store, so that whoever was counted contributes, unless it came with
+// nothing to give.
 //
 // Receives for workers that have not arrived end when the communicator is aborted. An error aborts
 // it. One thread, the communicator's.

@@ -1,8 +1,8 @@
 // Missed: the sums of the rounds that late workers of this node have not been given yet.
 //
-// The paper's receive buffer holds the last round alone, and a worker that is two rounds behind
-// loses one (algorithms: a worker gets the sum of the rounds it missed). Workers that miss the same
-// first round share one sum, so that there are as many as there are different lags among the late
+// The receive buffer of the paper (eager-SGD, section 4.1) holds the last round alone, so that a
+// worker that is two rounds behind loses one. Here it gets their sum. Workers that miss the same
+// first round share it, so that there are as many sums as there are different lags among the late
 // workers of the node, however many rounds they miss.
 //
 // The order of addition is that of the rounds, from the first one missed (running_sum.h): all

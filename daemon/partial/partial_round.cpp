@@ -149,8 +149,10 @@ void PartialRound::peer_lost(transports::PeerId peer, const Error& error) {
 }
 
 std::vector<size_t> PartialRound::waiting_for() const {
-    if (data_) return data_->waiting_for();
-    return agreement_.waiting_for();
+    if (data_)
+        if (std::vector<size_t> nodes = data_->waiting_for(); !nodes.empty()) return nodes;
+    // Over, the start waits for its last sends; before, all but the agreement is patient.
+    return start_.aborted() ? start_.waiting_for() : agreement_.waiting_for();
 }
 
 collectives::Communicator::Counters PartialRound::traffic() const {
