@@ -5,6 +5,8 @@
 // (tcp:// loopback, each process on a loop of its own), each with a loop that sleeps and with one
 // that polls for a while first. Prints medians and tails in microseconds, and how many decisions a
 // second one daemon gets out of the controller when it keeps many groups going.
+//
+//   controller_latency_bench [--json FILE]
 
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -15,6 +17,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
@@ -162,17 +165,48 @@ std::unique_ptr<controller::ControllerServer> make_server(
     return std::move(*server);
 }
 
-void print(const char* where, base::Duration spin, std::vector<double> samples, double rate) {
+struct Measured {
+    std::string where;
+    int spin_us = 0;
+    std::vector<double> samples_us;  // sorted
+    double rate = 0;
+
+    double at(double share) const {
+        return samples_us[static_cast<size_t>(share * static_cast<double>(samples_us.size() - 1))];
+    }
+};
+
+Measured measured(const char* where, base::Duration spin, std::vector<double> samples,
+                  double rate) {
     std::sort(samples.begin(), samples.end());
-    const auto at = [&samples](double share) {
-        return samples[static_cast<size_t>(share * static_cast<double>(samples.size() - 1))];
-    };
+    Measured result{where, static_cast<int>(spin / microseconds(1)), std::move(samples), rate};
     std::printf("%-18s spin %3d us   median %7.1f us   p90 %7.1f   p99 %7.1f   %8.0f decisions/s\n",
-                where, static_cast<int>(spin / microseconds(1)), at(0.5), at(0.9), at(0.99), rate);
+                where, result.spin_us, result.at(0.5), result.at(0.9), result.at(0.99), rate);
     std::fflush(stdout);
+    return result;
 }
 
-void embedded(base::Duration spin) {
+// As bench/README.md describes the records of `controller`.
+bool write_json(const char* file, const std::vector<Measured>& results) {
+    std::FILE* out = std::fopen(file, "w");
+    if (out == nullptr) return false;
+    const char* separator = "[";
+    for (const Measured& result : results) {
+        std::fprintf(out,
+                     "%s{\"bench\": \"controller\", \"implementation\": \"pace, %s, spin %d us\", "
+                     "\"workers\": 2, \"nodes\": 1, \"bytes\": 0, \"median_s\": %.9f, "
+                     "\"min_s\": %.9f, \"max_s\": %.9f, \"p99_s\": %.9f, \"floor_s\": null, "
+                     "\"samples\": %zu, \"decisions_per_s\": %.0f}",
+                     separator, result.where.c_str(), result.spin_us, result.at(0.5) / 1e6,
+                     result.at(0) / 1e6, result.at(1) / 1e6, result.at(0.99) / 1e6,
+                     result.samples_us.size(), result.rate);
+        separator = ",\n";
+    }
+    std::fprintf(out, "]\n");
+    return std::fclose(out) == 0;
+}
+
+Measured embedded(base::Duration spin) {
     const auto loop = make_loop(spin);
     const auto context = control_zmq::Context::create().value();
     const auto server = make_server(*loop, context, "inproc://bench");
@@ -180,7 +214,7 @@ void embedded(base::Duration spin) {
     const auto busy_context = control_zmq::Context::create().value();
     const auto busy_server = make_server(*loop, busy_context, "inproc://bench");
     const double rate = Probe(*loop, "inproc://bench", busy_context, 64).measure_rate();
-    print("embedded", spin, std::move(samples), rate);
+    return measured("embedded", spin, std::move(samples), rate);
 }
 
 // The controller in a child process, which ends with this one.
@@ -206,7 +240,7 @@ pid_t fork_controller(base::Duration spin, std::string& ret_endpoint) {
     return child;
 }
 
-void between_processes(base::Duration spin) {
+Measured between_processes(base::Duration spin) {
     std::vector<double> samples;
     double rate = 0;
     for (const uint32_t world : {2U, 64U}) {
@@ -223,15 +257,21 @@ void between_processes(base::Duration spin) {
         kill(child, SIGKILL);
         waitpid(child, nullptr, 0);
     }
-    print("between processes", spin, std::move(samples), rate);
+    return measured("between processes", spin, std::move(samples), rate);
 }
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
     base::set_log_level(base::LogLevel::error);
+    const char* json = nullptr;
+    for (int i = 1; i + 1 < argc; i += 2)
+        if (std::strcmp(argv[i], "--json") == 0) json = argv[i + 1];
+    std::vector<Measured> results;
     // Processes first: a fork does not take ZeroMQ's threads along.
-    for (const int spin : {0, 50}) between_processes(microseconds(spin));
-    for (const int spin : {0, 50}) embedded(microseconds(spin));
-    return 0;
+    for (const int spin : {0, 50}) results.push_back(between_processes(microseconds(spin)));
+    for (const int spin : {0, 50}) results.push_back(embedded(microseconds(spin)));
+    if (json == nullptr || write_json(json, results)) return 0;
+    std::fprintf(stderr, "cannot write %s\n", json);
+    return 1;
 }

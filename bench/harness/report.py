@@ -100,11 +100,11 @@ def print_dense(cases):
 
 def print_controller(records):
     if records:
-        print(f"\ncontroller, a decision\n  {'':24} {'workers':>8} {'median':>10} {'min':>10} {'max':>10} {'a second':>10}")
+        print(f"\ncontroller, a decision\n  {'':32} {'workers':>8} {'median':>10} {'min':>10} {'max':>10} {'a second':>10}")
     for record in records:
         row = [readable_time(record[field]) for field in ("median_s", "min_s", "max_s")]
         rate = record.get("decisions_per_s") or ""
-        print(f"  {record['implementation']:24} {record['workers']:>8} {row[0]:>10} {row[1]:>10} {row[2]:>10} {rate:>10}")
+        print(f"  {record['implementation']:32} {record['workers']:>8} {row[0]:>10} {row[1]:>10} {row[2]:>10} {rate:>10}")
 
 
 def print_summary(cases):
