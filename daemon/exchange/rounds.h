@@ -68,8 +68,8 @@ class Rounds {
     uint64_t completed_ = 0;
     uint64_t preparing_ = 0;  // epoch; 0: not stopped
     std::shared_ptr<Exchange> active_;
-    View
-        round_view_;  // over which the last round began: also that of its result, when this node has to fetch it
+    // Over which the last round began: also that of its result, when this node has to fetch it.
+    View round_view_;
     Retained retained_;
     bool lent_ = false;  // the exchange under way has the memory of retained_
     std::vector<std::weak_ptr<Gift>> gifts_;

@@ -31,12 +31,11 @@ struct Worker {
     std::deque<Request> queue;
     uint64_t iteration = 0;
 
-    bool newcomer = false;    // not in the view: joined, or came back, while the job was under way
-    bool suspended = false;   // was late or frozen; its model is old
-    bool admit_sent = false;  // the controller was asked to take the newcomer in
-    bool resuming = false;    // announced again, not accepted yet
-    bool withdrawing =
-        false;  // its first request, a ready one, is canceled if no order is under way
+    bool newcomer = false;     // not in the view: joined, or came back, while the job was under way
+    bool suspended = false;    // was late or frozen; its model is old
+    bool admit_sent = false;   // the controller was asked to take the newcomer in
+    bool resuming = false;     // announced again, not accepted yet
+    bool withdrawing = false;  // its first request was canceled while ready; an order may beat it
 
     std::vector<BufferPtr> model;  // of its latest broadcast: what a newcomer is given
     base::TimePoint busy_since = base::now();
