@@ -38,8 +38,11 @@ Result<Greeting> say_hello(const Endpoint& endpoint, Link link, base::TimePoint 
     flatbuffers::FlatBufferBuilder builder;
     finish_packet(builder,
                   wire::CreateHelloDirect(builder, protocol::kVersion, "libpace " PACE_VERSION));
-    PACE_TRY(link.send(builder, -1, deadline));
-    PACE_TRY_ASSIGN(answer, link.receive(deadline));
+    auto sent = link.send(builder, -1, deadline);
+    // A daemon that is full refuses and closes before it is greeted: its reason is there to be read.
+    auto answered = link.receive(sent ? deadline : base::now());
+    if (!answered) return sent ? std::move(answered).error() : std::move(sent).error();
+    Packet& answer = *answered;
 
     if (const auto* failed = answer.body<wire::Failed>()) {
         Error error = error_of(*failed);

@@ -144,11 +144,13 @@ Result<Packet> Link::receive(TimePoint deadline) {
         message.msg_controllen = control.bytes.size();
         const ssize_t got = recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
         if (got < 0 && errno == EINTR) continue;
+        // A daemon that closed without reading everything: this told it once, and what the daemon
+        // still said comes next.
+        if (got < 0 && errno == ECONNRESET) continue;
         if (got < 0 && errno == EAGAIN) {
             if (wait_for(POLLIN, deadline)) continue;
             return make_error(ErrorKind::unavailable, "the daemon does not answer");
         }
-        if (got < 0 && errno == ECONNRESET) return closed_error();
         if (got < 0) return make_errno_error(errno, "receive from the daemon");
         std::vector<UniqueFd> fds = take_descriptors(message);
         if (got == 0) return closed_error();

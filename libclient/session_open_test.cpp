@@ -63,6 +63,23 @@ TEST_F(SessionOpenTest, ADaemonThatRefusesOurVersionIsQuoted) {
     EXPECT_TRUE(says(session.error(), "version 1"));
 }
 
+// A full daemon does that: whether the hello comes before the refusal, between it and the closing, or after both, is
+// chance, so all three are tried.
+TEST_F(SessionOpenTest, ARefusalBeforeTheHelloIsQuotedHoweverTheDaemonCloses) {
+    for (int round = 0; round < 200; ++round) {
+        Script script;
+        script.on_accepted = [](Peer& peer) {
+            peer.send_failed(0, ErrorKind::limit, "nobody else fits");
+            peer.close();
+        };
+        start(std::move(script));
+        auto session = try_open();
+        ASSERT_FALSE(session);
+        ASSERT_EQ(session.error().kind, ErrorKind::limit) << session.error().message;
+        ASSERT_TRUE(says(session.error(), "nobody else fits"));
+    }
+}
+
 TEST_F(SessionOpenTest, ADaemonThatDoesNotAnswerIsGivenUpAtTheDeadline) {
     for (const wire::Body silent : {wire::Body::Hello, wire::Body::Join}) {
         Script script;

@@ -197,6 +197,7 @@ void FakeDaemon::run() {
         if (watched[1].revents != 0) {
             peers_.push_back(std::make_unique<Peer>());
             peers_.back()->socket.reset(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+            if (script_.on_accepted) script_.on_accepted(*peers_.back());
         }
     }
     peers_.clear();

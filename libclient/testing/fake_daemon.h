@@ -72,6 +72,8 @@ struct Script {
     uint32_t ring_slots = 8;
     uint32_t member_capacity = 4;
 
+    // Called with every new connection, before anything is read from it.
+    std::function<void(Peer&)> on_accepted;
     // Called with every message. True: the hook has dealt with it.
     std::function<bool(Peer&, Packet&)> on_packet;
     // Called with every submission; without it each request ends as done.
