@@ -51,7 +51,11 @@ flatbuffers::Offset<protocol::client::JobOptions> pack(flatbuffers::FlatBufferBu
     return protocol::client::CreateJobOptionsDirect(
         builder, options.name.c_str(), options.world, options.policy, options.group_size,
         options.group_min, options.weights, options.missing, options.alpha, options.group_wait_ms,
-        options.history_window, options.worker_timeout_ms);
+        options.history_window, options.worker_timeout_ms, options.quorum, options.quorum_count,
+        options.late, options.staleness_max, options.divide_by, options.resync_every,
+        options.compression, options.density, options.residuals, options.teams, options.team_gather,
+        options.indices, options.values, options.hierarchy, options.dense_fallback,
+        options.reject_nonfinite);
 }
 
 }  // namespace pace::client

@@ -22,6 +22,22 @@ struct JobOptions {
     uint32_t group_wait_ms = 0;
     uint32_t history_window = 0;
     uint32_t worker_timeout_ms = 0;
+    protocol::client::Quorum quorum = protocol::client::Quorum::all;
+    uint32_t quorum_count = 0;
+    protocol::client::Late late = protocol::client::Late::accumulate;
+    uint32_t staleness_max = 0;
+    protocol::client::DivideBy divide_by = protocol::client::DivideBy::world;
+    uint32_t resync_every = 0;
+    protocol::client::Compression compression = protocol::client::Compression::off;
+    double density = 0;
+    protocol::client::Residuals residuals = protocol::client::Residuals::global;
+    uint32_t teams = 0;
+    protocol::client::TeamGather team_gather = protocol::client::TeamGather::automatic;
+    protocol::client::Indices indices = protocol::client::Indices::compressed;
+    protocol::client::Values values = protocol::client::Values::f32;
+    protocol::client::Hierarchy hierarchy = protocol::client::Hierarchy::node;
+    protocol::client::DenseFallback dense_fallback = protocol::client::DenseFallback::automatic;
+    bool reject_nonfinite = false;
 };
 
 // Refuses what no daemon would take: each message names the field. Whether the options make sense

@@ -85,6 +85,22 @@ base::Result<Options> read_job_options(const control::JobOptions& table) {
     options.group_wait_ms = table.group_wait_ms();
     options.history_window = table.history_window();
     options.worker_timeout_ms = table.worker_timeout_ms();
+    PACE_TRY(detail::read_choice(options.quorum, table.quorum(), "quorum"));
+    options.quorum_count = table.quorum_count();
+    PACE_TRY(detail::read_choice(options.late, table.late(), "late"));
+    options.staleness_max = table.staleness_max();
+    PACE_TRY(detail::read_choice(options.divide_by, table.divide_by(), "divide_by"));
+    options.resync_every = table.resync_every();
+    PACE_TRY(detail::read_choice(options.compression, table.compression(), "compression"));
+    options.density = table.density();
+    PACE_TRY(detail::read_choice(options.residuals, table.residuals(), "residuals"));
+    options.teams = table.teams();
+    PACE_TRY(detail::read_choice(options.team_gather, table.team_gather(), "team_gather"));
+    PACE_TRY(detail::read_choice(options.indices, table.indices(), "indices"));
+    PACE_TRY(detail::read_choice(options.values, table.values(), "values"));
+    PACE_TRY(detail::read_choice(options.hierarchy, table.hierarchy(), "hierarchy"));
+    PACE_TRY(detail::read_choice(options.dense_fallback, table.dense_fallback(), "dense_fallback"));
+    options.reject_nonfinite = table.reject_nonfinite();
     return options;
 }
 
@@ -96,7 +112,17 @@ flatbuffers::Offset<control::JobOptions> write_job_options(flatbuffers::FlatBuff
         static_cast<control::Policy>(options.policy), options.group_size, options.group_min,
         static_cast<control::Weights>(options.weights),
         static_cast<control::Missing>(options.missing), options.alpha, options.group_wait_ms,
-        options.history_window, options.worker_timeout_ms);
+        options.history_window, options.worker_timeout_ms,
+        static_cast<control::Quorum>(options.quorum), options.quorum_count,
+        static_cast<control::Late>(options.late), options.staleness_max,
+        static_cast<control::DivideBy>(options.divide_by), options.resync_every,
+        static_cast<control::Compression>(options.compression), options.density,
+        static_cast<control::Residuals>(options.residuals), options.teams,
+        static_cast<control::TeamGather>(options.team_gather),
+        static_cast<control::Indices>(options.indices),
+        static_cast<control::Values>(options.values),
+        static_cast<control::Hierarchy>(options.hierarchy),
+        static_cast<control::DenseFallback>(options.dense_fallback), options.reject_nonfinite);
 }
 
 }  // namespace pace::protocol

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -26,10 +27,55 @@ struct Options {
     uint32_t group_wait_ms = 0;
     uint32_t history_window = 0;
     uint32_t worker_timeout_ms = 0;
+    uint8_t quorum = 0;
+    uint32_t quorum_count = 0;
+    uint8_t late = 0;
+    uint32_t staleness_max = 0;
+    uint8_t divide_by = 0;
+    uint32_t resync_every = 0;
+    uint8_t compression = 0;
+    double density = 0;
+    uint8_t residuals = 0;
+    uint32_t teams = 0;
+    uint8_t team_gather = 0;
+    uint8_t indices = 0;
+    uint8_t values = 0;
+    uint8_t hierarchy = 0;
+    uint8_t dense_fallback = 0;
+    bool reject_nonfinite = false;
     bool operator==(const Options&) const = default;
 };
 
-const Options kOptions{"fashion", 8, 2, 3, 2, 2, 1, 0.25, 7, 14, 30'000};
+// No two fields of one kind are equal, so that none can be taken for another.
+const Options kOptions{
+    .name = "fashion",
+    .world = 8,
+    .policy = 2,
+    .group_size = 3,
+    .group_min = 2,
+    .weights = 2,
+    .missing = 1,
+    .alpha = 0.25,
+    .group_wait_ms = 7,
+    .history_window = 14,
+    .worker_timeout_ms = 30'000,
+    .quorum = 5,
+    .quorum_count = 6,
+    .late = 2,
+    .staleness_max = 33,
+    .divide_by = 1,
+    .resync_every = 100,
+    .compression = 8,
+    .density = 0.125,
+    .residuals = 3,
+    .teams = 4,
+    .team_gather = 2,
+    .indices = 1,
+    .values = 3,
+    .hierarchy = 2,
+    .dense_fallback = 1,
+    .reject_nonfinite = true,
+};
 
 std::vector<std::byte> join_message(const Options& options) {
     EnvelopeWriter writer;
@@ -108,29 +154,47 @@ TEST(ControlCodec, ABodyOfAnUnknownTypeIsRefused) {
     EXPECT_EQ(envelope.error().kind, base::ErrorKind::corrupt);
 }
 
-TEST(ControlCodec, AnUnknownPolicyIsRefusedByName) {
-    Options options = kOptions;
-    options.policy = 77;
-    const auto bytes = join_message(options);
-    const auto envelope = verify_envelope(bytes);
-    ASSERT_TRUE(envelope);
-    const auto read = read_job_options<Options>(*(*envelope)->body_as_WorkerJoin()->options());
-    ASSERT_FALSE(read);
-    EXPECT_NE(read.error().message.find("policy 77"), std::string::npos) << read.error().message;
+TEST(ControlCodec, AnUnknownChoiceIsRefusedByName) {
+    const std::vector<std::pair<const char*, uint8_t Options::*>> choices{
+        {"policy 77", &Options::policy},
+        {"weights 77", &Options::weights},
+        {"missing 77", &Options::missing},
+        {"quorum 77", &Options::quorum},
+        {"late 77", &Options::late},
+        {"divide_by 77", &Options::divide_by},
+        {"compression 77", &Options::compression},
+        {"residuals 77", &Options::residuals},
+        {"team_gather 77", &Options::team_gather},
+        {"indices 77", &Options::indices},
+        {"values 77", &Options::values},
+        {"hierarchy 77", &Options::hierarchy},
+        {"dense_fallback 77", &Options::dense_fallback},
+    };
+    for (const auto& [words, choice] : choices) {
+        Options options = kOptions;
+        options.*choice = 77;
+        const auto bytes = join_message(options);
+        const auto envelope = verify_envelope(bytes);
+        ASSERT_TRUE(envelope);
+        const auto read = read_job_options<Options>(*(*envelope)->body_as_WorkerJoin()->options());
+        ASSERT_FALSE(read) << words;
+        EXPECT_NE(read.error().message.find(words), std::string::npos) << read.error().message;
+    }
 }
 
 TEST(ControlCodec, ZeroLeavesTheReadersDefault) {
     struct Defaults : Options {
-        Defaults() { policy = 2; }
+        Defaults() { policy = 2, quorum = 1; }
     };
     Options options = kOptions;
-    options.policy = 0;
+    options.policy = options.quorum = 0;
     const auto bytes = join_message(options);
     const auto envelope = verify_envelope(bytes);
     ASSERT_TRUE(envelope);
     const auto read = read_job_options<Defaults>(*(*envelope)->body_as_WorkerJoin()->options());
     ASSERT_TRUE(read);
     EXPECT_EQ(read->policy, 2);
+    EXPECT_EQ(read->quorum, 1);
 }
 
 TEST(ControlCodec, ALongNameIsCutButStaysTooLong) {

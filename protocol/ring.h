@@ -72,6 +72,13 @@ enum class Outcome : int32_t { done = 0, aborted = 2, canceled = 3, stale = 4, f
 
 inline constexpr size_t kCompletionMessageBytes = 248;
 
+// What else there is to say of a reduce; pace_request_info has a field for each.
+enum CompletionFlag : uint32_t {
+    kCompletionLate = 1U << 0U,    // this worker's gradient came after its round had begun
+    kCompletionResync = 1U << 1U,  // all workers are to call sync now
+    kCompletionDense = 1U << 2U,   // compression was asked for, but dense was faster
+};
+
 struct alignas(kCacheLine) CompletionEntry {
     uint64_t id;
     Outcome outcome;
@@ -88,6 +95,11 @@ struct alignas(kCacheLine) CompletionEntry {
     uint32_t nodes;           // nodes of the exchange
     uint32_t message_bytes;
     char message[kCompletionMessageBytes];  // when not done: what happened, what to do
+    double divisor;                         // of a sum; 0: nothing was summed
+    uint64_t rounds;                        // whose results the buffers hold, summed in order
+    uint64_t entries;                       // elements of the result that top-k chose; 0: dense
+    uint32_t contributors;                  // members whose gradients are in the result
+    uint32_t flags;                         // of CompletionFlag
 };
 
 struct MemberEntry {

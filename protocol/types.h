@@ -41,10 +41,18 @@ constexpr std::string_view name_of(DType type) {
     return "?";
 }
 
-enum class Verb : uint8_t { broadcast = 1, average = 2, reduce = 3, sync = 4, barrier = 5 };
+enum class Verb : uint8_t {
+    broadcast = 1,
+    average = 2,
+    reduce = 3,
+    sync = 4,
+    barrier = 5,
+    residual_save = 6,
+    residual_load = 7
+};
 
 constexpr bool is_valid(Verb verb) {
-    return verb >= Verb::broadcast && verb <= Verb::barrier;
+    return verb >= Verb::broadcast && verb <= Verb::residual_load;
 }
 
 constexpr std::string_view name_of(Verb verb) {
@@ -59,8 +67,17 @@ constexpr std::string_view name_of(Verb verb) {
             return "sync";
         case Verb::barrier:
             return "barrier";
+        case Verb::residual_save:
+            return "residual save";
+        case Verb::residual_load:
+            return "residual load";
     }
     return "?";
+}
+
+// What a worker does alone with what its node owes; all other verbs meet other workers.
+constexpr bool is_local(Verb verb) {
+    return verb == Verb::residual_save || verb == Verb::residual_load;
 }
 
 enum class ReduceOp : uint8_t { mean = 0, sum = 1 };

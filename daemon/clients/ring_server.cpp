@@ -17,6 +17,18 @@ using protocol::MemberEntry;
 using protocol::RingHeader;
 using protocol::SubmissionEntry;
 
+namespace {
+
+uint32_t flags_of(const Ending& ending) {
+    uint32_t flags = 0;
+    if (ending.late) flags |= protocol::kCompletionLate;
+    if (ending.resync) flags |= protocol::kCompletionResync;
+    if (ending.dense) flags |= protocol::kCompletionDense;
+    return flags;
+}
+
+}  // namespace
+
 Result<RingServer> RingServer::create(uint32_t member_capacity) {
     RingServer ring;
     ring.layout_ = {protocol::kRingSlots, member_capacity};
@@ -87,6 +99,11 @@ void RingServer::complete(uint64_t id, const Ending& ending) {
     slot.moving_ns = ending.moving_ns;
     slot.initial_weight = ending.initial_weight;
     slot.nodes = ending.nodes;
+    slot.divisor = ending.divisor;
+    slot.rounds = ending.rounds;
+    slot.entries = ending.entries;
+    slot.contributors = ending.contributors;
+    slot.flags = flags_of(ending);
     const size_t total = ending.members ? ending.members->size() : 0;
     const size_t listed = std::min<size_t>(total, layout_.member_capacity);
     slot.member_count = static_cast<uint32_t>(total);

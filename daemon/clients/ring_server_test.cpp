@@ -83,6 +83,28 @@ TEST(RingServer, DoesNotBelieveIndicesThatTheClientOverwrites) {
     EXPECT_EQ(client.header().completion.tail.value.load(), 1U);
 }
 
+TEST(RingServer, TellsWhatAReduceCameTo) {
+    RingServer ring = make_ring();
+    Client client(ring);
+    Ending ending;
+    ending.divisor = 6;
+    ending.rounds = 3;
+    ending.entries = 1000;
+    ending.contributors = 5;
+    ending.late = true;
+    ring.complete(1, ending);
+    ending.late = false;
+    ending.resync = ending.dense = true;
+    ring.complete(2, ending);
+    const protocol::CompletionEntry& first = client.completion(0);
+    EXPECT_EQ(first.divisor, 6);
+    EXPECT_EQ(first.rounds, 3U);
+    EXPECT_EQ(first.entries, 1000U);
+    EXPECT_EQ(first.contributors, 5U);
+    EXPECT_EQ(first.flags, protocol::kCompletionLate);
+    EXPECT_EQ(client.completion(1).flags, protocol::kCompletionResync | protocol::kCompletionDense);
+}
+
 TEST(RingServer, CopiesNoMoreBuffersThanTheEntryMayName) {
     RingServer ring = make_ring();
     Client client(ring);

@@ -8,6 +8,23 @@ using base::ErrorKind;
 using base::Result;
 using protocol::Verb;
 
+namespace {
+
+// What is owed is kept in f32, whatever the type of the gradients.
+Result<> check_types(const Request& request) {
+    if (!protocol::is_local(request.verb)) return {};
+    for (size_t i = 0; i < request.buffers.size(); ++i) {
+        const protocol::DType type = request.buffers[i]->dtype;
+        if (type == protocol::DType::f32) continue;
+        return base::make_error(ErrorKind::invalid,
+                                "buffers[{}] is of type {}; a {} takes buffers of type f32", i,
+                                protocol::name_of(type), protocol::name_of(request.verb));
+    }
+    return {};
+}
+
+}  // namespace
+
 Result<Request> check_submission(const protocol::SubmissionEntry& entry,
                                  const BufferTable& buffers) {
     if (!protocol::is_valid(entry.verb))
@@ -40,6 +57,7 @@ Result<Request> check_submission(const protocol::SubmissionEntry& entry,
         PACE_TRY_ASSIGN(buffer, buffers.find(entry.buffers[i], entry.generations[i]));
         request.buffers.push_back(buffer);
     }
+    PACE_TRY(check_types(request));
     std::vector<const Buffer*> sorted;
     for (const BufferPtr& buffer : request.buffers) sorted.push_back(buffer.get());
     std::sort(sorted.begin(), sorted.end());

@@ -8,7 +8,7 @@
 
 namespace pace::daemon {
 
-// Every field is checked; `entry` must be a private copy. Errors: invalid (verb, count, duplicate buffers), handle.
+// Every field is checked; `entry` must be a private copy. Errors: invalid (verb, count, types, duplicate buffers), handle.
 base::Result<Request> check_submission(const protocol::SubmissionEntry& entry,
                                        const BufferTable& buffers);
 

@@ -11,8 +11,9 @@ using protocol::Verb;
 
 class Submission : public testing::Test {
   protected:
-    BufferTable::Handle add() {
+    BufferTable::Handle add(protocol::DType dtype = protocol::DType::f32) {
         auto buffer = std::make_shared<Buffer>();
+        buffer->dtype = dtype;
         buffer->count = 10;
         return buffers_.add(buffer);
     }
@@ -58,6 +59,22 @@ TEST_F(Submission, IsRefusedWithTheKindThatSaysWhy) {
     auto op = entry(Verb::reduce, {buffer});
     op.op = static_cast<protocol::ReduceOp>(9);
     EXPECT_EQ(kind_of(op), base::ErrorKind::invalid);
+}
+
+TEST_F(Submission, OfResidualsTakesBuffersOfFloats) {
+    const auto floats = add();
+    const auto halves = add(protocol::DType::f16);
+    for (const Verb verb : {Verb::residual_save, Verb::residual_load}) {
+        const auto request = check_submission(entry(verb, {floats}), buffers_);
+        ASSERT_TRUE(request);
+        EXPECT_EQ(request->verb, verb);
+        EXPECT_EQ(kind_of(entry(verb, {})), base::ErrorKind::invalid);
+        const auto refused = check_submission(entry(verb, {floats, halves}), buffers_);
+        ASSERT_FALSE(refused);
+        EXPECT_EQ(refused.error().kind, base::ErrorKind::invalid);
+        EXPECT_NE(refused.error().message.find("buffers[1] is of type f16"), std::string::npos);
+    }
+    EXPECT_EQ(kind_of(entry(static_cast<Verb>(8), {floats})), base::ErrorKind::invalid);
 }
 
 TEST_F(Submission, RefusesStaleAndForeignHandles) {

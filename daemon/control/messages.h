@@ -25,6 +25,33 @@ inline constexpr Rank kNoRank = ~Rank{0};
 enum class Policy : uint8_t { none = 0, all_reduce = 1, partial_reduce = 2 };
 enum class Weights : uint8_t { none = 0, constant = 1, dynamic = 2 };
 enum class Missing : uint8_t { none = 0, closest = 1, initial = 2 };
+enum class Quorum : uint8_t {
+    none = 0,
+    all = 1,
+    solo = 2,
+    majority = 3,
+    majority_strict = 4,
+    count = 5
+};
+enum class Late : uint8_t { none = 0, accumulate = 1, drop = 2 };
+enum class DivideBy : uint8_t { none = 0, world = 1, contributors = 2 };
+enum class Compression : uint8_t {
+    none = 0,
+    off = 1,
+    f16 = 2,
+    bf16 = 3,
+    spardl = 4,
+    topka = 5,
+    topkdsa = 6,
+    gtopk = 7,
+    oktopk = 8
+};
+enum class Residuals : uint8_t { none = 0, global = 1, partial = 2, local = 3 };
+enum class TeamGather : uint8_t { none = 0, automatic = 1, recursive = 2, bruck = 3 };
+enum class Indices : uint8_t { none = 0, plain = 1, compressed = 2 };
+enum class Values : uint8_t { none = 0, f32 = 1, f16 = 2, bf16 = 3 };
+enum class Hierarchy : uint8_t { none = 0, node = 1, flat = 2 };
+enum class DenseFallback : uint8_t { none = 0, automatic = 1, never = 2 };
 
 struct JobOptions {
     std::string name;
@@ -38,6 +65,22 @@ struct JobOptions {
     uint32_t group_wait_ms = 0;
     uint32_t history_window = 0;
     uint32_t worker_timeout_ms = 0;
+    Quorum quorum = Quorum::none;
+    uint32_t quorum_count = 0;
+    Late late = Late::none;
+    uint32_t staleness_max = 0;
+    DivideBy divide_by = DivideBy::none;
+    uint32_t resync_every = 0;
+    Compression compression = Compression::none;
+    double density = 0;
+    Residuals residuals = Residuals::none;
+    uint32_t teams = 0;
+    TeamGather team_gather = TeamGather::none;
+    Indices indices = Indices::none;
+    Values values = Values::none;
+    Hierarchy hierarchy = Hierarchy::none;
+    DenseFallback dense_fallback = DenseFallback::none;
+    bool reject_nonfinite = false;
     bool operator==(const JobOptions&) const = default;
 };
 
@@ -54,6 +97,7 @@ struct WorkerReport {
     uint64_t rounds_submitted = 0;
     uint64_t busy_ms = 0;
     bool stopped = false;
+    uint64_t calls = 0;  // exchanges that this worker has called so far
 };
 
 struct PeerLost {

@@ -32,7 +32,7 @@ Outgoing::Bytes Outgoing::write(const std::vector<WorkerReport>& heartbeat) {
     for (const WorkerReport& report : heartbeat)
         reports.push_back(wire::CreateWorkerReport(builder, report.job, report.rank,
                                                    report.iteration, report.rounds_submitted,
-                                                   report.busy_ms, report.stopped));
+                                                   report.busy_ms, report.stopped, report.calls));
     return finish(wire::CreateHeartbeat(builder, builder.CreateVector(reports)));
 }
 

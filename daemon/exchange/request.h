@@ -38,6 +38,16 @@ struct Ending {
     uint64_t moving_ns = 0;
     double initial_weight = 0;
     uint32_t nodes = 1;
+
+    // Of a reduce, as pace_request_info tells them.
+    double divisor = 0;         // what the sum was divided by; 0: nothing was summed
+    uint64_t rounds = 0;        // whose results the buffers hold, summed in order
+    uint32_t contributors = 0;  // members whose gradients are in the result
+    bool late = false;          // this worker's gradient came after its round had begun
+    bool resync = false;        // all workers are to call sync now
+    bool dense = false;         // compression was asked for, but dense was faster
+    uint64_t entries = 0;       // elements of the result that top-k chose; 0: dense
+
     std::shared_ptr<const MemberList> members;  // by rank; may be null
 };
 

@@ -161,10 +161,11 @@ void Job::on_group_done(const GroupDone& event, const Turn& turn) {
 void Job::on_report(NodeId node, const WorkerReport& report, const Turn& turn) {
     Worker* worker = live_at(node, report.rank);
     if (worker == nullptr) return;
-    observe(*worker, report, !groups_, turn.now);
+    observe(*worker, report, step_sign_of(options_), turn.now);
     // A request in flight keeps busy_ms at 0; the first round after the admission may be the
-    // adoption itself.
-    if (report.busy_ms > 0 || report.rounds_submitted > views_.view().base_round + 1) {
+    // adoption itself, and later ones say nothing where they go on without the newcomer.
+    const bool past_first = report.rounds_submitted > views_.view().base_round + 1;
+    if (report.busy_ms > 0 || (past_first && !is_partial(options_))) {
         adoptions_.on_finished(report.rank);
     }
     suspend_if_late(report.rank, turn);

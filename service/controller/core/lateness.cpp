@@ -15,7 +15,12 @@ Duration timeout_of(const Worker& worker, const JobOptions& options) {
 
 }  // namespace
 
-void observe(Worker& worker, const WorkerReport& report, bool measure_steps, TimePoint now) {
+StepSign step_sign_of(const JobOptions& options) {
+    if (family_of(options.policy) == Family::averaging) return StepSign::signals;
+    return is_partial(options) ? StepSign::calls : StepSign::rounds;
+}
+
+void observe(Worker& worker, const WorkerReport& report, StepSign sign, TimePoint now) {
     if (!report.stopped) {
         worker.stopped_since.reset();
     } else if (!worker.stopped_since) {
@@ -25,18 +30,21 @@ void observe(Worker& worker, const WorkerReport& report, bool measure_steps, Tim
     // In lockstep all steps take the same time; how often a worker is found computing tells who
     // sets it.
     worker.busy_share += ((report.busy_ms > 0 ? 1.0 : 0.0) - worker.busy_share) / 8;
-    if (measure_steps && report.iteration > worker.iteration) worker.iteration = report.iteration;
-    if (report.rounds_submitted > worker.rounds_submitted) {
-        const uint64_t rounds = report.rounds_submitted - worker.rounds_submitted;
-        if (measure_steps && worker.rounds_since) {
+    if (sign != StepSign::signals && report.iteration > worker.iteration)
+        worker.iteration = report.iteration;
+    const uint64_t before = sign == StepSign::calls ? worker.calls : worker.rounds_submitted;
+    const uint64_t after = sign == StepSign::calls ? report.calls : report.rounds_submitted;
+    if (sign != StepSign::signals && after > before) {
+        if (worker.step_since) {
             const double step_s =
-                base::to_seconds(now - *worker.rounds_since) / static_cast<double>(rounds);
+                base::to_seconds(now - *worker.step_since) / static_cast<double>(after - before);
             worker.steps.add(std::chrono::duration_cast<Duration>(
                 std::chrono::duration<double>(step_s * worker.busy_share)));
         }
-        worker.rounds_since = now;
+        worker.step_since = now;
     }
     worker.rounds_submitted = report.rounds_submitted;
+    worker.calls = report.calls;
 }
 
 std::optional<std::string> reason_to_suspend(const Worker& worker, const JobOptions& options,

@@ -1,6 +1,7 @@
 // Lateness: what heartbeats say of a worker, and when it is too late for the others to wait on.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -9,9 +10,13 @@
 
 namespace pace::controller {
 
-// Takes the report into the worker's record. `measure_steps`: the job's steps show in its rounds,
-// not in ready signals.
-void observe(Worker& worker, const WorkerReport& report, bool measure_steps, TimePoint now);
+// In what a job's steps show: ready signals (averaging), rounds, or, where rounds go on without
+// those who are late and so say nothing about their steps, the calls of the worker itself.
+enum class StepSign : uint8_t { signals, rounds, calls };
+StepSign step_sign_of(const JobOptions& options);
+
+// Takes the report into the worker's record.
+void observe(Worker& worker, const WorkerReport& report, StepSign sign, TimePoint now);
 
 // Why the worker, on which a round waits, is to be suspended; none if it is to be waited for.
 std::optional<std::string> reason_to_suspend(const Worker& worker, const JobOptions& options,

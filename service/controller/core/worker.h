@@ -71,10 +71,11 @@ struct Worker {
 
     // From its daemon's heartbeats.
     uint64_t rounds_submitted = 0;
+    uint64_t calls = 0;
     uint64_t busy_ms = 0;
     double busy_share = 1;  // of the heartbeats that found it computing, recently
     std::optional<TimePoint> stopped_since;
-    std::optional<TimePoint> rounds_since;  // when rounds_submitted last grew
+    std::optional<TimePoint> step_since;  // when rounds_submitted, or calls, last grew
 };
 
 }  // namespace pace::controller

@@ -346,7 +346,7 @@ TEST_F(DispatcherTest, FlippedBitsFromAnAttachedDaemonDoNoHarm) {
     keep([](auto& b) { return wire::CreateStalled(b, 1, b.CreateVector(std::vector{1U, 2U})); });
     keep([](auto& b) { return wire::CreatePeerLost(b, 1, b.CreateString("because")); });
     keep([](auto& b) {
-        const auto report = wire::CreateWorkerReport(b, 1, 0, 5, 6, 7, true);
+        const auto report = wire::CreateWorkerReport(b, 1, 0, 5, 6, 7, true, 8);
         return wire::CreateHeartbeat(b, b.CreateVector(&report, 1));
     });
     keep([](auto& b) {

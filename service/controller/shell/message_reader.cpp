@@ -73,7 +73,8 @@ Event event_of(const wire::Heartbeat& table, NodeId node) {
                                          .iteration = report->iteration(),
                                          .rounds_submitted = report->rounds_submitted(),
                                          .busy_ms = report->busy_ms(),
-                                         .stopped = report->stopped()});
+                                         .stopped = report->stopped(),
+                                         .calls = report->calls()});
     }
     return heartbeat;
 }

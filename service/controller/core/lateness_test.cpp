@@ -1,0 +1,85 @@
+// Steps measured from what heartbeats say, by the sign that tells them in a job of that kind.
+#include "service/controller/core/lateness.h"
+
+#include <gtest/gtest.h>
+
+#include "service/controller/core/core_fixture.h"
+
+namespace pace::controller {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+JobOptions partial(uint32_t world) {
+    JobOptions options = reducing(world);
+    options.quorum = Quorum::majority;
+    return options;
+}
+
+// A heartbeat of rank 0 that finds it computing.
+WorkerReport report(uint64_t rounds, uint64_t calls) {
+    return {.job = 1,
+            .rank = 0,
+            .iteration = calls,
+            .rounds_submitted = rounds,
+            .busy_ms = 1,
+            .stopped = false,
+            .calls = calls};
+}
+
+TEST(Lateness, StepsShowInSignalsRoundsOrCalls) {
+    EXPECT_EQ(step_sign_of(averaging(4)), StepSign::signals);
+    EXPECT_EQ(step_sign_of(reducing(4)), StepSign::rounds);
+    EXPECT_EQ(step_sign_of(partial(4)), StepSign::calls);
+}
+
+// A worker ten times slower than the others, whose rounds go on without it.
+TEST(Lateness, AStepOfALateWorkerIsNotARoundOfTheOthers) {
+    Worker by_rounds;
+    Worker by_calls;
+    TimePoint now{seconds(1000)};
+    for (uint64_t round = 1; round <= 100; ++round) {
+        now += milliseconds(100);
+        observe(by_rounds, report(round, round / 10), StepSign::rounds, now);
+        observe(by_calls, report(round, round / 10), StepSign::calls, now);
+    }
+    EXPECT_EQ(by_rounds.steps.median(), milliseconds(100));
+    EXPECT_EQ(by_calls.steps.median(), seconds(1));
+    EXPECT_EQ(by_calls.rounds_submitted, 100U);
+    EXPECT_EQ(by_calls.iteration, 10U);
+}
+
+TEST(Lateness, SeveralCallsBetweenTwoHeartbeatsShareTheirTime) {
+    Worker worker;
+    TimePoint now{seconds(1000)};
+    observe(worker, report(0, 7), StepSign::calls, now);
+    now += milliseconds(100);
+    observe(worker, report(0, 9), StepSign::calls, now);
+    EXPECT_EQ(worker.steps.last(), milliseconds(50));
+}
+
+TEST(Lateness, OfAPartialJobIsJudgedByTheWorkersOwnSteps) {
+    CoreFixture cluster;
+    const auto nodes = cluster.start(partial(2));
+    // Rank 1 needs ten seconds a step, rank 0 one; the rounds go on for both of them.
+    for (uint64_t second = 1; second <= 120; ++second) {
+        cluster.pass_hearing(seconds(1), nodes);
+        cluster.send(Heartbeat{nodes[0], {{1, 0, second, second + 1, 1, false, second}}});
+        cluster.send(Heartbeat{nodes[1], {{1, 1, second / 10, second, 1, false, second / 10}}});
+    }
+    const JobView job = cluster.job();
+    EXPECT_EQ(job.workers.at(0).step_median, seconds(1));
+    EXPECT_EQ(job.workers.at(1).step_median, seconds(10));
+    ASSERT_TRUE(job.slow);
+    EXPECT_EQ(job.slow->rank, 1U);
+    // 31 s are no longer than it needs; more than ten of its steps are.
+    cluster.clear();
+    cluster.send(Heartbeat{nodes[1], {{1, 1, 12, 120, 31'000, false, 12}}});
+    EXPECT_TRUE(cluster.take<WorkerSuspended>().empty());
+    cluster.send(Heartbeat{nodes[1], {{1, 1, 12, 120, 100'001, false, 12}}});
+    EXPECT_EQ(cluster.take<WorkerSuspended>().size(), 1U);
+}
+
+}  // namespace
+}  // namespace pace::controller
