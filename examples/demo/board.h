@@ -1,7 +1,7 @@
 // Board: one file of shared memory in which the workers of a run and its evaluator see each other.
 //
 //   head     the run's size and start; how many models the evaluator has asked for; the stop flag
-//   slots    one per worker: steps done, groups led, and how many models it has handed in
+//   slots    one per worker: steps done, exchanges counted, and how many models it has handed in
 //   models   one per worker: the last model it handed in
 //
 // The evaluator asks for a model by raising `wanted`. A worker that sees this between two exchanges
@@ -28,7 +28,7 @@ int64_t now_ns();
 
 struct BoardSlot {
     alignas(64) std::atomic<uint64_t> steps;
-    std::atomic<uint64_t> groups_led;  // exchanges in which this worker had the lowest rank
+    std::atomic<uint64_t> exchanges;  // that were this worker's to count
     std::atomic<uint64_t> handed_in;
     std::atomic<int64_t> handed_in_ns;
 };

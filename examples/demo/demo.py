@@ -15,7 +15,8 @@ import time
 import report
 from cluster import Cluster
 from process import DemoError
-from training import POLICIES, train
+from policies import POLICIES, plan_of
+from training import train
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -50,6 +51,7 @@ def parse_flags():
     add("--hidden", type=int, default=128, help="hidden units of the network")
     add("--seed", type=int, default=1, help="of the first model and the order of the data")
     add("--steps-max", type=int, default=100000, help="steps of a worker after which it gives up")
+    add("--interval-ms", type=float, default=500, help="time between two measurements of the accuracy")
     add("--seconds-max", type=float, default=300, help="seconds after which a run gives up")
     add("--data", default="/usr/share/datasets/fashion-mnist", help="folder of the data set's files")
     add("--build", type=pathlib.Path, default=ROOT / "build" / "demo", help="folder of the built programs")
@@ -73,7 +75,7 @@ def compare(flags, programs, folder):
     with Cluster(programs, flags.daemons, folder) as cluster:
         for number, policy in enumerate(flags.policy, 1):
             print(f"\n{policy} ({number} of {len(flags.policy)})", flush=True)
-            runs.append(train(policy, flags, programs, cluster, folder))
+            runs.append(train(plan_of(policy, flags), flags, programs, cluster, folder))
     return runs
 
 
@@ -96,9 +98,9 @@ def present(runs, flags):
     print(f"\npicture: {flags.picture.absolute()}")
     for run in runs:
         if not run.agreed:
-            raise DemoError(f"{run.policy}: the workers' models differ after the last common average")
+            raise DemoError(f"{run.name}: the workers' models differ after the last common average")
         if not run.reached:
-            raise DemoError(f"{run.policy}: the target was not reached in {flags.seconds_max:g} s")
+            raise DemoError(f"{run.name}: the target was not reached in {flags.seconds_max:g} s")
 
 
 def main():

@@ -56,7 +56,7 @@ Measurement measure(const Board& board, Network* network, const Dataset& tests) 
         mean += Eigen::Map<const Eigen::VectorXf>(board.model(rank).data(), mean.size());
         last_ns = std::max(last_ns, slot.handed_in_ns.load());
         result.steps.push_back(slot.steps.load());
-        result.exchanges += slot.groups_led;
+        result.exchanges += slot.exchanges;
     }
     mean /= static_cast<float>(board.workers());
     result.seconds = static_cast<double>(last_ns - board.started_ns()) / 1e9;

@@ -8,7 +8,7 @@
 namespace demo {
 namespace {
 
-// How often a worker that waits for a group looks whether the run is over.
+// How often a worker that waits looks up: is the run over, is its model wanted?
 constexpr int64_t kLookMs = 50;
 
 void check(const std::string& what, pace_status status, const pace_error& error) {
@@ -102,11 +102,14 @@ Outcome Exchange::barrier() {
     return run("barrier", begin, never);
 }
 
-Outcome Exchange::sync(const Buffer& buffer) {
+Outcome Exchange::sync(const Buffer& buffer, const std::function<void()>& meanwhile) {
     const Begin begin = [&](pace_request* request, pace_error* error) {
         return pace_sync(session_.get(), &buffer.handle, 1, request, error);
     };
-    return run("sync", begin, never);
+    return run("sync", begin, [&] {
+        meanwhile();
+        return false;
+    });
 }
 
 Outcome Exchange::reduce(const Buffer& buffer, uint64_t iteration) {

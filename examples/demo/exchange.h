@@ -36,8 +36,10 @@ class Exchange {
     // The verbs: each begins and waits. Throw std::runtime_error when Pace reports a fault.
     Outcome broadcast(const Buffer& buffer, uint32_t root);
     Outcome barrier();
-    Outcome sync(const Buffer& buffer);
     Outcome reduce(const Buffer& buffer, uint64_t iteration);
+
+    // Calls `meanwhile` now and then as long as the others are waited for.
+    Outcome sync(const Buffer& buffer, const std::function<void()>& meanwhile);
 
     // As soon as `should_leave` says so, a worker that no group has taken stops waiting for one.
     Outcome average(const Buffer& buffer, uint64_t iteration,

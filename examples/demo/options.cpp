@@ -29,9 +29,13 @@ std::optional<Options> parse_options(int argc, char** argv, int* ret_exit_code) 
     app.add_option("--batch", options.batch, "examples in a step")->check(CLI::PositiveNumber);
     app.add_option("--learning-rate", options.learning_rate, "of gradient descent");
     app.add_option("--momentum", options.momentum, "share of the last step kept in the next");
+    app.add_flag("--anneal", options.anneal, "the learning rate falls to 0 at --steps-max");
 
     app.add_option("--step-ms", options.step_ms, "a step's time; what it does not use is slept");
     app.add_option("--slowdown", options.slowdown, "a step lasts so many times as long");
+    app.add_option("--imbalance", options.imbalance, "who is delayed in a step, in turn")
+        ->check(CLI::IsMember({"none", "one", "all"}));
+    app.add_option("--delay-ms", options.delay_ms, "the unit of the imbalance's delays");
 
     app.add_option("--board", options.board, "the evaluator's file");
     app.add_option("--events", options.events, "file for one JSON line per exchange");

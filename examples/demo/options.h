@@ -27,10 +27,14 @@ struct Options {
     int batch = 64;
     float learning_rate = 0.02F;
     float momentum = 0.9F;
+    bool anneal = false;  // the learning rate falls to 0 at steps_max, in a line
 
-    // The pace: a step lasts step_ms × slowdown, by sleeping what the computation leaves of it.
+    // The pace: a step lasts step_ms × slowdown, and what the imbalance adds (tempo.h), by sleeping
+    // what the computation leaves of it.
     double step_ms = 30;
     double slowdown = 1;
+    std::string imbalance = "none";  // or "one", "all"
+    double delay_ms = 0;
 
     // The measuring.
     std::string board;   // the evaluator's file; empty: none

@@ -9,7 +9,7 @@ COLOURS = {"all-reduce": "tab:gray", "partial-constant": "tab:blue", "partial-dy
 
 
 def draw(runs, flags, path):
-    partial = [run for run in runs if run.policy != "all-reduce"]
+    partial = [run for run in runs if run.name != "all-reduce"]
     figure, axes = pyplot.subplots(1, 1 + len(partial), figsize=(6 + 4.2 * len(partial), 4.6),
                                    width_ratios=[1.5] + [1] * len(partial), layout="constrained",
                                    squeeze=False)
@@ -24,9 +24,9 @@ def draw(runs, flags, path):
 
 def _draw_accuracy(axis, runs, flags):
     for run in runs:
-        colour = COLOURS[run.policy]
+        colour = COLOURS[run.name]
         axis.plot([line["seconds"] for line in run.curve], [line["accuracy"] for line in run.curve],
-                  color=colour, label=f"{run.policy}: {run.seconds:.1f} s" if run.reached else run.policy)
+                  color=colour, label=f"{run.name}: {run.seconds:.1f} s" if run.reached else run.name)
         if run.reached:
             axis.axvline(run.seconds, color=colour, linestyle=":")
     axis.axhline(flags.target, color="black", linewidth=0.8, linestyle="--")
@@ -44,4 +44,4 @@ def _draw_meetings(axis, run, flags):
                 axis.text(b, a, count, ha="center", va="center", fontsize=7,
                           color="white" if count > top / 2 else "black")
     ranks = range(flags.workers)
-    axis.set(title=f"{run.policy}: who met whom", xlabel="worker", ylabel="worker", xticks=ranks, yticks=ranks)
+    axis.set(title=f"{run.name}: who met whom", xlabel="worker", ylabel="worker", xticks=ranks, yticks=ranks)

@@ -16,7 +16,7 @@ The workers share this machine. Their pace is simulated by sleeping: every step 
 
 def speed_up(run, runs):
     """Against all-reduce, if both were run and reached the target."""
-    reference = next((other.seconds for other in runs if other.policy == "all-reduce"), None)
+    reference = next((other.seconds for other in runs if other.name == "all-reduce"), None)
     return reference / run.seconds if reference and run.seconds else None
 
 
@@ -25,7 +25,7 @@ def table(runs, flags):
     for run in runs:
         ratio = speed_up(run, runs)
         rows.append((
-            run.policy,
+            run.name,
             f"{run.seconds:.1f} s" if run.reached else "not reached",
             str(run.updates),
             f"{run.seconds_per_update * 1000:.1f} ms",
@@ -45,9 +45,9 @@ def write_json(runs, flags, path):
     figures = {
         "target": flags.target,
         "runs": [{
-            "policy": run.policy,
+            "policy": run.name,
             "workers": flags.workers,
-            "group_size": flags.workers if run.policy == "all-reduce" else flags.group_size,
+            "group_size": flags.workers if run.name == "all-reduce" else flags.group_size,
             "slowdown": flags.slowdown,
             "seconds_to_accuracy": run.seconds,
             "accuracy": run.accuracy,

@@ -2,8 +2,7 @@
 
 #include <zlib.h>
 
-#include <algorithm>
-#include <thread>
+#include <chrono>
 
 namespace demo {
 namespace {
@@ -28,6 +27,14 @@ auto as_vector(std::span<const float> values) {
                                              static_cast<Eigen::Index>(values.size()));
 }
 
+bool is_first_of(const std::vector<pace_member>& members, uint32_t rank) {
+    return !members.empty() && members.front().rank == rank;
+}
+
+double seconds_since(Time begin) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
 }  // namespace
 
 Trainer::Trainer(const Options& options)
@@ -38,6 +45,7 @@ Trainer::Trainer(const Options& options)
       data_(load_dataset(options.data, "train")),
       batches_(data_, options.rank, options.world, options.seed),
       images_(kPixels, options.batch),
+      tempo_(options),
       exchange_(options),
       model_(exchange_.make_buffer(network_.parameter_count())),
       velocity_(Eigen::VectorXf::Zero(as_vector(model_.values).size())) {}
@@ -45,7 +53,7 @@ Trainer::Trainer(const Options& options)
 Result Trainer::run() {
     begin_together();
     if (options_.is_all_reduce())
-        train_with_all();
+        train_on_common_steps();
     else
         train_with_whoever_is_ready();
     return end_together();
@@ -56,73 +64,74 @@ void Trainer::begin_together() {
     if (options_.rank == 0) network_.initialize(model_.values, options_.seed);
     exchange_.broadcast(model_, 0);
     exchange_.barrier();
+    start_ = std::chrono::steady_clock::now();
     if (board_ && options_.rank == 0) board_->start();
 }
 
-// All-reduce: the same step everywhere, down the mean of all gradients. One element behind the
-// gradient carries each worker's wish to leave, so that all leave after the same round.
-void Trainer::train_with_all() {
+// All-reduce: everyone goes by the mean of all workers' steps. One element behind the step carries
+// each worker's wish to leave, so that all leave after the same round.
+void Trainer::train_on_common_steps() {
     const Buffer buffer = exchange_.make_buffer(model_.values.size() + 1);
-    const auto gradient = buffer.values.first(model_.values.size());
+    const auto step = buffer.values.first(model_.values.size());
     float& wish_to_leave = buffer.values.back();
     do {
         const Time begin = std::chrono::steady_clock::now();
-        compute_gradient(gradient);
+        compute_step(step);
         wish_to_leave = should_leave() ? 1.0F : 0.0F;
-        sleep_out_step(begin);
+        tempo_.sleep_out(steps_, begin);
         const Outcome outcome = exchange_.reduce(buffer, steps_);
-        descend(gradient);
-        after_exchange(outcome);
+        apply(step);
+        after_exchange(outcome, options_.rank == 0 ? 1 : 0);
     } while (wish_to_leave == 0.0F);
 }
 
 // Partial reduce (Miao et al., SIGMOD 2021, Algorithm 2): a local step, then the average of the
 // parameters over a group. Each worker leaves on its own.
 void Trainer::train_with_whoever_is_ready() {
-    std::vector<float> gradient(model_.values.size());
+    std::vector<float> step(model_.values.size());
     uint64_t iteration = 0;
     while (!should_leave()) {
         const Time begin = std::chrono::steady_clock::now();
-        compute_gradient(gradient);
-        descend(gradient);
-        sleep_out_step(begin);
+        compute_step(step);
+        apply(step);
+        tempo_.sleep_out(steps_, begin);
         const Outcome outcome =
             exchange_.average(model_, iteration, [this] { return should_leave(); });
         if (!outcome.done) break;
         iteration = outcome.info.iteration + 1;
-        after_exchange(outcome);
+        after_exchange(outcome, is_first_of(outcome.members, options_.rank) ? 1 : 0);
     }
 }
 
-void Trainer::compute_gradient(std::span<float> ret_gradient) {
+// Gradient descent with momentum. A step has the learning rate and the momentum in it, so that steps
+// of several workers and rounds may be added up in any order, and the model is only ever added to.
+// The velocity stays with the worker: averaging it too, as a second buffer of the same exchange,
+// costs twice the bytes and did not learn faster here.
+void Trainer::compute_step(std::span<float> ret_step) {
     batches_.next(&images_, &labels_);
-    network_.gradient(model_.values, images_, labels_, ret_gradient);
+    network_.gradient(model_.values, images_, labels_, ret_step);
+    velocity_ = options_.momentum * velocity_ + as_vector(ret_step);
+    as_vector(ret_step) = learning_rate() * velocity_;
     ++steps_;
 }
 
-// Gradient descent with momentum. The velocity stays with the worker: averaging it too, as a second
-// buffer of the same exchange, costs twice the bytes and did not learn faster here.
-void Trainer::descend(std::span<const float> gradient) {
-    velocity_ = options_.momentum * velocity_ + as_vector(gradient);
-    as_vector(model_.values) -= options_.learning_rate * velocity_;
+void Trainer::apply(std::span<const float> step) {
+    as_vector(model_.values) -= as_vector(step);
 }
 
-// The workers of the demo share a few cores. Sleeping out the rest of a step makes each behave like
-// a machine of its own, and the slow one like a slow machine, without taking time from the others.
-void Trainer::sleep_out_step(Time begin) const {
-    const std::chrono::duration<double, std::milli> whole(options_.step_ms * options_.slowdown);
-    std::this_thread::sleep_until(begin +
-                                  std::chrono::duration_cast<std::chrono::nanoseconds>(whole));
+float Trainer::learning_rate() const {
+    if (!options_.anneal) return options_.learning_rate;
+    const auto done = static_cast<float>(steps_) / static_cast<float>(options_.steps_max);
+    return options_.learning_rate * (1.0F - done);
 }
 
-void Trainer::after_exchange(const Outcome& outcome) {
+// `exchanges`: how many of them are this worker's to count, so that each is counted once.
+void Trainer::after_exchange(const Outcome& outcome, uint64_t exchanges) {
     if (!board_) return;
     BoardSlot& slot = board_->slot(options_.rank);
     slot.steps = steps_;
-    if (!outcome.members.empty() && outcome.members.front().rank == options_.rank)
-        ++slot.groups_led;
-    const int64_t elapsed_ns = now_ns() - board_->started_ns();
-    events_.write(static_cast<double>(elapsed_ns) / 1e9, steps_, outcome);
+    slot.exchanges += exchanges;
+    events_.write(seconds_since(start_), steps_, outcome);
     board_->hand_in(options_.rank, model_.values);
 }
 
@@ -130,14 +139,18 @@ bool Trainer::should_leave() const {
     return steps_ >= options_.steps_max || (board_ && board_->should_stop());
 }
 
-// The job's model is the average of all workers' models, as in the paper.
+// The job's model is the average of all workers' models, as in the paper. A worker that is done
+// early shows the evaluator its own while it waits for the others.
 Result Trainer::end_together() {
-    const Eigen::VectorXf own = as_vector(model_.values);
-    exchange_.sync(model_);
-    const auto mean = as_vector(model_.values);
-
     Result result;
     result.steps = steps_;
+    result.seconds = seconds_since(start_);
+
+    const Eigen::VectorXf own = as_vector(model_.values);
+    exchange_.sync(model_, [&] {
+        if (board_) board_->hand_in(options_.rank, {own.data(), model_.values.size()});
+    });
+    const auto mean = as_vector(model_.values);
     result.distance = (own - mean).norm() / mean.norm();
     result.checksum = checksum_of(model_.values);
     if (options_.rank == 0)

@@ -1,9 +1,8 @@
 // Trainer: one worker. It steps down the gradient of its own mini-batches and exchanges what it
-// learned with the other workers: gradients with everyone (all-reduce), or parameters with whoever
-// is ready (partial reduce).
+// learned with the other workers: its steps, which all add up (all-reduce and its kin), or its
+// parameters, with whoever is ready (partial reduce).
 #pragma once
 
-#include <chrono>
 #include <optional>
 
 #include "board.h"
@@ -12,11 +11,13 @@
 #include "exchange.h"
 #include "network.h"
 #include "options.h"
+#include "tempo.h"
 
 namespace demo {
 
 struct Result {
     uint64_t steps = 0;
+    double seconds = 0;     // from the common start to the end of the last step
     double distance = 0;    // of this worker's model from the mean of all, relative to the mean
     uint32_t checksum = 0;  // of the mean: equal on all workers
     double accuracy = 0;    // of the mean, on the test set
@@ -30,15 +31,13 @@ class Trainer {
     Result run();
 
   private:
-    using Time = std::chrono::steady_clock::time_point;
-
     void begin_together();
-    void train_with_all();
+    void train_on_common_steps();
     void train_with_whoever_is_ready();
-    void compute_gradient(std::span<float> ret_gradient);
-    void descend(std::span<const float> gradient);
-    void sleep_out_step(Time begin) const;
-    void after_exchange(const Outcome& outcome);
+    void compute_step(std::span<float> ret_step);
+    void apply(std::span<const float> step);
+    float learning_rate() const;
+    void after_exchange(const Outcome& outcome, uint64_t exchanges);
     bool should_leave() const;
     Result end_together();
 
@@ -50,8 +49,10 @@ class Trainer {
     Batches batches_;
     Images images_;
     Labels labels_;
+    Tempo tempo_;
     Exchange exchange_;
     Buffer model_;
+    Time start_;
     Eigen::VectorXf velocity_;
     uint64_t steps_ = 0;
 };

@@ -12,11 +12,9 @@ int main(int argc, char** argv) {
     if (!options) return exit_code;
     try {
         const demo::Result result = demo::Trainer(*options).run();
-        const nlohmann::json line = {{"rank", options->rank},
-                                     {"steps", result.steps},
-                                     {"distance", result.distance},
-                                     {"checksum", result.checksum},
-                                     {"accuracy", result.accuracy}};
+        const nlohmann::json line = {{"rank", options->rank},       {"steps", result.steps},
+                                     {"seconds", result.seconds},   {"distance", result.distance},
+                                     {"checksum", result.checksum}, {"accuracy", result.accuracy}};
         fmt::print("{}\n", line.dump());
     } catch (const std::exception& error) {
         fmt::print(stderr, "worker {}: {}\n", options->rank, error.what());

@@ -1,10 +1,11 @@
-"""One run: the workers of one policy train on the cluster while the evaluator measures and decides."""
+"""One run: the workers of one job train on the cluster while the evaluator measures and decides."""
 
 import dataclasses
 import itertools
 import json
 import pathlib
 import select
+from collections.abc import Callable
 
 from process import DemoError, Process, stop_all
 
@@ -12,20 +13,21 @@ READY_SECONDS = 60
 SILENCE_SECONDS = 30
 PROGRESS_SECONDS = 2.0
 
-# What a policy's name on the command line means to the trainer.
-POLICIES = {
-    "all-reduce": ["--policy", "all-reduce"],
-    "partial-constant": ["--policy", "partial-reduce", "--weights", "constant"],
-    "partial-dynamic": ["--policy", "partial-reduce", "--weights", "dynamic"],
-}
+
+@dataclasses.dataclass
+class Plan:
+    """What the demo's trainers are told beyond the flags that all runs share."""
+    name: str  # of the job, and of the folder of its logs
+    job: list  # flags that are equal on all workers
+    pace: Callable  # pace(rank): the flags that say how long a worker's steps last
 
 
 @dataclasses.dataclass
 class Run:
-    policy: str
+    name: str
     curve: list  # of the evaluator's lines
     results: list  # of the workers' last lines
-    meetings: list  # meetings[a][b]: exchanges in which workers a and b were together
+    events: list  # of each worker, what its log tells of each of its exchanges
 
     @property
     def reached(self):
@@ -50,51 +52,67 @@ class Run:
         return self.results[0]["accuracy"]
 
     @property
+    def seconds_of_training(self):
+        """Until the last worker had made its last step."""
+        return max(result["seconds"] for result in self.results)
+
+    @property
     def distance(self):
         """The farthest that a worker's model was from the mean of all, before they agreed on the mean."""
         return max(result["distance"] for result in self.results)
+
+    @property
+    def meetings(self):
+        """meetings[a][b]: groups in which workers a and b were together; each is in the log of its
+        member of the lowest rank."""
+        met = [[0] * len(self.events) for _ in self.events]
+        for rank, events in enumerate(self.events):
+            for members in (event["members"] for event in events):
+                if members and members[0] == rank:
+                    for a, b in itertools.permutations(members, 2):
+                        met[a][b] += 1
+        return met
 
     @property
     def agreed(self):
         return len({result["checksum"] for result in self.results}) == 1
 
 
-def train(policy, flags, programs, cluster, folder):
+def train(plan, flags, programs, cluster, folder):
     """Returns the Run, or raises DemoError. Nothing it started is left running."""
-    folder = pathlib.Path(folder, policy)
+    folder = pathlib.Path(folder, plan.name)
     folder.mkdir()
     processes = []
     try:
-        return _train(policy, flags, programs, cluster, folder, processes)
+        return _train(plan, flags, programs, cluster, folder, processes)
     finally:
         stop_all(processes)
 
 
-def _train(policy, flags, programs, cluster, folder, processes):
+def _train(plan, flags, programs, cluster, folder, processes):
     board = folder / "board"
     evaluator = Process("evaluator", [
         programs["demo-evaluator"], "--board", board, "--data", flags.data, "--world", flags.workers,
-        "--hidden", flags.hidden, "--target", flags.target, "--seconds-max", flags.seconds_max], folder)
+        "--hidden", flags.hidden, "--target", flags.target, "--seconds-max", flags.seconds_max,
+        "--interval-ms", flags.interval_ms], folder)
     processes.append(evaluator)
     evaluator.wait_for_line('{"event":"ready"', READY_SECONDS)
     workers = []
     for rank in range(flags.workers):
         workers.append(Process(f"worker-{rank}", [
-            programs["demo-trainer"], *_trainer_flags(policy, flags, rank),
+            programs["demo-trainer"], *_trainer_flags(plan, flags, rank),
             "--endpoint", cluster.endpoint(rank, flags.workers),
             "--board", board, "--events", folder / f"events-{rank}"], folder))
         processes.append(workers[-1])
     curve, results = _follow(evaluator, workers, cluster)
-    return Run(policy, curve, results, _meetings(folder, flags.workers))
+    return Run(plan.name, curve, results, _read_events(folder, flags.workers))
 
 
-def _trainer_flags(policy, flags, rank):
-    slowdown = flags.slowdown if rank == flags.slow_rank else 1
-    return [*POLICIES[policy], "--job", f"demo-{policy}", "--rank", rank, "--world", flags.workers,
-            "--group-size", flags.group_size, "--alpha", flags.alpha, "--missing", flags.missing,
+def _trainer_flags(plan, flags, rank):
+    return [*plan.job, *plan.pace(rank), "--job", plan.name, "--rank", rank, "--world", flags.workers,
             "--data", flags.data, "--seed", flags.seed, "--steps-max", flags.steps_max,
             "--hidden", flags.hidden, "--batch", flags.batch, "--learning-rate", flags.learning_rate,
-            "--momentum", flags.momentum, "--step-ms", flags.step_ms, "--slowdown", slowdown]
+            "--momentum", flags.momentum]
 
 
 def _follow(evaluator, workers, cluster):
@@ -133,13 +151,9 @@ def _show(line):
           f"exchanges {line['exchanges']:5}  steps by worker {steps}", flush=True)
 
 
-def _meetings(folder, workers):
-    """Counts each exchange once: in the log of its member of the lowest rank."""
-    met = [[0] * workers for _ in range(workers)]
+def _read_events(folder, workers):
+    events = []
     for rank in range(workers):
-        with open(folder / f"events-{rank}", encoding="utf-8") as events:
-            for event in map(json.loads, events):
-                if event["members"] and event["members"][0] == rank:
-                    for a, b in itertools.permutations(event["members"], 2):
-                        met[a][b] += 1
-    return met
+        with open(folder / f"events-{rank}", encoding="utf-8") as file:
+            events.append([json.loads(line) for line in file])
+    return events
