@@ -5,62 +5,12 @@
 #include <CLI/CLI.hpp>
 
 #include "service/pacectl/commands.h"
+#include "service/pacectl/job_flags.h"
 #include "service/pacectl/output.h"
 
 namespace {
 
 using namespace pace;
-using protocol::client::Missing;
-using protocol::client::Policy;
-using protocol::client::Weights;
-
-template <typename Choice>
-struct Word {
-    const char* word;
-    Choice choice;
-};
-constexpr Word<Policy> kPolicies[] = {{"partial-reduce", Policy::partial_reduce},
-                                      {"all-reduce", Policy::all_reduce}};
-constexpr Word<Weights> kWeights[] = {{"constant", Weights::constant},
-                                      {"dynamic", Weights::dynamic}};
-constexpr Word<Missing> kMissing[] = {{"closest", Missing::closest}, {"initial", Missing::initial}};
-
-// An option whose value is one of a few words.
-template <typename Choice, size_t count>
-void add_choice(CLI::App& app, const std::string& name, Choice& choice,
-                const Word<Choice> (&words)[count], const std::string& help) {
-    std::string all;
-    for (const auto& word : words) all += (all.empty() ? "" : ", ") + std::string(word.word);
-    app.add_option_function<std::string>(
-           name,
-           [name, all, &choice, &words](const std::string& given) {
-               for (const auto& word : words) {
-                   if (given != word.word) continue;
-                   choice = word.choice;
-                   return;
-               }
-               throw CLI::ValidationError(name, "'" + given + "' is none of " + all);
-           },
-           help + ": " + all + ".")
-        ->type_name("WORD");
-}
-
-void add_job_options(CLI::App& create, client::JobOptions& job) {
-    create.add_option("name", job.name, "Letters, digits, '.', '_', '-'; at most 63.")->required();
-    create.add_option("--world", job.world, "Workers of the job.")->required();
-    add_choice(create, "--policy", job.policy, kPolicies, "Who exchanges with whom");
-    create.add_option("--group-size", job.group_size, "Workers of a group.");
-    create.add_option("--group-min", job.group_min,
-                      "The smallest group that is closed when waiting has lasted long enough.");
-    add_choice(create, "--weights", job.weights, kWeights, "Of a group's models");
-    add_choice(create, "--missing", job.missing, kMissing,
-               "Who stands in for an iteration that no member has");
-    create.add_option("--alpha", job.alpha, "Decay of dynamic weights, 0 <= alpha < 1.");
-    create.add_option("--group-wait-ms", job.group_wait_ms, "0: adaptive.");
-    create.add_option("--history-window", job.history_window, "Groups that must connect everyone.");
-    create.add_option("--worker-timeout-ms", job.worker_timeout_ms,
-                      "A worker later than this is suspended. 0: adaptive.");
-}
 
 struct Arguments {
     std::string endpoint;
@@ -100,7 +50,7 @@ Commands declare(CLI::App& app, Arguments& arguments) {
         ->check(CLI::Range(0.1, 3600.0));
     commands.job = app.add_subcommand("job", "Jobs.")->require_subcommand(1);
     commands.create = commands.job->add_subcommand("create", "Creates a job without workers yet.");
-    add_job_options(*commands.create, arguments.job);
+    pacectl::add_job_flags(*commands.create, arguments.job);
     commands.list = commands.job->add_subcommand("list", "One line a job.");
     commands.show = commands.job->add_subcommand("show", "One job with its options.");
     commands.show->add_option("name", arguments.name, "The job's name.")->required();

@@ -173,6 +173,10 @@ std::string shape_of(const Json& job) {
     if (member(options, "group_size").is_number())
         shape += fmt::format(" of {}, {} weights", text(options, "group_size"),
                              text(options, "weights"));
+    const std::string quorum = text(options, "quorum", "all");
+    const std::string compression = text(options, "compression", "none");
+    if (quorum != "all") shape += ", quorum " + quorum;
+    if (compression != "none") shape += ", " + compression;
     return shape;
 }
 

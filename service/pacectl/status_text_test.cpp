@@ -53,6 +53,18 @@ TEST(StatusText, NamesTheSlowestTheLastGroupsAndTheStaleness) {
     EXPECT_TRUE(has(shown, "and 5 more nodes")) << shown;
 }
 
+TEST(StatusText, NamesWhatIsUnusualAboutAnAllReduce) {
+    Json status = example();
+    Json& options = status["jobs"][0]["options"];
+    options = {{"policy", "all-reduce"}, {"world", 2}, {"quorum", "all"}, {"compression", "none"}};
+    EXPECT_TRUE(has(status_text(status, {}), "job fashion: all-reduce, 2 of 2 workers"));
+    options["quorum"] = "majority";
+    EXPECT_TRUE(has(status_text(status, {}), "job fashion: all-reduce, quorum majority, 2 of 2"));
+    options["quorum"] = "all";
+    options["compression"] = "spardl";
+    EXPECT_TRUE(has(job_list_text(status), "all-reduce, spardl"));
+}
+
 TEST(StatusText, ShowsTheSlowestWhenNotAllFit) {
     const std::string shown = status_text(example(), {.workers = 1, .groups = 1});
     EXPECT_TRUE(has(shown, "late")) << shown;

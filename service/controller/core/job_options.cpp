@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "service/controller/core/collective_options.h"
+#include "service/controller/core/option_words.h"
+
 namespace pace::controller {
 namespace {
 
@@ -141,6 +144,7 @@ Result<> check_window(const JobOptions& o) {
 void fill_defaults(JobOptions& o) {
     if (o.weights == Weights{}) o.weights = Weights::constant;
     if (o.missing == Missing{}) o.missing = Missing::closest;
+    fill_collective_defaults(o);
     if (o.policy == Policy::all_reduce) {
         o.alpha = kAlphaDefault;
         return;
@@ -157,6 +161,7 @@ Result<JobOptions> check(const JobOptions& options) {
     PACE_TRY(check_name(filled.name));
     PACE_TRY(check_world(filled.world));
     PACE_TRY(check_enums(filled));
+    PACE_TRY(check_collective(filled));
     if (filled.policy == Policy::all_reduce) PACE_TRY(check_no_group_options(filled));
     fill_defaults(filled);
     if (filled.policy == Policy::all_reduce) return filled;
@@ -188,19 +193,23 @@ std::string differences(const JobOptions& asked, const JobOptions& of_job) {
     compare("group_wait_ms", asked.group_wait_ms, of_job.group_wait_ms);
     compare("history_window", asked.history_window, of_job.history_window);
     compare("worker_timeout_ms", asked.worker_timeout_ms, of_job.worker_timeout_ms);
+    compare("quorum", name_of(asked.quorum), name_of(of_job.quorum));
+    compare("quorum_count", asked.quorum_count, of_job.quorum_count);
+    compare("late", name_of(asked.late), name_of(of_job.late));
+    compare("staleness_max", asked.staleness_max, of_job.staleness_max);
+    compare("divide_by", name_of(asked.divide_by), name_of(of_job.divide_by));
+    compare("resync_every", asked.resync_every, of_job.resync_every);
+    compare("compression", name_of(asked.compression), name_of(of_job.compression));
+    compare("density", asked.density, of_job.density);
+    compare("residuals", name_of(asked.residuals), name_of(of_job.residuals));
+    compare("teams", asked.teams, of_job.teams);
+    compare("team_gather", name_of(asked.team_gather), name_of(of_job.team_gather));
+    compare("indices", name_of(asked.indices), name_of(of_job.indices));
+    compare("values", name_of(asked.values), name_of(of_job.values));
+    compare("hierarchy", name_of(asked.hierarchy), name_of(of_job.hierarchy));
+    compare("dense_fallback", name_of(asked.dense_fallback), name_of(of_job.dense_fallback));
+    compare("reject_nonfinite", asked.reject_nonfinite, of_job.reject_nonfinite);
     return text;
-}
-
-std::string_view name_of(Policy policy) {
-    return policy == Policy::all_reduce ? "all-reduce" : "partial-reduce";
-}
-
-std::string_view name_of(Weights weights) {
-    return weights == Weights::dynamic ? "dynamic" : "constant";
-}
-
-std::string_view name_of(Missing missing) {
-    return missing == Missing::initial ? "initial" : "closest";
 }
 
 }  // namespace pace::controller

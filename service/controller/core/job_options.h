@@ -15,8 +15,4 @@ base::Result<JobOptions> check(const JobOptions& options);
 // returns them.
 std::string differences(const JobOptions& asked, const JobOptions& of_job);
 
-std::string_view name_of(Policy policy);
-std::string_view name_of(Weights weights);
-std::string_view name_of(Missing missing);
-
 }  // namespace pace::controller

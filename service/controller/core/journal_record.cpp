@@ -4,6 +4,7 @@
 #include <cmath>
 #include <concepts>
 #include <cstring>
+#include <type_traits>
 
 namespace pace::controller {
 namespace {
@@ -18,7 +19,7 @@ class Writer {
   public:
     explicit Writer(Kind kind) {
         put(kJournalVersion);
-        put(static_cast<uint8_t>(kind));
+        put(kind);
     }
 
     template <std::unsigned_integral T>
@@ -27,6 +28,12 @@ class Writer {
             bytes_.push_back(static_cast<std::byte>(static_cast<uint64_t>(value) >> (8 * i)));
         }
     }
+    template <typename E>
+        requires std::is_enum_v<E>
+    void put(E value) {
+        put(static_cast<uint8_t>(value));
+    }
+    void put(double value) { put(std::bit_cast<uint64_t>(value)); }
     void put(const std::string& text) {
         put(static_cast<uint16_t>(text.size()));
         for (const char c : text) bytes_.push_back(static_cast<std::byte>(c));
@@ -41,7 +48,10 @@ class Writer {
 // Reads fields; after the first one that is not there everything reads as zero and ok() is false.
 class Reader {
   public:
-    explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+    explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) { get(version_); }
+
+    // Of the record, whose first byte it is.
+    uint8_t version() const { return version_; }
 
     template <std::unsigned_integral T>
     void get(T& ret_value) {
@@ -71,7 +81,18 @@ class Reader {
         ret_value = ok_ ? static_cast<E>(number) : last;
     }
 
-    void require(bool holds) { ok_ = ok_ && holds; }
+    void get(double& ret_value) {
+        uint64_t bits = 0;
+        get(bits);
+        ret_value = std::bit_cast<double>(bits);
+        if (!std::isfinite(ret_value)) ok_ = false;
+    }
+    void get(bool& ret_value) {
+        uint8_t number = 0;
+        get(number);
+        if (number > 1) ok_ = false;
+        ret_value = number == 1;
+    }
 
     bool ok() const { return ok_; }
     bool is_at_end() const { return bytes_.empty(); }
@@ -84,26 +105,65 @@ class Reader {
 
     std::span<const std::byte> bytes_;
     bool ok_ = true;
+    uint8_t version_ = 0;
 };
 
 // ---------------------------------------------------------------------------------------- encoding
 
+void put_collective_options(Writer& out, const JobOptions& o) {
+    out.put(o.quorum);
+    out.put(o.quorum_count);
+    out.put(o.late);
+    out.put(o.staleness_max);
+    out.put(o.divide_by);
+    out.put(o.resync_every);
+    out.put(o.compression);
+    out.put(o.density);
+    out.put(o.residuals);
+    out.put(o.teams);
+    out.put(o.team_gather);
+    out.put(o.indices);
+    out.put(o.values);
+    out.put(o.hierarchy);
+    out.put(o.dense_fallback);
+    out.put(static_cast<uint8_t>(o.reject_nonfinite ? 1 : 0));
+}
+
 void put_options(Writer& out, const JobOptions& o) {
     out.put(o.name);
     out.put(o.world);
-    out.put(static_cast<uint8_t>(o.policy));
+    out.put(o.policy);
     out.put(o.group_size);
     out.put(o.group_min);
-    out.put(static_cast<uint8_t>(o.weights));
-    out.put(static_cast<uint8_t>(o.missing));
-    out.put(std::bit_cast<uint64_t>(o.alpha));
+    out.put(o.weights);
+    out.put(o.missing);
+    out.put(o.alpha);
     out.put(o.group_wait_ms);
     out.put(o.history_window);
     out.put(o.worker_timeout_ms);
+    put_collective_options(out, o);
+}
+
+void get_collective_options(Reader& in, JobOptions& ret_options) {
+    in.get(ret_options.quorum, Quorum::count);
+    in.get(ret_options.quorum_count);
+    in.get(ret_options.late, Late::drop);
+    in.get(ret_options.staleness_max);
+    in.get(ret_options.divide_by, DivideBy::contributors);
+    in.get(ret_options.resync_every);
+    in.get(ret_options.compression, Compression::oktopk);
+    in.get(ret_options.density);
+    in.get(ret_options.residuals, Residuals::local);
+    in.get(ret_options.teams);
+    in.get(ret_options.team_gather, TeamGather::bruck);
+    in.get(ret_options.indices, Indices::compressed);
+    in.get(ret_options.values, Values::bf16);
+    in.get(ret_options.hierarchy, Hierarchy::flat);
+    in.get(ret_options.dense_fallback, DenseFallback::never);
+    in.get(ret_options.reject_nonfinite);
 }
 
 void get_options(Reader& in, JobOptions& ret_options) {
-    uint64_t alpha = 0;
     in.get(ret_options.name);
     in.get(ret_options.world);
     in.get(ret_options.policy, Policy::partial_reduce);
@@ -111,12 +171,11 @@ void get_options(Reader& in, JobOptions& ret_options) {
     in.get(ret_options.group_min);
     in.get(ret_options.weights, Weights::dynamic);
     in.get(ret_options.missing, Missing::initial);
-    in.get(alpha);
-    ret_options.alpha = std::bit_cast<double>(alpha);
-    in.require(std::isfinite(ret_options.alpha));
+    in.get(ret_options.alpha);
     in.get(ret_options.group_wait_ms);
     in.get(ret_options.history_window);
     in.get(ret_options.worker_timeout_ms);
+    if (in.version() >= 2) get_collective_options(in, ret_options);
 }
 
 std::vector<std::byte> encode_one(const NodeRecord& record) {
@@ -153,7 +212,7 @@ std::vector<std::byte> encode_one(const PlacementRecord& record) {
     out.put(record.job);
     out.put(record.rank);
     out.put(record.node);
-    out.put(static_cast<uint8_t>(record.placement));
+    out.put(record.placement);
     return out.take();
 }
 
@@ -222,21 +281,19 @@ std::vector<std::byte> encode(const JournalRecord& record) {
 
 Result<JournalRecord> decode(std::span<const std::byte> bytes_untrusted) {
     Reader in(bytes_untrusted);
-    uint8_t version = 0;
     uint8_t kind = 0;
-    in.get(version);
     in.get(kind);
     if (!in.ok()) {
         return make_error(ErrorKind::corrupt,
                           "a journal record of {} bytes is too short for its head",
                           bytes_untrusted.size());
     }
-    if (version != kJournalVersion) {
+    if (in.version() < kJournalVersionOldest || in.version() > kJournalVersion) {
         return make_error(
             ErrorKind::version,
-            "a journal record has version {}; this controller reads version {}: run the "
+            "a journal record has version {}; this controller reads up to {}: run the "
             "version of Pace that wrote the journal",
-            version, kJournalVersion);
+            in.version(), kJournalVersion);
     }
     Result<JournalRecord> record = decode_kind(kind, in);
     if (!record) return record;

@@ -3,7 +3,8 @@
 // A record is its version (1 byte), its kind (1 byte) and the fields of its struct below in order:
 // integers little-endian, a string as its length (2 bytes) and its bytes. The journal's own framing
 // and checksums are the shell's. Bytes that are not a record give ErrorKind::corrupt, or
-// ErrorKind::version if a later Pace wrote them.
+// ErrorKind::version if a later Pace wrote them. Version 1, whose jobs have no options of quorum and
+// compression, is still read.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,8 @@
 
 namespace pace::controller {
 
-inline constexpr uint8_t kJournalVersion = 1;
+inline constexpr uint8_t kJournalVersion = 2;
+inline constexpr uint8_t kJournalVersionOldest = 1;
 
 // A node's name has got an id.
 struct NodeRecord {

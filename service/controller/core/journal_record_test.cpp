@@ -17,9 +17,29 @@ std::vector<JournalRecord> samples() {
     options.group_wait_ms = 12;
     options.history_window = 99;
     options.worker_timeout_ms = 12345;
-    return {NodeRecord{7, "node-7"}, JobRecord{3, 1000, 0xFEDCBA9876543210U, options},
-            JobEndRecord{3}, EpochRecord{3, uint64_t{1} << 40U},
-            PlacementRecord{3, 65535, 7, Placement::lost}};
+    JobOptions collective = reducing(9);
+    collective.quorum = Quorum::count;
+    collective.quorum_count = 5;
+    collective.late = Late::drop;
+    collective.staleness_max = 7;
+    collective.divide_by = DivideBy::contributors;
+    collective.resync_every = 1000;
+    collective.compression = Compression::oktopk;
+    collective.density = 0.125;
+    collective.residuals = Residuals::partial;
+    collective.teams = 3;
+    collective.team_gather = TeamGather::recursive;
+    collective.indices = Indices::plain;
+    collective.values = Values::bf16;
+    collective.hierarchy = Hierarchy::flat;
+    collective.dense_fallback = DenseFallback::never;
+    collective.reject_nonfinite = true;
+    return {NodeRecord{7, "node-7"},
+            JobRecord{3, 1000, 0xFEDCBA9876543210U, options},
+            JobEndRecord{3},
+            EpochRecord{3, uint64_t{1} << 40U},
+            PlacementRecord{3, 65535, 7, Placement::lost},
+            JobRecord{4, 1000, 5, collective}};
 }
 
 TEST(JournalRecord, ComesBackAsItWasWritten) {
@@ -47,11 +67,37 @@ TEST(JournalRecord, OfAnotherVersionIsNamedAsSuch) {
     EXPECT_EQ(decode(bytes).error().kind, base::ErrorKind::version);
 }
 
+// A journal of before there were options of quorum and compression.
+TEST(JournalRecord, OfVersionOneIsStillRead) {
+    constexpr size_t kCollectiveBytes = 10 + 4 * 4 + 8 + 1;
+    for (const JournalRecord& record : samples()) {
+        std::vector<std::byte> bytes = encode(record);
+        bytes[0] = std::byte{1};
+        const auto* job = std::get_if<JobRecord>(&record);
+        if (job != nullptr) {
+            EXPECT_EQ(decode(bytes).error().kind, base::ErrorKind::corrupt);
+            bytes.resize(bytes.size() - kCollectiveBytes);
+        }
+        const auto decoded = decode(bytes);
+        ASSERT_TRUE(decoded) << decoded.error().message;
+        if (job == nullptr) {
+            EXPECT_EQ(*decoded, record);
+            continue;
+        }
+        const JobOptions& options = std::get<JobRecord>(*decoded).options;
+        EXPECT_EQ(options.policy, job->options.policy);
+        EXPECT_EQ(options.worker_timeout_ms, job->options.worker_timeout_ms);
+        EXPECT_EQ(options.quorum, Quorum::all);
+        EXPECT_EQ(options.compression, Compression::off);
+    }
+}
+
 TEST(JournalRecord, SurvivesHostileBytes) {
+    const auto all = samples();
     base::Random random(1);
     Core core(CoreOptions{}, [] { return uint64_t{1}; });
     for (int round = 0; round < 20000; ++round) {
-        std::vector<std::byte> bytes = encode(samples()[random.below(5)]);
+        std::vector<std::byte> bytes = encode(all[random.below(all.size())]);
         for (uint64_t flips = 1 + random.below(3); flips > 0; --flips) {
             bytes[random.below(bytes.size())] = static_cast<std::byte>(random.next());
         }

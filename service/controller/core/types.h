@@ -87,7 +87,12 @@ struct JobOptions {
 
 // Whether rounds go on without workers that are late.
 constexpr bool is_partial(const JobOptions& options) {
-    return options.quorum != Quorum::all;
+    return options.quorum != Quorum{} && options.quorum != Quorum::all;
+}
+
+// Whether less than the gradients as they are travels.
+constexpr bool is_compressed(Compression compression) {
+    return compression > Compression::off;
 }
 
 // Whether only the largest elements of the gradients travel.

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "protocol/version.h"
+#include "service/controller/core/option_words.h"
 
 namespace pace::controller {
 
@@ -22,48 +23,63 @@ double milliseconds(Duration duration) {
     return std::chrono::duration<double, std::milli>(duration).count();
 }
 
-std::string_view name_of(Policy policy) {
-    return policy == Policy::all_reduce ? "all-reduce" : "partial-reduce";
-}
-
-std::string_view name_of(Weights weights) {
-    return weights == Weights::dynamic ? "dynamic" : "constant";
-}
-
-std::string_view name_of(Missing missing) {
-    return missing == Missing::initial ? "initial" : "closest";
-}
-
 Json json_of(const NodeView& node) {
     return {{"node", node.node},
             {"name", node.name},
             {"host", node.host},
             {"processors", node.processors},
             {"workers", node.workers},
-            {"status", pace::controller::name_of(node.status)},
+            {"status", name_of(node.status)},
             {"silent_ms", milliseconds(node.silent)},
             {"patience_ms", milliseconds(node.patience)}};
 }
 
+Json of_groups(const JobOptions& options) {
+    return {{"group_size", options.group_size},
+            {"group_min", options.group_min},
+            {"weights", name_of(options.weights)},
+            {"missing", name_of(options.missing)},
+            {"alpha", options.alpha},
+            {"group_wait_ms", options.group_wait_ms},
+            {"history_window", options.history_window}};
+}
+
+Json of_rounds(const JobOptions& options) {
+    Json json{{"quorum", name_of(options.quorum)},
+              {"resync_every", options.resync_every},
+              {"compression", name_of(options.compression)},
+              {"reject_nonfinite", options.reject_nonfinite}};
+    if (options.quorum == Quorum::count) json["quorum_count"] = options.quorum_count;
+    if (is_partial(options))
+        json.update({{"late", name_of(options.late)},
+                     {"staleness_max", options.staleness_max},
+                     {"divide_by", name_of(options.divide_by)}});
+    if (is_top_k(options.compression))
+        json.update({{"density", options.density},
+                     {"residuals", name_of(options.residuals)},
+                     {"indices", name_of(options.indices)},
+                     {"values", name_of(options.values)},
+                     {"hierarchy", name_of(options.hierarchy)},
+                     {"dense_fallback", name_of(options.dense_fallback)}});
+    if (options.compression == Compression::spardl)
+        json.update({{"teams", options.teams}, {"team_gather", name_of(options.team_gather)}});
+    return json;
+}
+
+// Only what counts in such a job.
 Json json_of(const JobOptions& options) {
     Json json{{"world", options.world},
               {"policy", name_of(options.policy)},
               {"worker_timeout_ms", options.worker_timeout_ms}};
-    if (options.policy != Policy::partial_reduce) return json;
-    json.update({{"group_size", options.group_size},
-                 {"group_min", options.group_min},
-                 {"weights", name_of(options.weights)},
-                 {"missing", name_of(options.missing)},
-                 {"alpha", options.alpha},
-                 {"group_wait_ms", options.group_wait_ms},
-                 {"history_window", options.history_window}});
+    json.update(family_of(options.policy) == Family::averaging ? of_groups(options)
+                                                               : of_rounds(options));
     return json;
 }
 
 Json json_of(const WorkerView& worker) {
     Json json{{"rank", worker.rank},
               {"node", worker.node},
-              {"status", pace::controller::name_of(worker.status)},
+              {"status", name_of(worker.status)},
               {"iteration", worker.iteration},
               {"rounds_submitted", worker.rounds_submitted},
               {"step_last_ms", milliseconds(worker.step_last)},

@@ -70,6 +70,55 @@ TEST(StatusJson, NamesTheSlowestTheLastGroupsAndTheStaleness) {
     EXPECT_EQ(job["staleness"][1], Json({{"from", 4}, {"to", 7}, {"members", 2}}));
 }
 
+TEST(StatusJson, ShowsTheOptionsThatCountInTheJob) {
+    const auto options_of = [](const JobOptions& options) {
+        StatusView view;
+        view.jobs.resize(1);
+        view.jobs[0].options = options;
+        return Json::parse(status_json(view, ShellView{}, base::now()))["jobs"][0]["options"];
+    };
+    JobOptions options;
+    options.policy = Policy::all_reduce;
+    EXPECT_EQ(options_of(options), Json({{"world", 0},
+                                         {"policy", "all-reduce"},
+                                         {"worker_timeout_ms", 0},
+                                         {"quorum", "all"},
+                                         {"resync_every", 0},
+                                         {"compression", "none"},
+                                         {"reject_nonfinite", false}}));
+    options.quorum = Quorum::count;
+    options.quorum_count = 3;
+    options.late = Late::drop;
+    options.staleness_max = 32;
+    Json shown = options_of(options);
+    EXPECT_EQ(shown["quorum"], "count");
+    EXPECT_EQ(shown["quorum_count"], 3);
+    EXPECT_EQ(shown["late"], "drop");
+    EXPECT_EQ(shown["staleness_max"], 32);
+    EXPECT_EQ(shown["divide_by"], "world");
+    EXPECT_FALSE(shown.contains("density"));
+    options.quorum = Quorum::all;
+    options.compression = Compression::spardl;
+    options.density = 0.01;
+    options.teams = 2;
+    shown = options_of(options);
+    EXPECT_EQ(shown["compression"], "spardl");
+    EXPECT_EQ(shown["density"], 0.01);
+    EXPECT_EQ(shown["residuals"], "global");
+    EXPECT_EQ(shown["indices"], "compressed");
+    EXPECT_EQ(shown["values"], "f32");
+    EXPECT_EQ(shown["hierarchy"], "node");
+    EXPECT_EQ(shown["dense_fallback"], "automatic");
+    EXPECT_EQ(shown["teams"], 2);
+    EXPECT_EQ(shown["team_gather"], "automatic");
+    EXPECT_FALSE(shown.contains("late"));
+    options.compression = Compression::gtopk;
+    EXPECT_FALSE(options_of(options).contains("teams"));
+    options.policy = Policy::partial_reduce;
+    EXPECT_FALSE(options_of(options).contains("quorum"));
+    EXPECT_TRUE(options_of(options).contains("group_size"));
+}
+
 TEST(StatusJson, AFailedJournalSaysWhy) {
     ShellView shell;
     shell.journal_path = "/var/lib/pace/journal";

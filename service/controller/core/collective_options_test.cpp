@@ -1,0 +1,235 @@
+#include "service/controller/core/collective_options.h"
+
+#include <cmath>
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "service/controller/core/core_fixture.h"
+#include "service/controller/core/job_options.h"
+#include "service/controller/core/option_words.h"
+
+namespace pace::controller {
+namespace {
+
+JobOptions sparse(uint32_t world, Compression compression = Compression::spardl) {
+    JobOptions options = reducing(world);
+    options.compression = compression;
+    return options;
+}
+
+JobOptions partial(uint32_t world, Quorum quorum = Quorum::majority) {
+    JobOptions options = reducing(world);
+    options.quorum = quorum;
+    if (quorum == Quorum::count) options.quorum_count = 1;
+    return options;
+}
+
+constexpr Quorum kQuorums[] = {Quorum::solo, Quorum::majority, Quorum::majority_strict,
+                               Quorum::count};
+constexpr Compression kTopK[] = {Compression::spardl, Compression::topka, Compression::topkdsa,
+                                 Compression::gtopk, Compression::oktopk};
+
+TEST(CollectiveOptions, AreAsBeforeUnlessSomethingIsAskedFor) {
+    const JobOptions options = check(reducing(8)).value();
+    EXPECT_EQ(options.quorum, Quorum::all);
+    EXPECT_EQ(options.compression, Compression::off);
+    EXPECT_EQ(options.staleness_max, 0U);
+    EXPECT_EQ(options.density, 0.0);
+    EXPECT_FALSE(options.reject_nonfinite);
+}
+
+TEST(CollectiveOptions, HaveDefaultsFilledInWhereTheyMeanSomething) {
+    for (const Quorum quorum : kQuorums) {
+        const JobOptions options = check(partial(8, quorum)).value();
+        EXPECT_EQ(options.staleness_max, 32U);
+        EXPECT_EQ(options.late, Late::accumulate);
+        EXPECT_EQ(options.divide_by, DivideBy::world);
+        EXPECT_EQ(check(options).value(), options);
+    }
+    for (const Compression compression : kTopK) {
+        const JobOptions options = check(sparse(8, compression)).value();
+        EXPECT_EQ(options.density, 0.01);
+        EXPECT_EQ(options.residuals, Residuals::global);
+        EXPECT_EQ(options.indices, Indices::compressed);
+        EXPECT_EQ(options.values, Values::f32);
+        EXPECT_EQ(options.hierarchy, Hierarchy::node);
+        EXPECT_EQ(options.dense_fallback, DenseFallback::automatic);
+        EXPECT_EQ(options.teams, 0U);
+        EXPECT_EQ(check(options).value(), options);
+    }
+}
+
+TEST(CollectiveOptions, AChoiceOfNumberZeroIsTheDefault) {
+    JobOptions options = partial(8);
+    options.late = Late{};
+    options.divide_by = DivideBy{};
+    options.compression = Compression{};
+    options.hierarchy = Hierarchy{};
+    EXPECT_EQ(check(options).value(), check(partial(8)).value());
+    options = reducing(8);
+    options.quorum = Quorum{};
+    EXPECT_EQ(check(options).value(), check(reducing(8)).value());
+    options = averaging(8);
+    options.quorum = Quorum{};
+    options.values = Values{};
+    EXPECT_EQ(check(options).value(), check(averaging(8)).value());
+}
+
+TEST(CollectiveOptions, AreTakenAtTheirLimits) {
+    JobOptions options = partial(8, Quorum::count);
+    options.quorum_count = 8;
+    options.staleness_max = 1;
+    options.late = Late::drop;
+    options.divide_by = DivideBy::contributors;
+    options.resync_every = 1;
+    options.reject_nonfinite = true;
+    EXPECT_TRUE(check(options));
+    options = sparse(8);
+    options.density = 1;
+    options.teams = 8;
+    options.hierarchy = Hierarchy::flat;
+    EXPECT_TRUE(check(options));
+    options = sparse(9);
+    options.density = 1e-9;
+    options.teams = 2;  // divides the nodes, perhaps: nobody knows them yet
+    EXPECT_TRUE(check(options));
+    EXPECT_TRUE(check(sparse(8, Compression::bf16)));
+}
+
+struct Refusal {
+    const char* names;  // what the sentence must contain
+    std::function<void(JobOptions&)> spoil;
+};
+
+void expect_refused(const JobOptions& good, const std::vector<Refusal>& refusals,
+                    std::string_view advice) {
+    ASSERT_TRUE(check(good));
+    for (const Refusal& refusal : refusals) {
+        JobOptions options = good;
+        refusal.spoil(options);
+        const auto checked = check(options);
+        ASSERT_FALSE(checked) << refusal.names;
+        EXPECT_EQ(checked.error().kind, base::ErrorKind::invalid);
+        const std::string& message = checked.error().message;
+        EXPECT_NE(message.find(refusal.names), std::string::npos) << message;
+        EXPECT_NE(message.find(advice), std::string::npos) << message;
+    }
+}
+
+const std::vector<Refusal> kOfLateness = {
+    {"late is drop", [](JobOptions& o) { o.late = Late::drop; }},
+    {"staleness_max is 4", [](JobOptions& o) { o.staleness_max = 4; }},
+    {"divide_by is contributors", [](JobOptions& o) { o.divide_by = DivideBy::contributors; }},
+};
+
+const std::vector<Refusal> kOfTeams = {
+    {"teams is 2", [](JobOptions& o) { o.teams = 2; }},
+    {"team_gather is bruck", [](JobOptions& o) { o.team_gather = TeamGather::bruck; }},
+};
+
+const std::vector<Refusal> kOfTopK = {
+    {"density is 0.5", [](JobOptions& o) { o.density = 0.5; }},
+    {"residuals is local", [](JobOptions& o) { o.residuals = Residuals::local; }},
+    {"residuals is partial", [](JobOptions& o) { o.residuals = Residuals::partial; }},
+    {"indices is plain", [](JobOptions& o) { o.indices = Indices::plain; }},
+    {"values is f16", [](JobOptions& o) { o.values = Values::f16; }},
+    {"hierarchy is flat", [](JobOptions& o) { o.hierarchy = Hierarchy::flat; }},
+    {"dense_fallback is never", [](JobOptions& o) { o.dense_fallback = DenseFallback::never; }},
+};
+
+TEST(CollectiveOptions, AreRefusedForPartialReduce) {
+    const std::string_view advice = "use policy all-reduce";
+    const std::vector<Refusal> others = {
+        {"quorum is solo", [](JobOptions& o) { o.quorum = Quorum::solo; }},
+        {"quorum_count is 1", [](JobOptions& o) { o.quorum_count = 1; }},
+        {"resync_every is 9", [](JobOptions& o) { o.resync_every = 9; }},
+        {"compression is f16", [](JobOptions& o) { o.compression = Compression::f16; }},
+        {"reject_nonfinite is true", [](JobOptions& o) { o.reject_nonfinite = true; }},
+    };
+    for (const auto& refusals : {others, kOfLateness, kOfTeams, kOfTopK})
+        expect_refused(averaging(8), refusals, advice);
+}
+
+TEST(CollectiveOptions, OfLatenessNeedAQuorumThatLeavesSomebodyBehind) {
+    expect_refused(reducing(8), kOfLateness, "use another quorum");
+}
+
+TEST(CollectiveOptions, OfTopKNeedATopKCompression) {
+    expect_refused(reducing(8), kOfTopK, "use compression spardl, topka");
+    expect_refused(sparse(8, Compression::f16), kOfTopK, "use compression spardl, topka");
+}
+
+TEST(CollectiveOptions, OfTeamsNeedSparDL) {
+    for (const Compression compression : {Compression::off, Compression::bf16, Compression::gtopk})
+        expect_refused(sparse(8, compression), kOfTeams, "use compression spardl");
+}
+
+TEST(CollectiveOptions, AQuorumCountIsGivenWithQuorumCountAndFitsTheWorld) {
+    expect_refused(partial(8), {{"quorum_count is 3", [](JobOptions& o) { o.quorum_count = 3; }}},
+                   "use quorum count");
+    expect_refused(partial(8, Quorum::count),
+                   {{"quorum_count is 0", [](JobOptions& o) { o.quorum_count = 0; }},
+                    {"quorum_count is 9", [](JobOptions& o) { o.quorum_count = 9; }}},
+                   "use 1 to world, which is 8");
+}
+
+TEST(CollectiveOptions, NoCompressionGoesWithAPartialQuorumYet) {
+    for (const Quorum quorum : kQuorums) {
+        for (const Compression compression : {Compression::f16, Compression::spardl}) {
+            expect_refused(partial(8, quorum),
+                           {{name_of(compression).data(),
+                             [compression](JobOptions& o) { o.compression = compression; }}},
+                           "not supported together yet: use quorum all or compression none");
+        }
+    }
+}
+
+TEST(CollectiveOptions, AreRefusedOutsideTheirRange) {
+    expect_refused(sparse(8),
+                   {{"density is 1.5", [](JobOptions& o) { o.density = 1.5; }},
+                    {"density is -0.1", [](JobOptions& o) { o.density = -0.1; }},
+                    {"density is nan", [](JobOptions& o) { o.density = std::nan(""); }},
+                    {"density is inf", [](JobOptions& o) { o.density = HUGE_VAL; }}},
+                   "above 0 and at most 1");
+    expect_refused(sparse(8),
+                   {{"teams is 9", [](JobOptions& o) { o.teams = 9; }},
+                    {"teams is 3",
+                     [](JobOptions& o) {
+                         o.teams = 3;
+                         o.hierarchy = Hierarchy::flat;
+                     }}},
+                   "or 0 to have it chosen");
+    expect_refused(
+        reducing(8),
+        {{"quorum is 6", [](JobOptions& o) { o.quorum = Quorum{6}; }},
+         {"late is 3", [](JobOptions& o) { o.late = Late{3}; }},
+         {"divide_by is 3", [](JobOptions& o) { o.divide_by = DivideBy{3}; }},
+         {"compression is 9", [](JobOptions& o) { o.compression = Compression{9}; }},
+         {"residuals is 4", [](JobOptions& o) { o.residuals = Residuals{4}; }},
+         {"team_gather is 4", [](JobOptions& o) { o.team_gather = TeamGather{4}; }},
+         {"indices is 3", [](JobOptions& o) { o.indices = Indices{3}; }},
+         {"values is 4", [](JobOptions& o) { o.values = Values{4}; }},
+         {"hierarchy is 3", [](JobOptions& o) { o.hierarchy = Hierarchy{3}; }},
+         {"dense_fallback is 255", [](JobOptions& o) { o.dense_fallback = DenseFallback{255}; }}},
+        "use one of ");
+}
+
+TEST(CollectiveOptions, AreComparedOptionByOption) {
+    const JobOptions of_job = check(reducing(8)).value();
+    EXPECT_EQ(differences(check(partial(8)).value(), of_job),
+              "quorum majority (the job has all), staleness_max 32 (the job has 0)");
+    JobOptions asked = sparse(8);
+    asked.teams = 2;
+    asked.team_gather = TeamGather::recursive;
+    asked.residuals = Residuals::local;
+    asked.reject_nonfinite = true;
+    EXPECT_EQ(
+        differences(check(asked).value(), of_job),
+        "compression spardl (the job has none), density 0.01 (the job has 0), residuals local "
+        "(the job has global), teams 2 (the job has 0), team_gather recursive (the job has "
+        "automatic), reject_nonfinite true (the job has false)");
+}
+
+}  // namespace
+}  // namespace pace::controller
