@@ -35,7 +35,7 @@ void sum_gathered(const Communicator& communicator, const Layout& layout, double
 
 // Bruck et al. 1997, section 3: after round k each node has the partials of itself and the 2^(k+1)
 // - 1 nodes after it, in this order.
-Task<Result<>> gather_all_reduce(Communicator& communicator, const LocalPart& part, double scale,
+Task<Result<>> gather_all_reduce(Communicator& communicator, const Addend& part, double scale,
                                  std::span<std::byte> result) {
     const size_t nodes = communicator.size();
     const size_t self = communicator.self();
@@ -71,7 +71,7 @@ size_t chunk_bytes_of(const AllReduceOptions& options, size_t bytes, size_t node
     return std::max(whole(bounded), kCutBytes);
 }
 
-Task<Result<>> all_reduce(Communicator& communicator, const LocalPart& part, double scale,
+Task<Result<>> all_reduce(Communicator& communicator, const Addend& part, double scale,
                           std::span<std::byte> result, AllReduceOptions options) {
     if (result.size() != part.layout().bytes())
         co_return base::make_error(

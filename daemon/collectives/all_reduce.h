@@ -3,7 +3,7 @@
 //     result[i] = round(scale · Σ over contributing nodes, in node order, of partial_node[i])
 //
 // where partial_node is the node's own weighted sum, rounded once to the element type
-// (local_part.h); f64 accumulates in f64, all else in f32. With a single node there is no rounding
+// (addend.h, local_part.h); f64 accumulates in f64, all else in f32. With a single node there is no rounding
 // in between.
 //
 // Two algorithms with bit-identical results:
@@ -25,8 +25,8 @@
 
 #include "base/result.h"
 #include "base/task.h"
+#include "daemon/collectives/addend.h"
 #include "daemon/collectives/communicator.h"
-#include "daemon/collectives/local_part.h"
 
 namespace pace::collectives {
 
@@ -55,8 +55,7 @@ size_t chunk_bytes_of(const AllReduceOptions& options, size_t bytes, size_t node
 // above, or N · S for little. The communicator and `part` must outlive the task. Ends when every
 // operation has ended. Errors: what the transport says (unavailable, mismatch), or what abort() was
 // given; invalid if `result` has the wrong size.
-base::Task<base::Result<>> all_reduce(Communicator& communicator, const LocalPart& part,
-                                      double scale, std::span<std::byte> result,
-                                      AllReduceOptions options);
+base::Task<base::Result<>> all_reduce(Communicator& communicator, const Addend& part, double scale,
+                                      std::span<std::byte> result, AllReduceOptions options);
 
 }  // namespace pace::collectives

@@ -10,7 +10,7 @@ namespace pace::collectives {
 using base::Result;
 using base::Task;
 
-DirectAllReduce::DirectAllReduce(Communicator& communicator, const LocalPart& part, double scale,
+DirectAllReduce::DirectAllReduce(Communicator& communicator, const Addend& part, double scale,
                                  std::span<std::byte> result, const AllReduceOptions& options)
     : communicator_(communicator),
       part_(part),

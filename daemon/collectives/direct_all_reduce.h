@@ -25,17 +25,18 @@
 
 #include "base/result.h"
 #include "base/task.h"
+#include "daemon/collectives/addend.h"
 #include "daemon/collectives/all_reduce.h"
 #include "daemon/collectives/communicator.h"
-#include "daemon/collectives/local_part.h"
 #include "daemon/collectives/signal.h"
+#include "daemon/kernels/reduce.h"
 
 namespace pace::collectives {
 
 class DirectAllReduce {
   public:
     // What is referred to must outlive run().
-    DirectAllReduce(Communicator& communicator, const LocalPart& part, double scale,
+    DirectAllReduce(Communicator& communicator, const Addend& part, double scale,
                     std::span<std::byte> result, const AllReduceOptions& options);
 
     base::Task<base::Result<>> run();
@@ -74,7 +75,7 @@ class DirectAllReduce {
     std::byte* at(ByteRange range) { return result_.data() + range.begin; }
 
     Communicator& communicator_;
-    const LocalPart& part_;
+    const Addend& part_;
     double scale_;
     std::span<std::byte> result_;
     size_t chunk_bytes_;

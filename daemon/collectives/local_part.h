@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "daemon/collectives/addend.h"
 #include "daemon/collectives/layout.h"
 #include "daemon/kernels/reduce.h"
 
@@ -18,30 +19,23 @@ struct Member {
     double weight = 1.0;
 };
 
-// Immutable, so that the pieces of one exchange may be computed in several threads.
-class LocalPart {
+// The members' weighted sum, each element rounded once to its type.
+class LocalPart final : public Addend {
   public:
     // `members` in rank order; without members the node contributes zeros.
     LocalPart(Layout layout, std::vector<Member> members);
 
-    const Layout& layout() const { return layout_; }
+    const Layout& layout() const override { return layout_; }
     const std::vector<Member>& members() const { return members_; }
 
     // One source per member, in rank order.
     std::span<const kernels::Source> sources(size_t segment) const { return sources_[segment]; }
 
-    // Writes scale · Σ weight · member over `range` to `out`, which holds range.size() bytes;
-    // padding becomes zero.
-    void sum(ByteRange range, double scale, std::byte* out) const;
+    void sum(ByteRange range, double scale, std::byte* out) const override;
 
-    // The node's contribution as it goes over the wire: the members' weighted sum, rounded once to
-    // the element type.
-    void partial(ByteRange range, std::byte* out) const { sum(range, 1.0, out); }
-
-    // The members' own memory, where it already is the partial: one member with weight 1 and a
-    // range within one segment, padding excluded. Otherwise empty. The bytes may differ from
-    // partial() in the payload of NaNs, which no sum keeps.
-    std::span<const std::byte> direct(ByteRange range) const;
+    // The members' own memory, where there is one member with weight 1 and the range lies within
+    // one segment, padding excluded.
+    std::span<const std::byte> direct(ByteRange range) const override;
 
   private:
     Layout layout_;
