@@ -62,6 +62,8 @@ Cost cost_of(Algorithm algorithm, const Problem& problem) {
             return {2 * log_p, 2 * log_p * k};
         case Algorithm::ok_topk:
             return {2 * (P + log_p), 2 * k * others};  // between 2k and 6k words
+        case Algorithm::dense:
+            return dense_cost(problem);
     }
     return {};
 }
@@ -72,24 +74,21 @@ Cost dense_cost(const Problem& problem) {
     return {2, 2 * (P - 1) / P * static_cast<double>(problem.n) * sizeof(float)};
 }
 
-size_t best_teams(const Problem& problem, TeamGather gather, double alpha_s,
-                  double beta_s_per_byte) {
+size_t best_teams(const Problem& problem, TeamGather gather, const Link& link) {
     size_t best = 1;
     for (size_t d = 2; d <= problem.P; ++d)
         if (may_divide(problem.P, d, gather) &&
-            spar_dl_cost(problem, d, gather).seconds(alpha_s, beta_s_per_byte) <
-                spar_dl_cost(problem, best, gather).seconds(alpha_s, beta_s_per_byte))
+            spar_dl_cost(problem, d, gather).seconds(link) <
+                spar_dl_cost(problem, best, gather).seconds(link))
             best = d;
     return best;
 }
 
-DenseChoice should_go_dense(const Problem& problem, double alpha_s, double beta_s_per_byte,
-                            double sparse_s_per_element) {
-    const size_t d = best_teams(problem, TeamGather::automatic, alpha_s, beta_s_per_byte);
-    const double moving =
-        spar_dl_cost(problem, d, TeamGather::automatic).seconds(alpha_s, beta_s_per_byte);
+DenseChoice should_go_dense(const Problem& problem, const Link& link, double sparse_s_per_element) {
+    const size_t d = best_teams(problem, TeamGather::automatic, link);
+    const double moving = spar_dl_cost(problem, d, TeamGather::automatic).seconds(link);
     const double sparse = moving + static_cast<double>(problem.n) * sparse_s_per_element;
-    const double dense = dense_cost(problem).seconds(alpha_s, beta_s_per_byte);
+    const double dense = dense_cost(problem).seconds(link);
     const bool go_dense = dense <= sparse;
     return {go_dense,
             fmt::format("{} is expected to be faster for {} of {} elements among {} nodes: sparse "

@@ -1,10 +1,11 @@
 // cost_model: what the algorithms cost in the α-β model (SparDL, Table 1), for the choice of the
-// number of teams and of dense or sparse. α is the time of a message, β that of a byte.
+// number of teams and of dense or sparse. α and β are a Link's.
 #pragma once
 
 #include <cstddef>
 #include <string>
 
+#include "daemon/sparse/link.h"
 #include "daemon/sparse/options.h"
 
 namespace pace::sparse {
@@ -13,8 +14,8 @@ struct Cost {
     double messages = 0;  // one after the other, on the longest path
     double bytes = 0;     // received by a worker
 
-    double seconds(double alpha_s, double beta_s_per_byte) const {
-        return messages * alpha_s + bytes * beta_s_per_byte;
+    double seconds(const Link& link) const {
+        return messages * link.alpha_s + bytes * link.beta_s_per_byte;
     }
 };
 
@@ -39,8 +40,7 @@ Cost dense_cost(const Problem& problem);
 
 // The d, among those that divide P (and that `gather` allows), of the least cost; the least of
 // equals.
-size_t best_teams(const Problem& problem, TeamGather gather, double alpha_s,
-                  double beta_s_per_byte);
+size_t best_teams(const Problem& problem, TeamGather gather, const Link& link);
 
 // Time to form, select and write an element, which the dense exchange does not spend; with two
 // threads top_k_bench measures 0.9 to 1.2 ns. A guess for other machines: hand in what is measured.
@@ -52,7 +52,7 @@ struct DenseChoice {
 };
 
 // Whether the dense all-reduce would be faster than SparDL with the best number of teams.
-DenseChoice should_go_dense(const Problem& problem, double alpha_s, double beta_s_per_byte,
+DenseChoice should_go_dense(const Problem& problem, const Link& link,
                             double sparse_s_per_element = kSparseSecondsPerElement);
 
 }  // namespace pace::sparse

@@ -140,33 +140,32 @@ TEST(Cost, CompressedEntriesTakeAtMostHalfOfThePapersBytes) {
 TEST(Cost, TeamsAreChosenByLatencyAndBandwidth) {
     const Problem problem{16, 1000000, 10000, kPlain};
     // Where only messages cost, all are teams of one; where only bytes cost, all one team.
-    EXPECT_EQ(best_teams(problem, TeamGather::automatic, 1, 0), 16U);
-    EXPECT_EQ(best_teams(problem, TeamGather::automatic, 0, 1), 1U);
-    EXPECT_EQ(best_teams(problem, TeamGather::automatic, 1e-4, 1e-9), 8U);
+    EXPECT_EQ(best_teams(problem, TeamGather::automatic, {1, 0}), 16U);
+    EXPECT_EQ(best_teams(problem, TeamGather::automatic, {0, 1}), 1U);
+    EXPECT_EQ(best_teams(problem, TeamGather::automatic, {1e-4, 1e-9}), 8U);
     const Problem seven{7, 1000000, 10000, kPlain};
-    EXPECT_EQ(best_teams(seven, TeamGather::automatic, 1, 0), 7U);
-    EXPECT_EQ(best_teams(seven, TeamGather::recursive, 1, 0), 1U);
-    EXPECT_EQ(best_teams({1, 10, 1, kPlain}, TeamGather::automatic, 1, 1), 1U);
+    EXPECT_EQ(best_teams(seven, TeamGather::automatic, {1, 0}), 7U);
+    EXPECT_EQ(best_teams(seven, TeamGather::recursive, {1, 0}), 1U);
+    EXPECT_EQ(best_teams({1, 10, 1, kPlain}, TeamGather::automatic, {1, 1}), 1U);
 
     Options options;
     options.teams = 0;
-    options.alpha_s = 1;
-    options.beta_s_per_byte = 0;
+    options.link = {1, 0};
     EXPECT_EQ(reports_of(8, 800, options)[3].teams, 8U);
 }
 
 TEST(Cost, DenseIsChosenWhereItIsFasterAndSaidWhy) {
     const WireFormat format;
     // VGG-16 at 1 % over 1 Gbit/s: sparse. The same at full density, or over 100 Gbit/s: dense.
-    const DenseChoice sparse = should_go_dense({6, 14728266, 147283, format}, 50e-6, 8.5e-9);
+    const DenseChoice sparse = should_go_dense({6, 14728266, 147283, format}, {50e-6, 8.5e-9});
     EXPECT_FALSE(sparse.dense) << sparse.reason;
     EXPECT_NE(sparse.reason.find("sparse is expected to be faster"), std::string::npos);
-    const DenseChoice full = should_go_dense({6, 14728266, 14728266, format}, 50e-6, 8.5e-9);
+    const DenseChoice full = should_go_dense({6, 14728266, 14728266, format}, {50e-6, 8.5e-9});
     EXPECT_TRUE(full.dense) << full.reason;
-    EXPECT_TRUE(should_go_dense({6, 14728266, 147283, format}, 5e-6, 8e-11).dense);
+    EXPECT_TRUE(should_go_dense({6, 14728266, 147283, format}, {5e-6, 8e-11}).dense);
     // Little is better dense: fewer hops.
-    EXPECT_TRUE(should_go_dense({6, 100, 1, format}, 50e-6, 8.5e-9).dense);
-    EXPECT_TRUE(should_go_dense({1, 100, 1, format}, 50e-6, 8.5e-9).dense);
+    EXPECT_TRUE(should_go_dense({6, 100, 1, format}, {50e-6, 8.5e-9}).dense);
+    EXPECT_TRUE(should_go_dense({1, 100, 1, format}, {50e-6, 8.5e-9}).dense);
 }
 
 }  // namespace

@@ -14,27 +14,27 @@ constexpr size_t kAsideMin = size_t{1} << 15;
 
 }  // namespace
 
-Task<> aside(Exchange& exchange, const std::function<void()>& work) {
-    if (!exchange.post || exchange.collection.division().count() < kAsideMin) {
+Task<> Aside::run(const std::function<void()>& work) const {
+    if (!post || count < kAsideMin) {
         work();
         co_return;
     }
     base::OneShot<bool> done;
-    exchange.pool.submit(
-        1, 1, [&work](size_t, size_t) { work(); }, exchange.post, [&done] { done.set(true); });
+    pool.submit(
+        1, 1, [&work](size_t, size_t) { work(); }, post, [&done] { done.set(true); });
     co_await done;
 }
 
 Task<Entries> cut_aside(Exchange& exchange, size_t block, size_t k) {
     Entries chosen;
     const std::function<void()> cut = [&] { chosen = exchange.collection.cut(block, k); };
-    co_await aside(exchange, cut);
+    co_await exchange.aside.run(cut);
     co_return chosen;
 }
 
 Task<> finish_aside(Exchange& exchange, size_t block, const Entries& chosen) {
     const std::function<void()> finish = [&] { exchange.collection.finish(block, chosen.indices); };
-    co_await aside(exchange, finish);
+    co_await exchange.aside.run(finish);
 }
 
 Task<Result<std::vector<Entries>>> gather_entries(Exchange& exchange, Ring ring, SparsePhase phase,

@@ -16,14 +16,24 @@
 
 namespace pace::sparse {
 
+// Does what takes long: in a thread of the pool, so that the event loop goes on meanwhile, and what
+// is under way with it. Little work is done at once, and all of it without `post`, which brings a
+// callback to the event loop's thread. Only the exchange's own coroutine waits for it, so its data
+// are in one thread at a time.
+struct Aside {
+    kernels::WorkerPool& pool;
+    kernels::WorkerPool::Post post;
+    size_t count;  // elements of the exchange, for a measure of the work
+
+    base::Task<> run(const std::function<void()>& work) const;
+};
+
 struct Exchange {
     collectives::Communicator& communicator;
     const Options& options;
     Collection& collection;
     Adaptation& adaptation;
-    kernels::WorkerPool& pool;
-    // Brings a callback to the event loop's thread; empty: everything runs in that thread.
-    kernels::WorkerPool::Post post;
+    Aside aside;
 
     WireFormat format() const { return options.format; }
     // As the papers name them: P workers, of which this is w.
@@ -39,11 +49,6 @@ struct Exchange {
         return error;
     }
 };
-
-// Does what takes long: in a thread of the pool, so that the event loop goes on meanwhile, and what
-// is under way with it. Little work is done at once. Only the exchange's own coroutine waits for it,
-// so its data are in one thread at a time.
-base::Task<> aside(Exchange& exchange, const std::function<void()>& work);
 
 // collection.cut() and collection.finish(), aside.
 base::Task<Entries> cut_aside(Exchange& exchange, size_t block, size_t k);

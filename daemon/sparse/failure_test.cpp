@@ -15,7 +15,7 @@ constexpr size_t kCount = 6000;
 std::vector<Options> all_options() {
     std::vector<Options> all;
     for (const Algorithm algorithm : {Algorithm::spar_dl, Algorithm::topk_a, Algorithm::topk_dsa,
-                                      Algorithm::g_topk, Algorithm::ok_topk})
+                                      Algorithm::g_topk, Algorithm::ok_topk, Algorithm::dense})
         for (const size_t teams : {1U, 2U, 3U}) {
             if (algorithm != Algorithm::spar_dl && teams != 1) continue;
             Options options;

@@ -56,43 +56,45 @@ void from_float(DType dtype, float value, double scale, std::byte* data, size_t 
         dtype == DType::f16 ? kernels::f16_from_float(scaled) : kernels::bf16_from_float(scaled));
 }
 
-// The members' sum in their own type, a tile at a time, then in f32 with the residual.
-void gather_tiles(DType dtype, std::span<const kernels::Source> sources, size_t first, size_t count,
-                  const float* residual, float* out) {
+}  // namespace
+
+void add_residual(DType dtype, std::span<const kernels::Source> members, size_t first, size_t count,
+                  const std::byte* residual, double scale, std::byte* out) {
+    // The members' sum in their own type, a tile at a time, then in f32 with the residual.
     constexpr size_t kTileElements = 1024;
-    alignas(64) std::array<std::byte, kTileElements * sizeof(double)> tile;
+    alignas(64) std::array<std::byte, kTileElements * sizeof(double)> own;
+    alignas(64) std::array<float, kTileElements> single;
     for (size_t i = 0; i < count; i += kTileElements) {
         const size_t n = std::min(kTileElements, count - i);
-        kernels::weighted_sum(dtype, sources, 1.0, tile.data(), n, first + i);
-        for (size_t j = 0; j < n; ++j)
-            out[i + j] = add(to_float(dtype, tile.data(), j), residual[i + j]);
+        kernels::weighted_sum(dtype, members, 1.0, own.data(), n, first + i);
+        for (size_t j = 0; j < n; ++j) single[j] = to_float(dtype, own.data(), j);
+        const std::array<kernels::Source, 2> both = {
+            {{std::as_bytes(std::span(single)).data(), 1.0},
+             {residual + (first + i) * sizeof(float), 1.0}}};
+        kernels::weighted_sum(DType::f32, both, scale, out + i * sizeof(float), n);
     }
 }
-
-}  // namespace
 
 void gather_gradient(const collectives::LocalPart& part, const Packed& packed,
                      std::span<const float> residual, std::span<float> gradient, size_t begin,
                      size_t end, kernels::WorkerPool& pool) {
     const auto gather = [&](size_t from, size_t to) {
         std::vector<kernels::Source> sources;
-        packed.for_each(
-            begin + from, begin + to,
-            [&](size_t segment, size_t first, size_t count, size_t place) {
-                const DType dtype = part.layout().segments()[segment].dtype;
-                const std::span<const kernels::Source> members = part.sources(segment);
-                if (dtype != DType::f32)
-                    return gather_tiles(dtype, members, first, count, residual.data() + place,
-                                        gradient.data() + place);
-                // The residual is one more addend; its elements count from this piece.
-                sources.clear();
-                for (const kernels::Source& member : members)
-                    sources.push_back({member.data + first * sizeof(float), member.weight});
-                sources.push_back({std::as_bytes(residual.subspan(place)).data(), 1.0});
-                kernels::weighted_sum(DType::f32, sources, 1.0,
-                                      std::as_writable_bytes(gradient.subspan(place)).data(),
-                                      count);
-            });
+        packed.for_each(begin + from, begin + to,
+                        [&](size_t segment, size_t first, size_t count, size_t place) {
+                            const DType dtype = part.layout().segments()[segment].dtype;
+                            const std::span<const kernels::Source> members = part.sources(segment);
+                            // Both residual and members count from the segment's first element.
+                            const std::byte* owed =
+                                std::as_bytes(residual.subspan(place - first)).data();
+                            std::byte* out = std::as_writable_bytes(gradient.subspan(place)).data();
+                            if (dtype != DType::f32)
+                                return add_residual(dtype, members, first, count, owed, 1.0, out);
+                            // The residual is one more addend.
+                            sources.assign(members.begin(), members.end());
+                            sources.push_back({owed, 1.0});
+                            kernels::weighted_sum(DType::f32, sources, 1.0, out, count, first);
+                        });
     };
     if (end > begin) pool.parallel_for(end - begin, kGradientGrain, gather);
 }
@@ -115,6 +117,21 @@ void scatter_result(const Entries& entries, double scale, const Packed& packed,
         });
     };
     if (packed.count() > 0) pool.parallel_for(packed.count(), kGradientGrain, scatter);
+}
+
+void convert_result(const collectives::Layout& layout, std::span<const std::byte> sum, double scale,
+                    const Packed& packed, std::span<std::byte> result, kernels::WorkerPool& pool) {
+    packed.layout().zero_padding({0, packed.layout().bytes()}, result.data());
+    const auto convert = [&](size_t begin, size_t end) {
+        packed.for_each(begin, end, [&](size_t segment, size_t first, size_t count, size_t) {
+            const DType dtype = packed.layout().segments()[segment].dtype;
+            const std::byte* from = sum.data() + layout.offset(segment);
+            std::byte* out = result.data() + packed.layout().offset(segment);
+            for (size_t i = first; i < first + count; ++i)
+                from_float(dtype, load_element<float>(from, i), scale, out, i);
+        });
+    };
+    if (packed.count() > 0) pool.parallel_for(packed.count(), kGradientGrain, convert);
 }
 
 }  // namespace pace::sparse

@@ -19,9 +19,19 @@ void gather_gradient(const collectives::LocalPart& part, const Packed& packed,
                      std::span<const float> residual, std::span<float> gradient, size_t begin,
                      size_t end, kernels::WorkerPool& pool);
 
+// out[i] = scale · (Σ weight · member[first + i] + residual[first + i]) for i below `count`, of one
+// segment of type `dtype`: f32 floats, summed as above. Neither memory need be aligned.
+void add_residual(protocol::DType dtype, std::span<const kernels::Source> members, size_t first,
+                  size_t count, const std::byte* residual, double scale, std::byte* out);
+
 // Writes scale · value of every entry, rounded to its segment's type, and zero everywhere else, to
 // `result`, which is laid out as packed.layout(). Same.
 void scatter_result(const Entries& entries, double scale, const Packed& packed,
                     std::span<std::byte> result, kernels::WorkerPool& pool);
+
+// Writes scale · sum, rounded likewise, to `result`. `sum` lies as `layout`, which is
+// packed.layout() with f32 in every segment. Same.
+void convert_result(const collectives::Layout& layout, std::span<const std::byte> sum, double scale,
+                    const Packed& packed, std::span<std::byte> result, kernels::WorkerPool& pool);
 
 }  // namespace pace::sparse

@@ -78,7 +78,7 @@ class OkTopk {
     Task<Result<Entries>> run() {
         Entries own;
         const std::function<void()> select = [&] { own = select_locally(); };
-        co_await aside(exchange_, select);
+        co_await exchange_.aside.run(select);
         if (state_.iteration % kBoundaryPeriod == 0) {
             Result<> balanced = co_await balance_regions(own);
             if (!balanced) co_return std::move(balanced).error();
@@ -105,11 +105,12 @@ class OkTopk {
         Entries chosen;
         bool exact = state_.iteration % kThresholdPeriod == 0 || state_.local_threshold == 0;
         if (!exact) {
-            chosen = at_least(Parts(&gradient, 1), key_of(state_.local_threshold), exchange_.pool);
+            chosen =
+                at_least(Parts(&gradient, 1), key_of(state_.local_threshold), exchange_.aside.pool);
             exact = chosen.size() > kHopeless * k_;
         }
         if (exact) {
-            chosen = top_k(gradient, k_, exchange_.pool);
+            chosen = top_k(gradient, k_, exchange_.aside.pool);
             state_.local_threshold = least_magnitude(chosen.values);
         }
         state_.local_threshold =

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <string_view>
 
+#include "daemon/collectives/all_reduce.h"
+#include "daemon/sparse/link.h"
 #include "daemon/sparse/wire.h"
 
 namespace pace::sparse {
 
-enum class Algorithm : uint8_t { spar_dl = 1, topk_a, topk_dsa, g_topk, ok_topk };
+enum class Algorithm : uint8_t { spar_dl = 1, topk_a, topk_dsa, g_topk, ok_topk, dense };
 
 constexpr std::string_view name_of(Algorithm algorithm) {
     switch (algorithm) {
@@ -23,6 +25,8 @@ constexpr std::string_view name_of(Algorithm algorithm) {
             return "gtopk";
         case Algorithm::ok_topk:
             return "oktopk";
+        case Algorithm::dense:
+            return "dense";
     }
     return "?";
 }
@@ -48,11 +52,13 @@ struct Options {
     WireFormat format;
     ResidualMode residuals = ResidualMode::global;
 
-    // SparDL alone: d, which divides the number of nodes; 0: chosen by the cost model from these.
+    // SparDL alone: d, which divides the number of nodes; 0: chosen by the cost model from `link`.
     size_t teams = 1;
     TeamGather gather = TeamGather::automatic;
-    double alpha_s = 50e-6;           // of one message
-    double beta_s_per_byte = 8.5e-9;  // 1 Gbit/s
+    Link link;  // measured by measure_links()
+
+    // The dense algorithm alone, which looks at nothing else here.
+    collectives::AllReduceOptions all_reduce;
 
     // Number of the membership. What adapts from exchange to exchange (B-SAG's h, Ok-Topk's
     // thresholds) begins anew when it changes, because a newcomer begins anew.

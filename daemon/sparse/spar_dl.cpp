@@ -40,7 +40,7 @@ Task<Result<Entries>> spar_dl(Exchange& exchange, size_t teams) {
             append_block(all, chosen, exchange.collection.division().block(block).begin);
         }
     };
-    co_await aside(exchange, finish);
+    co_await exchange.aside.run(finish);
     co_return all;
 }
 

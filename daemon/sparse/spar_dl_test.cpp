@@ -207,7 +207,7 @@ TEST(SparDL, AnExchangeThatIsUndoneLeavesTheStateAsItWas) {
 TEST(SparDL, WorkAsideChangesNothing) {
     const size_t count = 40000;  // enough to go aside
     for (const Algorithm algorithm : {Algorithm::spar_dl, Algorithm::topk_a, Algorithm::topk_dsa,
-                                      Algorithm::g_topk, Algorithm::ok_topk}) {
+                                      Algorithm::g_topk, Algorithm::ok_topk, Algorithm::dense}) {
         Options options;
         options.algorithm = algorithm;
         options.teams = algorithm == Algorithm::spar_dl ? 2 : 1;

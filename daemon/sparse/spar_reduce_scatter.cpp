@@ -68,15 +68,15 @@ Task<Result<>> spar_reduce_scatter(Exchange& exchange, Ring team) {
         communicator.post_receive(receiving, team.node(source), slot, received);
         Bytes bytes;
         const std::function<void()> pack = [&] { bytes = pack_bag(exchange, sending); };
-        co_await aside(exchange, pack);
+        co_await exchange.aside.run(pack);
         communicator.post_send(sent, team.node(target), slot, bytes);
         const std::function<void()> form = [&] { exchange.collection.form_all(); };
-        if (i == 1) co_await aside(exchange, form);
+        if (i == 1) co_await exchange.aside.run(form);
         communicator.note(co_await receiving.ended());
         if (!communicator.aborted()) {
             Result<> added;
             const std::function<void()> add = [&] { added = add_bag(exchange, coming, received); };
-            co_await aside(exchange, add);
+            co_await exchange.aside.run(add);
             communicator.note(added);
         }
         communicator.note(co_await sent.ended());

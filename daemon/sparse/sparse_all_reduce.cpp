@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "daemon/sparse/cost_model.h"
+#include "daemon/sparse/dense.h"
 #include "daemon/sparse/exchange.h"
 #include "daemon/sparse/g_topk.h"
 #include "daemon/sparse/gradient.h"
@@ -46,7 +47,7 @@ Result<> check_sizes(const Packed& packed, size_t result_bytes, const Residual& 
 size_t teams_of(const Options& options, const Problem& problem) {
     if (options.algorithm != Algorithm::spar_dl) return 1;
     if (options.teams != 0) return options.teams;
-    return best_teams(problem, options.gather, options.alpha_s, options.beta_s_per_byte);
+    return best_teams(problem, options.gather, options.link);
 }
 
 // Keeps what adapts, or begins anew if it was made for something else.
@@ -62,7 +63,7 @@ void adapt(Adaptation& adaptation, const Options& options, size_t nodes, size_t 
     adaptation = std::move(fresh);
 }
 
-Task<Result<Entries>> run(Exchange& exchange, size_t teams) {
+Task<Result<Entries>> entries_of(Exchange& exchange, size_t teams) {
     switch (exchange.options.algorithm) {
         case Algorithm::spar_dl:
             return spar_dl(exchange, teams);
@@ -74,6 +75,8 @@ Task<Result<Entries>> run(Exchange& exchange, size_t teams) {
             return g_topk(exchange);
         case Algorithm::ok_topk:
             return ok_topk(exchange);
+        case Algorithm::dense:
+            break;  // has no entries
     }
     return spar_dl(exchange, teams);
 }
@@ -86,6 +89,63 @@ void count_since(Report& report, const Communicator::Counters& before,
     report.bytes_received = after.bytes_received - before.bytes_received;
 }
 
+// What sparse_all_reduce() was called with.
+struct Call {
+    Communicator& communicator;
+    const collectives::LocalPart& part;
+    const Packed& packed;
+    double scale;
+    std::span<std::byte> result;
+    SparseState& state;
+    const Options& options;
+    Aside aside;
+};
+
+Task<Result<Report>> run_dense(const Call& call) {
+    const std::span<float> next = call.state.begin();
+    Result<> summed =
+        co_await dense(call.communicator, call.part, call.packed, call.scale, call.result,
+                       call.state.residual().values(), next, call.options.all_reduce, call.aside);
+    if (!summed) co_return std::move(summed).error();
+    Report report;
+    report.chosen = call.packed.count();
+    co_return report;
+}
+
+Task<Result<Report>> run_by_entries(const Call& call) {
+    const Options& options = call.options;
+    const Packed& packed = call.packed;
+    const size_t nodes = call.communicator.size();
+    const size_t n = packed.count();
+    Report report;
+    report.teams = teams_of(options, {nodes, n, top_count(n, options.density), options.format});
+
+    // Algorithm 1, lines 1 and 2.
+    const std::span<float> gradient = call.state.begin();
+    const Collection::Form form = [&](size_t begin, size_t end) {
+        gather_gradient(call.part, packed, call.state.residual().values(), gradient, begin, end,
+                        call.aside.pool);
+    };
+    const bool in_blocks = options.algorithm == Algorithm::spar_dl;
+    const Division division(n, in_blocks ? nodes / report.teams : 1, options.density);
+    const size_t own = in_blocks ? call.communicator.self() % division.blocks() : 0;
+    adapt(call.state.next(), options, nodes, report.teams, division.block(own));
+    Collection collection(gradient, division, options.format.value, options.residuals,
+                          call.aside.pool, form);
+    Exchange exchange{call.communicator, options, collection, call.state.next(), call.aside};
+
+    Result<Entries> chosen = co_await entries_of(exchange, report.teams);
+    if (!chosen) co_return std::move(chosen).error();
+    const std::function<void()> scatter = [&] {
+        scatter_result(*chosen, call.scale, packed, call.result, call.aside.pool);
+    };
+    co_await call.aside.run(scatter);
+    report.chosen = chosen->size();
+    if (in_blocks && report.teams > 1 && !is_recursive(options, report.teams))
+        report.h = call.state.next().ratio.h();
+    co_return report;
+}
+
 }  // namespace
 
 Result<> check(const Options& options, size_t nodes) {
@@ -93,13 +153,14 @@ Result<> check(const Options& options, size_t nodes) {
         return base::make_error(ErrorKind::invalid,
                                 "density is {}; it must be above 0 and at most 1, 0.01 is usual",
                                 options.density);
-    if (options.algorithm < Algorithm::spar_dl || options.algorithm > Algorithm::ok_topk ||
+    if (options.algorithm < Algorithm::spar_dl || options.algorithm > Algorithm::dense ||
         options.gather > TeamGather::bruck || options.residuals > ResidualMode::local ||
         options.format.index < IndexFormat::plain ||
         options.format.index > IndexFormat::elias_fano || options.format.value < ValueFormat::f32 ||
         options.format.value > ValueFormat::bf16)
         return base::make_error(ErrorKind::invalid,
                                 "the sparse options hold a number that names nothing");
+    if (options.algorithm != Algorithm::spar_dl) return {};
     if (options.teams != 0 && nodes % options.teams != 0)
         return base::make_error(ErrorKind::invalid,
                                 "{} nodes cannot form {} equal teams; choose a number that divides "
@@ -126,37 +187,17 @@ Task<Result<Report>> sparse_all_reduce(Communicator& communicator,
         co_return std::move(sane).error();
     if (communicator.aborted()) co_return communicator.status().error();
 
-    const size_t nodes = communicator.size();
     const size_t n = packed.count();
-    Report report;
     const Communicator::Counters before = communicator.counters();
-    report.teams = teams_of(options, {nodes, n, top_count(n, options.density), options.format});
-
-    // Algorithm 1, lines 1 and 2.
-    const std::span<float> gradient = state.begin();
-    const Collection::Form form = [&](size_t begin, size_t end) {
-        gather_gradient(part, packed, state.residual().values(), gradient, begin, end, pool);
-    };
-    const bool in_blocks = options.algorithm == Algorithm::spar_dl;
-    const Division division(n, in_blocks ? nodes / report.teams : 1, options.density);
-    const size_t own = in_blocks ? communicator.self() % division.blocks() : 0;
-    adapt(state.next(), options, nodes, report.teams, division.block(own));
-    Collection collection(gradient, division, options.format.value, options.residuals, pool, form);
-    Exchange exchange{communicator, options, collection, state.next(), pool, std::move(post)};
-
-    Result<Entries> chosen = co_await run(exchange, report.teams);
-    if (!chosen) {
+    const Call call{communicator, part,  packed,  scale,
+                    result,       state, options, Aside{pool, std::move(post), n}};
+    const bool is_dense = options.algorithm == Algorithm::dense;
+    Task<Result<Report>> run = is_dense ? run_dense(call) : run_by_entries(call);
+    Result<Report> report = co_await std::move(run);
+    if (report)
+        count_since(*report, before, communicator.counters());
+    else
         state.discard();
-        co_return std::move(chosen).error();
-    }
-    const std::function<void()> scatter = [&] {
-        scatter_result(*chosen, scale, packed, result, pool);
-    };
-    co_await aside(exchange, scatter);
-    report.chosen = chosen->size();
-    if (in_blocks && report.teams > 1 && !is_recursive(options, report.teams))
-        report.h = state.next().ratio.h();
-    count_since(report, before, communicator.counters());
     co_return report;
 }
 

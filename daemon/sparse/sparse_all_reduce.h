@@ -9,7 +9,11 @@
 // The result is the same, bit for bit, on all nodes. `scale` is 1/P for a mean; residuals are never
 // scaled. The vector is the layout's elements without padding, less than 2^32 of them. Members'
 // weights apply to their gradients; a node without members sends what its residual holds
-// (Group::contributes is not looked at: leave members out instead).
+// (Group::contributes is not looked at: leave members out instead. The dense algorithm does look, and
+// keeps such a node's G, so that nothing is lost either way).
+//
+// One node alone may run every algorithm, but all except `dense` cut then, too: k elements are
+// applied and the rest waits, for no saving. Ask for `dense` there.
 //
 //     SparseState state(count);                        // one per worker or node, kept for the job
 //     auto report = co_await sparse_all_reduce(communicator, part, 1.0 / P, result, state,
@@ -32,7 +36,7 @@
 namespace pace::sparse {
 
 struct Report {
-    size_t chosen = 0;  // entries of the result
+    size_t chosen = 0;  // entries of the result; dense: all elements
     size_t teams = 1;   // SparDL's d
     size_t h = 0;       // B-SAG's next h; 0 without it
     uint64_t messages_sent = 0;
@@ -46,10 +50,11 @@ struct Report {
 base::Result<> check(const Options& options, size_t nodes);
 
 // `result` is part.layout().bytes() of scratch that the caller owns, undefined after an error, and
-// written only at the end. `state` belongs to this node's place in the exchange, has as many
+// written only at the end (dense: as all_reduce() does, from Communicator::result_begun() on). `state` belongs to this node's place in the exchange, has as many
 // elements as the layout, and is unchanged until commit(). Members' buffers are only read. The
 // communicator, `part`, `state`, `options` and `pool` must outlive the task. Memory beyond state and
-// result: a few times what travels.
+// result: a few times what travels; dense: all_reduce()'s, and 4 bytes per element unless all buffers
+// are f32.
 //
 // One thread, the communicator's. With `post`, which brings a callback to that thread, passes over
 // the vectors run in the pool's threads and the event loop goes on meanwhile; nobody else may use

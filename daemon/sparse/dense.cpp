@@ -1,0 +1,72 @@
+#include "daemon/sparse/dense.h"
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+
+#include "daemon/collectives/all_reduce.h"
+#include "daemon/sparse/gradient.h"
+#include "daemon/sparse/gradient_part.h"
+
+namespace pace::sparse {
+
+using base::Result;
+using base::Task;
+using collectives::Communicator;
+
+namespace {
+
+constexpr size_t kDenseGrainBytes = size_t{1} << 18;  // of one piece of work
+
+// Nobody to wait for: one pass, in the pool's threads.
+void sum_alone(const GradientPart& gradient, double scale, std::span<std::byte> sum,
+               kernels::WorkerPool& pool) {
+    const auto work = [&](size_t begin, size_t end) {
+        gradient.sum({begin, end}, scale, sum.data() + begin);
+    };
+    if (!sum.empty()) pool.parallel_for(sum.size(), kDenseGrainBytes, work);
+}
+
+}  // namespace
+
+Task<Result<>> dense(Communicator& communicator, const collectives::LocalPart& part,
+                     const Packed& packed, double scale, std::span<std::byte> result,
+                     std::span<const float> residual, std::span<float> next,
+                     const collectives::AllReduceOptions& options, const Aside& aside) {
+    const GradientPart gradient(part, packed, residual);
+    const bool contributes = communicator.contributes(communicator.self());
+    const std::function<void()> settle = [&] {
+        if (contributes)
+            std::fill(next.begin(), next.end(), 0.0F);
+        else
+            gather_gradient(part, packed, residual, next, 0, next.size(), aside.pool);
+    };
+    co_await aside.run(settle);
+
+    // Where types differ, the sum is made in f32 first, unscaled.
+    std::unique_ptr<std::byte[]> apart;
+    std::span<std::byte> sum = result;
+    if (!gradient.is_f32()) {
+        apart.reset(new std::byte[gradient.layout().bytes()]);
+        sum = {apart.get(), gradient.layout().bytes()};
+    }
+    const double sum_scale = gradient.is_f32() ? scale : 1.0;
+    if (communicator.size() == 1 && contributes) {
+        const std::function<void()> alone = [&] {
+            sum_alone(gradient, sum_scale, sum, aside.pool);
+        };
+        co_await aside.run(alone);
+    } else {
+        Result<> summed =
+            co_await collectives::all_reduce(communicator, gradient, sum_scale, sum, options);
+        if (!summed) co_return summed;
+    }
+    if (gradient.is_f32()) co_return Result<>();
+    const std::function<void()> convert = [&] {
+        convert_result(gradient.layout(), sum, scale, packed, result, aside.pool);
+    };
+    co_await aside.run(convert);
+    co_return Result<>();
+}
+
+}  // namespace pace::sparse

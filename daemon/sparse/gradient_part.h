@@ -1,0 +1,36 @@
+// GradientPart: a node's G = Σ weight · member + residual as what it adds to a dense sum, in f32
+// whatever the buffers' types are. G itself lies nowhere: each range is formed when it is sent or
+// summed.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "daemon/collectives/addend.h"
+#include "daemon/collectives/local_part.h"
+#include "daemon/sparse/packed.h"
+
+namespace pace::sparse {
+
+class GradientPart final : public collectives::Addend {
+  public:
+    // What is referred to must outlive it. `residual` has packed.count() elements.
+    GradientPart(const collectives::LocalPart& part, const Packed& packed,
+                 std::span<const float> residual);
+
+    // The buffers' layout with f32 in every segment.
+    const collectives::Layout& layout() const override { return layout_; }
+    void sum(collectives::ByteRange range, double scale, std::byte* out) const override;
+
+    // Whether layout() is the buffers' own.
+    bool is_f32() const { return is_f32_; }
+
+  private:
+    const collectives::LocalPart& part_;
+    collectives::Layout layout_;
+    bool is_f32_;
+    std::vector<std::vector<kernels::Source>> sources_;  // the residual last; members where f32
+};
+
+}  // namespace pace::sparse
