@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
-#include <fstream>
+#include <optional>
 #include <vector>
+
+#include "bench/common/check.h"
+#include "bench/common/counters.h"
+#include "bench/common/gradient.h"
+#include "bench/common/report.h"
+#include "bench/common/skewed.h"
 
 namespace pace::bench {
 
@@ -19,34 +23,6 @@ constexpr uint32_t kWarmUpIterationsMin = 2;
 
 double seconds_since(Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-// VmHWM of this process, 0 when /proc does not tell.
-uint64_t peak_rss_bytes() {
-    std::ifstream status("/proc/self/status");
-    std::string word;
-    while (status >> word) {
-        if (word != "VmHWM:") continue;
-        uint64_t kilobytes = 0;
-        status >> kilobytes;
-        return kilobytes * 1024;
-    }
-    return 0;
-}
-
-void check_exchange(const Options& options, Scoreboard& board, const Subject& subject) {
-    std::ranges::fill(subject.buffer, static_cast<float>(options.rank + 1));
-    board.meet(subject.progress);
-    subject.exchange();
-    for (size_t i = 0; i < subject.buffer.size(); ++i) {
-        const float difference = subject.buffer[i] - subject.expected;
-        if (difference < 1e-3F && difference > -1e-3F) continue;
-        std::fprintf(stderr, "rank %u: element %zu is %g, not %g\n", options.rank, i,
-                     static_cast<double>(subject.buffer[i]), static_cast<double>(subject.expected));
-        std::exit(1);
-    }
-    // Zeros stay zeros however often they are summed.
-    std::ranges::fill(subject.buffer, 0.0F);
 }
 
 // Rank 0's decision after each iteration.
@@ -72,52 +48,92 @@ class Conductor {
     Clock::time_point start_ = Clock::now();
 };
 
-void write_report(const Options& options, const Scoreboard& board, uint32_t samples,
-                  const std::string& version) {
-    std::FILE* file = std::fopen(options.out.c_str(), "w");
-    if (file == nullptr) {
-        std::perror(options.out.c_str());
-        std::exit(2);
+// What one worker's exchanges move over the network: by the interface's counter, and as the
+// implementation tells.
+class Traffic {
+  public:
+    Traffic(const Options& options, const Subject& subject)
+        : options_(options), subject_(subject) {}
+
+    // Before and after each measured exchange.
+    void begin() {
+        if (!wire_begin_) wire_begin_ = interface_received_bytes(options_.interface);
     }
-    std::fprintf(file, "{\"version\": \"%s\", \"peak_rss_bytes\": %llu, \"samples_s\": [",
-                 version.c_str(), static_cast<unsigned long long>(board.peak_rss_max()));
-    const char* separator = "";
-    for (const double seconds : board.slowest(samples)) {
-        std::fprintf(file, "%s%.9f", separator, seconds);
-        separator = ", ";
+    void add() {
+        if (subject_.received) payload_ += subject_.received();
     }
-    std::fprintf(file, "]}\n");
-    std::fclose(file);
+    void write(Account& account, uint32_t samples) const {
+        if (samples == 0) return;
+        const uint64_t wire =
+            interface_received_bytes(options_.interface) - wire_begin_.value_or(0);
+        account.wire_bytes = wire / samples;
+        account.payload_bytes = payload_ / samples;
+    }
+
+  private:
+    const Options& options_;
+    const Subject& subject_;
+    std::optional<uint64_t> wire_begin_;
+    uint64_t payload_ = 0;
+};
+
+// A dense buffer keeps its zeros, which stay zeros however often they are summed; a sparse one gets
+// its gradient again, when nobody is in the call any more.
+void prepare(Scoreboard& board, const Subject& subject, const std::vector<float>& gradient) {
+    if (gradient.empty()) return;
+    board.meet(subject.progress);
+    std::ranges::copy(gradient, subject.buffer.begin());
+    if (subject.prepare) subject.prepare();
 }
 
-}  // namespace
-
-float expected_sum(const Options& options) {
-    return static_cast<float>(options.world) * static_cast<float>(options.world + 1) / 2;
-}
-
-void measure(const Options& options, Scoreboard& board, const Subject& subject) {
-    check_exchange(options, board, subject);
-
+// Exchanges that everyone begins together; the number of those that were measured.
+uint32_t exchange_together(const Options& options, Scoreboard& board, const Subject& subject,
+                           const std::vector<float>& gradient, Traffic& traffic) {
     Conductor conductor(options);
-    Phase phase = Phase::kWarmUp;
     uint32_t iterations = 0;
     uint32_t samples = 0;
     for (;;) {
+        prepare(board, subject, gradient);
         board.meet(subject.progress);
-        phase = board.phase();
-        if (phase == Phase::kEnd) break;
+        const Phase phase = board.phase();
+        if (phase == Phase::kEnd) return samples;
+        if (phase == Phase::kMeasure) traffic.begin();
         const Clock::time_point start = Clock::now();
         subject.exchange();
-        if (phase == Phase::kMeasure) board.record(samples++, seconds_since(start));
+        if (phase == Phase::kMeasure) {
+            board.record(samples++, seconds_since(start));
+            traffic.add();
+        }
         ++iterations;
         // No exchange ends before every worker has begun it, so all have read the phase by now.
         if (options.rank == 0) board.set_phase(conductor.next(phase, iterations, samples));
     }
+}
 
-    board.set_peak_rss(peak_rss_bytes());
+void measure_together(const Options& options, Scoreboard& board, const Subject& subject) {
+    std::vector<float> gradient;
+    if (options.density > 0) {
+        gradient = make_gradient(subject.buffer.size(), options.rank);
+        prepare(board, subject, gradient);
+        check_sparse_exchange(options, board, subject);
+    } else {
+        check_dense_exchange(options, board, subject);
+    }
+    Traffic traffic(options, subject);
+    const uint32_t samples = exchange_together(options, board, subject, gradient, traffic);
+    traffic.write(board.account(), samples);
+    board.account().peak_rss_bytes = peak_rss_bytes();
     board.meet(subject.progress);
-    if (options.rank == 0) write_report(options, board, samples, subject.version);
+    if (options.rank == 0) write_report(options, board, board.slowest(samples), subject.version);
+}
+
+}  // namespace
+
+void measure(const Options& options, Scoreboard& board, const Subject& subject) {
+    if (options.skew_ms > 0)
+        measure_skewed(options, board, subject);
+    else
+        measure_together(options, board, subject);
 }
 
 }  // namespace pace::bench

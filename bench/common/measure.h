@@ -1,5 +1,4 @@
-// measure.h: the loop that every implementation is measured with, and the check that it computes
-// what it claims.
+// measure.h: the loop that every implementation is measured with.
 #pragma once
 
 #include <functional>
@@ -18,15 +17,20 @@ struct Subject {
     std::function<void()> exchange;  // one whole exchange, blocking
     std::function<void()> progress;  // what the library needs while its caller waits elsewhere
     std::string version;             // of the library, for the report
+
+    // Of those that have them.
+    std::function<void()> prepare;       // before each sparse exchange, when the buffer is filled
+    std::function<uint32_t()> active;    // workers that were in time in the last; else all are
+    std::function<uint64_t()> received;  // bytes over the network in the last, without headers
 };
 
-// Checks one exchange, warms up, then measures for options.seconds. Each iteration begins at a common
-// barrier; its time is the longest that any worker spent in the call. Rank 0 writes
-// {"samples_s": [...], "peak_rss_bytes": ..., "version": ...} to options.out. Ends the process with
-// status 1 when the result of the exchange is wrong.
+// Checks one exchange, warms up, then measures: exchanges at a common barrier for options.seconds,
+// whose time is the longest that any worker spent in the call, or, with options.skew_ms, as
+// skewed.h says. Rank 0 writes a report (report.h) to options.out. Ends the process with status 1
+// when a result is wrong.
+//
+// With options.density the buffer gets this worker's gradient before each exchange (gradient.h), and
+// what options.interface receives is counted.
 void measure(const Options& options, Scoreboard& board, const Subject& subject);
-
-// The sum of 1 .. world, which an exchange must give when worker r brings r + 1.
-float expected_sum(const Options& options);
 
 }  // namespace pace::bench

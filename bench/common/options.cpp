@@ -10,7 +10,7 @@ namespace pace::bench {
 
 namespace {
 
-constexpr std::array<option, 14> kOptions = {{
+constexpr std::array<option, 17> kOptions = {{
     {"board", required_argument, nullptr, 'b'},
     {"out", required_argument, nullptr, 'o'},
     {"algorithm", required_argument, nullptr, 'a'},
@@ -24,6 +24,9 @@ constexpr std::array<option, 14> kOptions = {{
     {"seconds", required_argument, nullptr, 't'},
     {"iterations-min", required_argument, nullptr, 'm'},
     {"yield", no_argument, nullptr, 'y'},
+    {"skew-ms", required_argument, nullptr, 'k'},
+    {"iterations", required_argument, nullptr, 'c'},
+    {"density", required_argument, nullptr, 'd'},
     {nullptr, 0, nullptr, 0},
 }};
 
@@ -85,12 +88,23 @@ Options parse_options(int argc, char** argv) {
             case 'y':
                 options.yield = true;
                 break;
+            case 'k':
+                options.skew_ms = std::strtod(optarg, nullptr);
+                break;
+            case 'c':
+                options.iterations = to_u32(optarg);
+                break;
+            case 'd':
+                options.density = std::strtod(optarg, nullptr);
+                break;
             default:
                 usage(argv[0]);
         }
     }
     const bool complete = optind == argc && !options.board.empty() && !options.out.empty();
+    const bool skewed = options.skew_ms > 0 && options.iterations > 0;
     if (!complete || options.bytes % sizeof(float) != 0) usage(argv[0]);
+    if (options.skew_ms != 0 && !skewed) usage(argv[0]);
     return options;
 }
 

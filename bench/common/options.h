@@ -1,5 +1,5 @@
-// options.h: the command line that every worker of a dense exchange understands, so that bench/run
-// starts each implementation with the same words.
+// options.h: the command line that every worker understands, so that bench/run starts each
+// implementation with the same words.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +22,9 @@ struct Options {
     double seconds = 0.5;         // how long to measure
     uint32_t iterations_min = 5;  // measured even when they take longer than that
     bool yield = false;           // give the processor away while waiting (MPICH)
+    double skew_ms = 0;           // rank r calls (r + 1) times this late; 0: everyone calls at once
+    uint32_t iterations = 0;      // how many with a skew, where `seconds` does not count
+    double density = 0;  // share of the elements that a sparse exchange moves; 0: a dense one
 };
 
 // Ends the process with a usage line when the arguments are not understood.

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -18,10 +19,19 @@
 
 namespace pace::bench {
 
-constexpr uint32_t kWorldMax = 16;
+constexpr uint32_t kWorldMax = 32;
 constexpr uint32_t kSamplesMax = 4096;
 
 enum class Phase : uint32_t { kWarmUp = 0, kMeasure = 1, kEnd = 2 };
+
+// What a worker says of the whole measurement.
+struct Account {
+    uint64_t peak_rss_bytes = 0;
+    double active = 0;           // workers that were in time, mean over its exchanges
+    uint64_t wire_bytes = 0;     // that its network interface received for an exchange, on average
+    uint64_t payload_bytes = 0;  // the same as the implementation counts it; 0: it does not
+    uint64_t result_hash = 0;    // of the exchange that is checked
+};
 
 class Scoreboard {
   public:
@@ -31,26 +41,37 @@ class Scoreboard {
     Scoreboard(const Scoreboard&) = delete;
     Scoreboard& operator=(const Scoreboard&) = delete;
 
+    uint32_t world() const { return world_; }
+
     // Returns when all workers have called it. Calls `progress` while it waits: a library that moves
-    // its last bytes only inside its own calls would otherwise hold up a peer that needs them.
+    // its last bytes only inside its own calls would otherwise hold up a peer that needs them. An
+    // empty `progress`: sleeps instead, so that whoever still works has the processors.
     void meet(const std::function<void()>& progress);
+
+    // When the last worker came to the meeting that has just ended; the same for all. Until the next
+    // meeting.
+    std::chrono::steady_clock::time_point met_at() const;
 
     Phase phase() const { return board_->phase.load(std::memory_order_acquire); }
     void set_phase(Phase phase) { board_->phase.store(phase, std::memory_order_release); }
 
     void record(uint32_t sample, double seconds) { board_->samples[sample][rank_] = seconds; }
-    void set_peak_rss(uint64_t bytes) { board_->peak_rss[rank_] = bytes; }
 
-    // The longest time of any worker, for each of the first `count` samples.
+    // The longest and the mean time of the workers, for each of the first `count` samples.
     std::vector<double> slowest(uint32_t count) const;
-    uint64_t peak_rss_max() const;
+    std::vector<double> mean(uint32_t count) const;
+
+    // To be written before a meeting, and read by others after it.
+    Account& account() { return board_->accounts[rank_]; }
+    const Account& account_of(uint32_t rank) const { return board_->accounts[rank]; }
 
   private:
     struct Board {
         std::atomic<uint32_t> arrived;
         std::atomic<uint32_t> generation;
         std::atomic<Phase> phase;
-        std::array<uint64_t, kWorldMax> peak_rss;
+        std::atomic<int64_t> met_at_ns;
+        std::array<Account, kWorldMax> accounts;
         std::array<std::array<double, kWorldMax>, kSamplesMax> samples;
     };
 

@@ -14,9 +14,12 @@ import dense
 import packages
 import processes
 import report
+import skew
+import sparse
 from implementations import ALL as IMPLEMENTATIONS
 
-PARTS = ["dense-node", "dense-net", "controller"]
+PARTS = ["dense-node", "dense-net", "skew", "sparse", "controller"]
+IN_NAMESPACES = ["dense-net", "sparse"]
 
 
 def numbers(text):
@@ -29,24 +32,28 @@ def parse_arguments():
         description="Measures Pace side by side with Open MPI, MPICH and Gloo, all in one run. Installs "
         "them from Debian and builds the release preset first; a second run finds both done.",
         epilog="dense-node: float32 all-reduce among workers on this machine. dense-net: among 4 nodes "
-        "in network namespaces at 1 Gbit/s (needs root). controller: decisions a second and latency. "
-        "All three take about 25 minutes, with --quick about 3.",
+        "in network namespaces at 1 Gbit/s (needs root). skew: 32 workers that call one after another. "
+        "sparse: top-k gradients among 4 to 6 nodes (needs root). controller: decisions a second and latency. "
+        "All take about an hour, with --quick about 8 minutes.",
     )
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join(PARTS)}; default: all")
     parser.add_argument("--quick", action="store_true", help="fewer sizes, fewer rounds")
     parser.add_argument("--json", metavar="FILE", type=pathlib.Path, help="also write the results there")
     parser.add_argument("--implementations", metavar="A,B", type=lambda text: text.split(","),
-                        help="only these: " + ", ".join(one.name for one in IMPLEMENTATIONS))
+                        help="only these: " + ", ".join(IMPLEMENTATIONS))
     parser.add_argument("--workers", metavar="N,M", type=numbers, help="only these worker counts")
     parser.add_argument("--bytes", metavar="N,M", type=numbers, help="these sizes instead")
     parser.add_argument("--rounds", metavar="N", type=int, help="how often each is started (3; quick: 2)")
     parser.add_argument("--rate", default="1gbit", help="of the links between nodes (1gbit)")
+    parser.add_argument("--delay", default="", metavar="TIME",
+                        help="sparse: of every packet between nodes (none); the kernel needs sch_netem")
+    parser.add_argument("--density", metavar="X", type=float, help="sparse: share of the elements (0.01)")
+    parser.add_argument("--iterations", metavar="N", type=int, help="skew: in each start (64; quick: 16)")
     parser.add_argument("--build-dir", metavar="DIR", type=pathlib.Path,
                         help="programs built elsewhere; nothing is built")
     arguments = parser.parse_args()
-    known = {one.name for one in IMPLEMENTATIONS}
     for name in arguments.implementations or []:
-        if name not in known:
+        if name not in IMPLEMENTATIONS:
             parser.error(f"no implementation is called {name!r}")
     for part in arguments.parts:
         if part not in PARTS:
@@ -61,13 +68,28 @@ def stop(_signal, _frame):
     raise SystemExit(130)
 
 
+def run_part(part, programs, arguments, results):
+    try:
+        if part == "controller":
+            controller.run(programs, arguments.quick, results)
+        elif part == "skew":
+            skew.run(programs, arguments, results)
+        elif part == "sparse":
+            sparse.run(programs, arguments, results)
+        else:
+            dense.run(part, programs, arguments, results)
+    except subprocess.CalledProcessError as failure:  # of the namespaces; its words are on the terminal
+        results.add_failure(None, part, str(failure))
+
+
 def main():
     arguments = parse_arguments()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, stop)
-    if "dense-net" in arguments.parts and os.geteuid() != 0:
-        sys.exit("bench/run: dense-net makes network namespaces and needs root; run it with sudo, "
-                 "or name the other parts: dense-node controller")
+    if os.geteuid() != 0 and any(part in IN_NAMESPACES for part in arguments.parts):
+        others = " ".join(part for part in PARTS if part not in IN_NAMESPACES)
+        sys.exit(f"bench/run: {' and '.join(IN_NAMESPACES)} make network namespaces and need root; run it with sudo, "
+                 f"or name the other parts: {others}")
     started = time.monotonic()
     try:
         packages.install_missing()
@@ -78,10 +100,7 @@ def main():
     try:
         processes.adopt_orphans()
         for part in arguments.parts:
-            if part == "controller":
-                controller.run(programs, arguments.quick, results)
-            else:
-                dense.run(part, programs, arguments, results)
+            run_part(part, programs, arguments, results)
     finally:
         processes.kill_all()
         if results:

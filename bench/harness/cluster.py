@@ -13,14 +13,15 @@ INTERFACE = "data0"
 class Cluster:
     """Nodes 0 .. count-1, for the length of a `with` block."""
 
-    def __init__(self, count, rate):
+    def __init__(self, count, rate, delay=""):
         self.count = count
         self.rate = rate
+        self.delay = delay
         self.prefix = os.environ["PACE_BENCH_NODES"]
 
     def __enter__(self):
         os.environ["NODES_PREFIX"] = self.prefix  # for agent.sh, whoever calls it
-        subprocess.run([SCRIPT, "up", self.prefix, str(self.count), self.rate], check=True)
+        subprocess.run([SCRIPT, "up", self.prefix, str(self.count), self.rate, self.delay], check=True)
         return self
 
     def __exit__(self, *_):

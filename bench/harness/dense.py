@@ -1,16 +1,11 @@
-"""dense-node and dense-net: float32 all-reduce, in rounds, so that all implementations share the noise."""
+"""dense-node and dense-net: float32 all-reduce."""
 
-import collections
 import contextlib
-import os
-import shutil
-import sys
-import tempfile
 
 import floors
-import processes
+import rounds
 from cluster import Cluster
-from implementations import ALL
+from implementations import DENSE, chosen
 from trial import Case, Trial
 
 KB, MB = 1 << 10, 1 << 20
@@ -36,78 +31,18 @@ def cases_of(part, arguments):
     return cases
 
 
-def implementations_of(part, arguments):
-    return [one for one in ALL
-            if one.bench in (None, part) and one.name in (arguments.implementations or [one.name])]
-
-
 def run(part, programs, arguments, results):
-    cases = cases_of(part, arguments)
-    implementations = implementations_of(part, arguments)
-    rounds = arguments.rounds or (2 if arguments.quick else 3)
     seconds = 0.15 if arguments.quick else 0.5
-    iterations_min = 3
+    implementations = [one for one in chosen(DENSE, arguments.implementations) if one.bench in (None, part)]
     with Cluster(NODES, arguments.rate) if part == "dense-net" else contextlib.nullcontext() as cluster:
-        progress = Progress(part, rounds * len(cases) * len(implementations))
-        for case in cases:
-            outcomes = collections.defaultdict(list)
-            floor = []
-            for _ in range(rounds):
-                with workspace() as folder:
-                    floor += measure_floor(programs, case, folder, cluster, seconds)
-                for one in implementations:
-                    progress.step(f"{case}: {one.name}")
-                    if results.has_failed(case, one.name):
-                        continue
-                    with workspace() as folder:
-                        trial = Trial(case, programs, folder, cluster, seconds, iterations_min)
-                        try:
-                            outcome = one.run(trial)
-                            outcomes[one.name].append(outcome)
-                        except processes.Failure as failure:
-                            results.add_failure(case, one.name, str(failure))
-                            progress.note(f"{case}: {one.name} failed: {failure}")
-            results.add_case(case, floor, outcomes)
-        progress.end()
 
+        def start(one, case, folder):
+            return one.run(Trial(case, programs, folder, cluster, seconds, iterations_min=3))
 
-def measure_floor(programs, case, folder, cluster, seconds):
-    if cluster is None:
-        return floors.sum_in_place(programs, case, folder, seconds / 2)
-    return [floors.wire_bound(case, [floors.goodput(programs, cluster, folder, seconds)])]
+        def floor(case, folder):
+            if cluster is None:
+                return floors.sum_in_place(programs, case, folder, seconds / 2)
+            return [floors.wire_bound(case, [floors.goodput(programs, cluster, folder, seconds)])]
 
-
-@contextlib.contextmanager
-def workspace():
-    """A folder for one start, and no process left when it goes."""
-    folder = tempfile.mkdtemp(dir=os.environ["PACE_BENCH_DIR"])
-    try:
-        yield folder
-    finally:
-        processes.end_orphans()
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-class Progress:
-    """One line that is rewritten on a terminal; every tenth part of the work in a log."""
-
-    def __init__(self, part, total):
-        self.part = part
-        self.total = total
-        self.done = 0
-        self.live = sys.stdout.isatty()
-        print(f"{part}: {total} measurements", flush=True)
-
-    def step(self, text):
-        if self.live:
-            print(f"\r\033[K{self.part} {self.done + 1}/{self.total}  {text}", end="", flush=True)
-        elif self.done * 10 // self.total != (self.done - 1) * 10 // self.total:
-            print(f"{self.part} {self.done}/{self.total}  {text}", flush=True)
-        self.done += 1
-
-    def note(self, text):
-        print(("\r\033[K" if self.live else "") + text, flush=True)
-
-    def end(self):
-        if self.live:
-            print("\r\033[K", end="", flush=True)
+        count = arguments.rounds or (2 if arguments.quick else 3)
+        rounds.run(part, cases_of(part, arguments), implementations, count, results, start, floor)

@@ -4,6 +4,8 @@ Nothing is bound to a processor, and whoever waits gives its processor away: wit
 of the scheduler as soon as there are more workers than idle processors.
 """
 
+import dataclasses
+
 import pace
 from build import find
 from cluster import AGENT, INTERFACE
@@ -28,10 +30,11 @@ class OpenMpi:
     }
     RING = ["--mca", "coll_tuned_use_dynamic_rules", "1", "--mca", "coll_tuned_allreduce_algorithm", "4"]
 
-    def __init__(self, transport, bench, ring=False):
-        self.name = f"openmpi-{transport}" + ("-ring" if ring else "")
+    def __init__(self, transport, bench=None, ring=False, program_name="openmpi_allreduce", name=None):
+        self.name = name or f"openmpi-{transport}" + ("-ring" if ring else "")
         self.transport = transport
         self.bench = bench
+        self.program_name = program_name
         self.ring = self.RING if ring else []
 
     def run(self, trial):
@@ -45,7 +48,7 @@ class OpenMpi:
                         "--host", hosts]
         else:
             command += self.TRANSPORTS[self.transport]
-        command += ["-np", case.workers, program(trial, "openmpi_allreduce"), *trial.arguments()]
+        command += ["-np", case.workers, program(trial, self.program_name), *trial.arguments()]
         run_all([trial.in_node(0, command)], trial.folder, trial.deadline_s)
         return trial.outcome()
 
@@ -93,20 +96,24 @@ class Gloo:
 
 
 class Pace:
-    """A daemon on each node, and a controller when there are several."""
+    """A daemon on each node, and a controller when there are several.
+
+    `daemons`: as many nodes on this machine, whatever the case says.
+    """
 
     bench = None
 
-    def __init__(self, algorithm):
-        self.name = f"pace-{algorithm}"
+    def __init__(self, algorithm, daemons=None):
+        self.name = f"pace-{algorithm}" + (f"-{daemons}-daemons" if daemons else "")
         self.algorithm = algorithm
+        self.daemons = daemons
 
     def run(self, trial):
-        case = trial.case
+        case = dataclasses.replace(trial.case, nodes=self.daemons) if self.daemons else trial.case
         worker = [program(trial, "pace_worker"), *trial.arguments(), "--algorithm", self.algorithm,
                   "--job", "bench", "--world", case.workers]
-        with pace.Daemons(trial, program(trial, "paced"),
-                          program(trial, "pace-controller") if trial.cluster else None) as daemons:
+        controller = program(trial, "pace-controller") if case.nodes > 1 else None
+        with pace.Daemons(trial, case, program(trial, "paced"), controller) as daemons:
             children = []
             for rank in range(case.workers):
                 node = case.node_of(rank)
@@ -122,11 +129,11 @@ def is_pace(name):
     return name.startswith("pace-")
 
 
-ALL = [
+DENSE = [
     OpenMpi("shm", "dense-node"),
     OpenMpi("ucx", "dense-node"),
     OpenMpi("shm", "dense-node", ring=True),
-    OpenMpi("tcp", None),
+    OpenMpi("tcp"),
     OpenMpi("tcp", "dense-net", ring=True),
     Mpich(),
     Gloo("ring"),
@@ -135,3 +142,42 @@ ALL = [
     Pace("reduce"),
     Pace("average"),
 ]
+
+# The rounds' quorum in Pace's words; on one daemon, and with a quarter of the workers on each of four.
+QUORUMS = ["solo", "majority", "quorum-8", "majority-strict", "all"]
+SKEWED = [
+    OpenMpi("shm"),
+    OpenMpi("ucx"),
+    Mpich(),
+    *[Pace(quorum) for quorum in QUORUMS],
+    *[Pace(quorum, daemons=4) for quorum in QUORUMS],
+]
+
+# A number at the end: of teams. compact: compressed indices and half-precision values.
+# Dense: what a sparse exchange is to save. TopkA over MPI does not count the time of choosing.
+SPARSE_DENSE = [OpenMpi("tcp", ring=True), Pace("reduce")]
+SPARSE_RIVALS = [
+    OpenMpi("tcp", program_name="openmpi_topka", name="openmpi-topka"),
+    Pace("topka"),
+    Pace("topkdsa"),
+    Pace("gtopk"),
+    Pace("oktopk"),
+]
+SPARDL = [
+    Pace("spardl"),
+    Pace("spardl-auto"),
+    Pace("spardl-rsag-2"),
+    Pace("spardl-bsag-2"),
+    Pace("spardl-bsag-3"),
+    Pace("spardl-bsag-5"),
+    Pace("spardl-compact"),
+    Pace("spardl-compact-auto"),
+]
+SPARSE = SPARSE_DENSE + SPARSE_RIVALS + SPARDL
+
+ALL = {one.name: one for one in DENSE + SKEWED + SPARSE}
+
+
+def chosen(implementations, names):
+    """Those of these names; all when there are none."""
+    return [one for one in implementations if not names or one.name in names]

@@ -5,6 +5,8 @@ from processes import Child
 
 READY_S = 10
 CONTROLLER_PORT = 0  # the system's choice, read back
+LOOPBACK = "lo"
+LOOPBACK_ADDRESS = "127.0.0.1"
 
 
 def paced_command(program, socket, name, controller, interface):
@@ -20,10 +22,14 @@ def controller_command(program, address, journal):
 
 
 class Daemons:
-    """One paced on each node of a trial, ready, for the length of a `with` block."""
+    """One paced on each node of a trial, ready, for the length of a `with` block.
 
-    def __init__(self, trial, paced, controller):
+    Several nodes without a cluster are daemons of this machine that meet on loopback.
+    """
+
+    def __init__(self, trial, case, paced, controller):
         self.trial = trial
+        self.case = case
         self.paced = paced
         self.controller = controller
         self.children = []
@@ -32,8 +38,8 @@ class Daemons:
     def __enter__(self):
         try:
             endpoint = self._start_controller() if self.controller else None
-            for node in range(self.trial.case.nodes):
-                interface = cluster.INTERFACE if self.trial.cluster else None
+            for node in range(self.case.nodes):
+                interface = cluster.INTERFACE if self.trial.cluster else LOOPBACK
                 command = paced_command(self.paced, self._socket(node), f"node{node}", endpoint, interface)
                 self.daemons.append(self._start(node, command))
             for daemon in self.daemons:
@@ -64,7 +70,7 @@ class Daemons:
         return child
 
     def _start_controller(self):
-        address = self.trial.cluster.address(0)
+        address = self.trial.cluster.address(0) if self.trial.cluster else LOOPBACK_ADDRESS
         journal = self.trial.folder / "controller.journal"
         child = self._start(0, controller_command(self.controller, address, journal))
         while not (line := child.read_line(READY_S)).startswith("listening "):

@@ -4,6 +4,8 @@ import dataclasses
 import json
 import pathlib
 
+from cluster import INTERFACE
+
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Case:
@@ -26,6 +28,8 @@ class Case:
 
 
 def readable_bytes(count):
+    if count < 1 << 10:
+        return f"{count} B"
     if count < 1 << 20 and count % 1000:
         return f"{count >> 10} KB"
     return f"{count >> 20} MB" if count % (1 << 20) == 0 else f"{count / 1e6:.0f} MB"
@@ -36,13 +40,16 @@ class Outcome:
     samples_s: list
     peak_rss_bytes: int  # of the largest worker
     version: str
+    active: float = 0  # workers that were in time, on average
+    wire_bytes: int = 0  # that the busiest worker's node received for an exchange
+    payload_bytes: int = 0  # the same as the implementation counts it; 0: it does not
     daemon_peak_rss_bytes: int = 0  # of the largest daemon, where there are daemons
 
 
 class Trial:
-    """One start of one implementation. `cluster` is None on one node."""
+    """One start of one implementation. `cluster` is None on one node; `more` goes to the worker program."""
 
-    def __init__(self, case, programs, folder, cluster, seconds, iterations_min):
+    def __init__(self, case, programs, folder, cluster, seconds, iterations_min, more=()):
         self.case = case
         self.programs = programs
         self.folder = pathlib.Path(folder)
@@ -51,13 +58,15 @@ class Trial:
         self.out = self.folder / "out.json"
         self.seconds = seconds
         self.iterations_min = iterations_min
+        self.more = more
         # Launching, connecting, and a peer ten times slower than the slowest we have seen.
         self.deadline_s = 60 + 20 * seconds
 
     def arguments(self):
         """For the worker program of any implementation; see bench/common/options.h."""
-        return ["--board", self.board, "--out", self.out, "--bytes", self.case.bytes,
-                "--seconds", self.seconds, "--iterations-min", self.iterations_min]
+        interface = ["--interface", INTERFACE] if self.cluster else []
+        return [*interface, "--board", self.board, "--out", self.out, "--bytes", self.case.bytes,
+                "--seconds", self.seconds, "--iterations-min", self.iterations_min, *self.more]
 
     def in_node(self, node, command):
         return self.cluster.command(node, command) if self.cluster else list(command)

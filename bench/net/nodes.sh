@@ -8,12 +8,14 @@ subnet=10.77.0 # node I has address $subnet.(I+1)
 
 usage() {
     cat <<'TEXT'
-usage: nodes.sh up PREFIX N [RATE]      make nodes PREFIX0 .. PREFIX(N-1); RATE as tc takes it (1gbit)
+usage: nodes.sh up PREFIX N [RATE [DELAY]]
+                                        make nodes PREFIX0 .. PREFIX(N-1); RATE as tc takes it (1gbit),
+                                        and so DELAY (1ms), by which every packet comes later
        nodes.sh exec PREFIX I CMD...    run a command in node I, with a host name of its own
        nodes.sh address I               print the address of node I
        nodes.sh down PREFIX             remove them, and end what runs in them
        nodes.sh with N RATE CMD...      make nodes, run a command with NODES_PREFIX set, remove them
-Needs root and iproute2, and of the kernel veth, bridge and sch_tbf.
+Needs root and iproute2, and of the kernel veth, bridge, sch_tbf and, for a delay, sch_netem.
 TEXT
 }
 
@@ -26,10 +28,16 @@ address() { echo "$subnet.$(($1 + 1))"; }
 
 # Token buckets let a burst pass unshaped: small enough not to show, large enough for a 64 KB segment.
 limit_rate() { # namespace interface rate
-    ip netns exec "$1" tc qdisc replace dev "$2" root tbf rate "$3" burst 128kb limit 2mb
+    ip netns exec "$1" tc qdisc replace dev "$2" root handle 1: tbf rate "$3" burst 128kb limit 2mb
 }
 
-add_node() { # prefix index rate
+# In the bucket's place for waiting packets: far more of them than a delayed link holds.
+add_delay() { # namespace interface delay
+    ip netns exec "$1" tc qdisc replace dev "$2" parent 1:1 handle 10: netem delay "$3" limit 100000 ||
+        fail "no delay of $3: does the kernel have sch_netem?"
+}
+
+add_node() { # prefix index rate delay
     local node=$1$2 switch=$1sw port=port$2
     ip netns add "$node"
     ip link add data0 netns "$node" type veth peer name "$port" netns "$switch"
@@ -40,16 +48,17 @@ add_node() { # prefix index rate
     # Cubic, whatever the machine's default: it is what clusters run, and it fills a token bucket.
     ip -n "$node" route replace "$subnet.0/24" dev data0 src "$(address "$2")" congctl cubic
     limit_rate "$node" data0 "$3"
+    [[ -z $4 ]] || add_delay "$node" data0 "$4"
     limit_rate "$switch" "$port" "$3"
 }
 
-up() { # prefix count rate
-    local prefix=$1 count=$2 rate=${3:-1gbit} index
+up() { # prefix count rate delay
+    local prefix=$1 count=$2 rate=${3:-1gbit} delay=${4:-} index
     [[ $(id -u) == 0 ]] || fail "network namespaces need root"
     ip netns add "${prefix}sw"
     ip -n "${prefix}sw" link add bridge0 type bridge
     ip -n "${prefix}sw" link set bridge0 up
-    for ((index = 0; index < count; ++index)); do add_node "$prefix" "$index" "$rate"; done
+    for ((index = 0; index < count; ++index)); do add_node "$prefix" "$index" "$rate" "$delay"; done
 }
 
 down() { # prefix

@@ -1,13 +1,14 @@
-// pace_worker.cpp: one worker that exchanges its buffer through a daemon, by pace.h alone.
-//
-// --algorithm reduce     pace_reduce, the sum over all members
-//             average    pace_average by partial reduce with groups of all workers
+// pace_worker.cpp: one worker that exchanges its buffer through a daemon, by pace.h alone. What
+// --algorithm may say is in job.h.
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <span>
 #include <string>
 
+#include "bench/common/check.h"
 #include "bench/common/measure.h"
+#include "bench/pace/job.h"
 #include "pace.h"
 
 namespace {
@@ -23,18 +24,8 @@ namespace bench = pace::bench;
 // A session of this worker in the job, one buffer, and the exchange on it.
 class Worker {
   public:
-    explicit Worker(const bench::Options& options)
-        : options_(options), averaging_(options.algorithm == "average") {
-        pace_job_options job = PACE_JOB_OPTIONS_INIT;
-        job.name = options.job.c_str();
-        job.rank = options.rank;
-        job.world = options.world;
-        job.policy = averaging_ ? PACE_POLICY_PARTIAL_REDUCE : PACE_POLICY_ALL_REDUCE;
-        if (averaging_) {
-            // All workers, and no group that closes without one whom the system has held up.
-            job.group_size = options.world;
-            job.group_wait_ms = 60'000;
-        }
+    Worker(const bench::Options& options, const pace_job_options& job)
+        : options_(options), averaging_(job.policy == PACE_POLICY_PARTIAL_REDUCE) {
         check("pace_session_open",
               pace_session_open(options.endpoint.c_str(), &job, &session_, &error_));
         void* data = nullptr;
@@ -104,7 +95,12 @@ std::string library_version() {
 int main(int argc, char** argv) {
     const bench::Options options = bench::parse_options(argc, argv);
     bench::Scoreboard board(options.board, options.world, options.rank);
-    Worker worker(options);
+    const std::optional<pace_job_options> job = bench::job_of(options);
+    if (!job) {
+        std::fprintf(stderr, "there is no --algorithm %s\n", options.algorithm.c_str());
+        return 2;
+    }
+    Worker worker(options, *job);
     bench::Subject subject;
     subject.buffer = worker.data();
     subject.expected = worker.expected();

@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/common/check.h"
 #include "bench/common/measure.h"
 
 namespace {
