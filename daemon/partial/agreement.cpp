@@ -8,15 +8,16 @@
 
 namespace pace::partial {
 
-base::Task<base::Result<std::vector<Snapshot>>> Agreement::run(Snapshot own) {
+base::Task<base::Result<std::vector<NodeView>>> Agreement::run(NodeView own) {
     const size_t nodes = communicator_.size();
     const size_t self = communicator_.self();
-    // The nodes' snapshots beginning with this node's, one after the other; where each begins.
+    // The nodes' words beginning with this node's, one after the other; where each begins.
     std::vector<size_t> begin(nodes + 1, 0);
     for (size_t i = 0; i < nodes; ++i)
-        begin[i + 1] = begin[i] + roster_.nodes[(self + i) % nodes].size();
+        begin[i + 1] = begin[i] + 1 + roster_.nodes[(self + i) % nodes].size();
     std::vector<uint32_t> gathered(begin[nodes], kNothing);
-    std::copy(own.begin(), own.end(), gathered.begin());
+    gathered[0] = own.terms;
+    std::copy(own.given.begin(), own.given.end(), gathered.begin() + 1);
 
     size_t round = 0;
     for (size_t have = 1; have < nodes; have *= 2, ++round) {
@@ -34,12 +35,14 @@ base::Task<base::Result<std::vector<Snapshot>>> Agreement::run(Snapshot own) {
         if (const base::Result<> status = communicator_.status(); !status) co_return status.error();
     }
 
-    std::vector<Snapshot> snapshots(nodes);
-    for (size_t i = 0; i < nodes; ++i)
-        snapshots[(self + i) % nodes].assign(
-            gathered.begin() + static_cast<std::ptrdiff_t>(begin[i]),
-            gathered.begin() + static_cast<std::ptrdiff_t>(begin[i + 1]));
-    co_return snapshots;
+    std::vector<NodeView> views(nodes);
+    for (size_t i = 0; i < nodes; ++i) {
+        NodeView& view = views[(self + i) % nodes];
+        view.terms = gathered[begin[i]];
+        view.given.assign(gathered.begin() + static_cast<std::ptrdiff_t>(begin[i] + 1),
+                          gathered.begin() + static_cast<std::ptrdiff_t>(begin[i + 1]));
+    }
+    co_return views;
 }
 
 std::vector<size_t> Agreement::waiting_for() const {

@@ -11,32 +11,32 @@ namespace pace::partial {
 namespace {
 
 base::Task<base::Result<>> agree_into(collectives::Communicator& communicator, Roster roster,
-                                      Snapshot own, std::vector<Snapshot>& ret_snapshots) {
+                                      NodeView own, std::vector<NodeView>& ret_views) {
     Agreement agreement(communicator, roster);
-    const auto snapshots = co_await agreement.run(std::move(own));
-    if (!snapshots) co_return snapshots.error();
-    ret_snapshots = *snapshots;
+    const auto views = co_await agreement.run(std::move(own));
+    if (!views) co_return views.error();
+    ret_views = *views;
     co_return base::Result<>();
 }
 
-TEST(Agreement, EveryNodeEndsWithAllSnapshots) {
+TEST(Agreement, EveryNodeEndsWithAllViews) {
     for (size_t nodes = 1; nodes <= 17; ++nodes)
         for (const std::optional<uint64_t> seed : {std::optional<uint64_t>(), {nodes}}) {
             Roster roster = make_roster(nodes, 3);
             roster.nodes[nodes / 2].clear();
-            std::vector<Snapshot> expected;
+            std::vector<NodeView> expected;
             for (const std::vector<Rank>& ranks : roster.nodes) {
-                expected.emplace_back();
+                expected.push_back({static_cast<uint32_t>(expected.size() * 11), {}});
                 for (const Rank rank : ranks)
-                    expected.back().push_back(rank % 3 == 0 ? kNothing : rank * 7);
+                    expected.back().given.push_back(rank % 3 == 0 ? kNothing : rank * 7);
             }
-            std::vector<std::vector<Snapshot>> snapshots(nodes);
+            std::vector<std::vector<NodeView>> views(nodes);
             collectives::TestCluster cluster(nodes, seed);
             for (size_t node = 0; node < nodes; ++node)
                 cluster.start(node, agree_into(cluster.communicator(node), roster, expected[node],
-                                               snapshots[node]));
+                                               views[node]));
             cluster.run_well();
-            for (size_t node = 0; node < nodes; ++node) ASSERT_EQ(snapshots[node], expected);
+            for (size_t node = 0; node < nodes; ++node) ASSERT_EQ(views[node], expected);
         }
 }
 
@@ -45,12 +45,12 @@ TEST(Agreement, TakesTheLogarithmOfTheNodesInMessages) {
         size_t rounds = 0;
         while ((size_t{1} << rounds) < nodes) ++rounds;
         const Roster roster = make_roster(nodes, 2);
-        std::vector<std::vector<Snapshot>> snapshots(nodes);
+        std::vector<std::vector<NodeView>> views(nodes);
         collectives::TestCluster cluster(nodes);
         for (size_t node = 0; node < nodes; ++node)
             cluster.start(node,
                           agree_into(cluster.communicator(node), roster,
-                                     Snapshot(roster.nodes[node].size(), 0), snapshots[node]));
+                                     {1, Snapshot(roster.nodes[node].size(), 0)}, views[node]));
         cluster.run_well();
         for (size_t node = 0; node < nodes; ++node)
             ASSERT_EQ(cluster.communicator(node).counters().messages_sent, rounds);

@@ -1,5 +1,6 @@
 #include "daemon/partial/arrivals.h"
 
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -7,30 +8,29 @@
 
 namespace pace::partial {
 
-using collectives::Operation;
+using Kind = Quorum::Kind;
 
 Arrivals::Arrivals(collectives::Communicator& communicator, const Quorum& quorum,
                    const Roster& roster, uint64_t round, Events events)
     : communicator_(communicator),
       roster_(roster),
       events_(std::move(events)),
-      counted_(is_counted(quorum)),
-      needed_(arrivals_needed(quorum, roster.workers())),
+      kind_(quorum.kind),
+      living_(roster.workers()),
+      needed_(arrivals_needed(quorum, living_)),
       counter_(counting_node(round, communicator.size())),
-      any_starts_(quorum.kind == Quorum::Kind::solo),
       messages_(new Messages[communicator.size()]) {
-    if (quorum.kind != Quorum::Kind::majority) return;
+    if (kind_ != Kind::majority) return;
     const std::vector<Rank> living = roster.ranks();
     if (!living.empty()) initiator_ = initiator(quorum.seed, round, living);
 }
 
 void Arrivals::listen() {
-    if (!counted_) return;
     for (size_t node = 0; node < communicator_.size(); ++node) {
         const bool is_self = node == communicator_.self();
         if (counts_here() == is_self) continue;
         messages_[node].count = roster_.nodes[node].size();
-        messages_[node].operations.reset(new Operation[messages_[node].count]);
+        messages_[node].by_arrival.reset(new Message[messages_[node].count]);
         if (is_self) continue;
         for (size_t i = 0; i < messages_[node].count; ++i) {
             pending_.add();
@@ -39,23 +39,38 @@ void Arrivals::listen() {
     }
 }
 
-void Arrivals::arrived(Rank rank) {
+void Arrivals::arrived(Rank rank, bool waits) {
     if (stopped_) return;
-    if (!counted_) {
-        if (any_starts_ || rank == initiator_) events_.start();
+    const bool is_initiator = kind_ == Kind::majority && rank == initiator_;
+    if (!waits && (kind_ == Kind::solo || is_initiator)) {
+        events_.start();
         return;
     }
+    const Arrival arrival = !waits         ? Arrival::gives
+                            : is_initiator ? Arrival::initiator_waits
+                                           : Arrival::waits;
     if (counts_here()) {
-        count();
+        count(arrival);
         return;
     }
-    if (told_ == messages_[communicator_.self()].count) return;
+    Messages& own = messages_[communicator_.self()];
+    if (told_ == own.count) return;
+    own.by_arrival[told_].arrival = static_cast<std::byte>(arrival);
     pending_.add();
     base::spawn(tell(told_++), [this] { pending_.done(); });
 }
 
-void Arrivals::count() {
-    if (++count_ == needed_) events_.start();
+void Arrivals::count(Arrival arrival) {
+    ++(arrival == Arrival::gives ? giving_ : waiting_);
+    if (arrival == Arrival::initiator_waits) initiator_waits_ = true;
+    if (is_due()) events_.start();
+}
+
+bool Arrivals::is_due() const {
+    if (waiting_ == living_) return true;
+    if (giving_ == 0) return false;
+    if (kind_ == Kind::majority) return initiator_waits_;
+    return giving_ + waiting_ >= needed_;
 }
 
 base::Task<> Arrivals::ended() {
@@ -65,23 +80,29 @@ base::Task<> Arrivals::ended() {
 }
 
 base::Task<> Arrivals::tell(size_t index) {
-    Operation& sent = messages_[communicator_.self()].operations[index];
-    communicator_.post_send(sent, counter_, slot_of(Step::arrival, index), {});
-    const base::Result<> result = co_await sent.ended();
+    Message& message = messages_[communicator_.self()].by_arrival[index];
+    communicator_.post_send(message.operation, counter_, slot_of(Step::arrival, index),
+                            std::span(&message.arrival, 1));
+    const base::Result<> result = co_await message.operation.ended();
     if (result) co_return;
     communicator_.note(result);
     events_.failed();
 }
 
 base::Task<> Arrivals::hear(size_t node, size_t index) {
-    Operation& heard = messages_[node].operations[index];
-    communicator_.post_receive(heard, node, slot_of(Step::arrival, index), {});
-    const base::Result<> result = co_await heard.ended();
-    if (result) {
-        count();
+    Message& message = messages_[node].by_arrival[index];
+    communicator_.post_receive(message.operation, node, slot_of(Step::arrival, index),
+                               std::span(&message.arrival, 1));
+    const base::Result<> result = co_await message.operation.ended();
+    const auto arrival = static_cast<Arrival>(message.arrival);
+    if (result && arrival >= Arrival::gives && arrival <= Arrival::initiator_waits) {
+        count(arrival);
         co_return;
     }
-    communicator_.note(result);
+    communicator_.note(result ? base::make_error(base::ErrorKind::corrupt,
+                                                 "a peer tells of an arrival of kind {}",
+                                                 static_cast<unsigned>(message.arrival))
+                              : result);
     events_.failed();
 }
 

@@ -1,12 +1,18 @@
-// Arrivals: sees this node's workers arrive at a round, and says when the round is to start.
+// Arrivals: sees this node's workers call, and says when the round is to start.
 //
-// Solo and majority look at this node's own workers only. Otherwise one node of the round counts:
-// the others tell it of each arrival in a message of zero bytes, until they hear that the round has
-// started, and it starts the round at the arrival that fills the quorum. A worker has arrived when
-// what it gives is in the store, so that whoever was counted contributes, unless it came with
-// nothing to give.
+// A worker that calls for a round gives: what it has is in the store, so that whoever was counted
+// contributes, unless it came with nothing. A worker that calls a verb of all members waits for the
+// others instead: it holds up no quorum, and when all wait the round starts, for them.
 //
-// Receives for workers that have not arrived end when the communicator is aborted. An error aborts
+// Solo and majority are started by a call at its own node. Everything else is decided by one node
+// of the round, which counts: the others tell it of each call in a message of one byte, until they
+// hear that the round has started. It starts the round when
+//
+//     all wait, or
+//     one gives, and the quorum is filled by those that give and those that wait (a number), or
+//                the worker that was drawn waits (majority).
+//
+// Receives for workers that have not called end when the communicator is aborted. An error aborts
 // it. One thread, the communicator's.
 #pragma once
 
@@ -23,6 +29,9 @@
 
 namespace pace::partial {
 
+// How a worker has called; also on the wire.
+enum class Arrival : uint8_t { gives = 1, waits = 2, initiator_waits = 3 };
+
 class Arrivals {
   public:
     // `start` is called when this node is to start the round, once or more; `failed` when an
@@ -38,11 +47,11 @@ class Arrivals {
     Arrivals(const Arrivals&) = delete;
     Arrivals& operator=(const Arrivals&) = delete;
 
-    // Where this node counts, waits for the others' arrivals. Once, before arrived().
+    // Where this node counts, waits for the others' calls. Once, before arrived().
     void listen();
 
-    // A worker of this node has arrived; each at most once. After stop() without effect.
-    void arrived(Rank rank);
+    // A worker of this node has called; each at most once. After stop() without effect.
+    void arrived(Rank rank, bool waits);
 
     // The round has started: nobody needs to be told any more.
     void stop() { stopped_ = true; }
@@ -52,25 +61,32 @@ class Arrivals {
     base::Task<> ended();
 
   private:
+    struct Message {
+        collectives::Operation operation;
+        std::byte arrival{};
+    };
     struct Messages {
-        std::unique_ptr<collectives::Operation[]> operations;  // by arrival
+        std::unique_ptr<Message[]> by_arrival;
         size_t count = 0;
     };
 
     bool counts_here() const { return counter_ == communicator_.self(); }
-    void count();
+    void count(Arrival arrival);
+    bool is_due() const;
     base::Task<> tell(size_t index);
     base::Task<> hear(size_t node, size_t index);
 
     collectives::Communicator& communicator_;
     const Roster& roster_;
     Events events_;
-    bool counted_ = false;
+    Quorum::Kind kind_;
+    size_t living_ = 0;
     size_t needed_ = 1;
     size_t counter_ = 0;  // node
-    bool any_starts_ = false;
     Rank initiator_ = 0;
-    size_t count_ = 0;
+    size_t giving_ = 0;
+    size_t waiting_ = 0;
+    bool initiator_waits_ = false;
     size_t told_ = 0;
     bool stopped_ = false;
     std::unique_ptr<Messages[]> messages_;  // by node; at a node that does not count, own ones

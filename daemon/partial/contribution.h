@@ -24,6 +24,9 @@ namespace pace::partial {
 // A worker's buffers: a pointer per segment, ignored where that is empty.
 using Segments = std::vector<const std::byte*>;
 
+// The greatest staleness that is told; kNothing (agreement.h) is the next number.
+inline constexpr uint64_t kStalenessTold = 0x7FFFFFFE;
+
 class Contribution {
   public:
     // Refers to `segments`; `keep` holds whatever they point into.
@@ -40,7 +43,7 @@ class Contribution {
     // In rounds, when it goes into `round`: 0 if it was computed for it.
     uint32_t staleness(uint64_t round) const {
         const uint64_t behind = round > base_ ? round - base_ : 0;
-        return static_cast<uint32_t>(std::min<uint64_t>(behind, UINT32_MAX - 1));
+        return static_cast<uint32_t>(std::min<uint64_t>(behind, kStalenessTold));
     }
     // How many gradients it is the sum of.
     uint32_t gradients() const { return gradients_; }

@@ -24,18 +24,30 @@ struct Contributor {
     bool operator==(const Contributor&) const = default;
 };
 
+enum class Verdict : uint8_t {
+    sum,       // there is a result
+    everyone,  // all have called a verb of all members: this round is for that one
+    disagree,  // nodes have different terms: every call for this round fails
+    nothing,   // no node has terms: nobody has called
+};
+
 struct RoundOutcome {
+    Verdict verdict = Verdict::sum;
     std::vector<Contributor> contributors;  // by node, then rank
     double divisor = 1.0;                   // at least 1
     bool operator==(const RoundOutcome&) const = default;
 };
 
-// `snapshots` has an entry per node of the roster and per worker of the node.
-RoundOutcome outcome_of(const Roster& roster, const std::vector<Snapshot>& snapshots,
+// `views` has an entry per node of the roster, with one per worker of the node. The divisor is that
+// of `divide_by`.
+RoundOutcome outcome_of(const Roster& roster, const std::vector<NodeView>& views,
                         DivideBy divide_by);
 
-// The snapshots again: what a node that fetches the round's result needs, in a form whose size it
-// knows beforehand.
+// Of a sum, what each worker gave: what a node that fetches the round's result needs, in a form whose size it knows
+// beforehand.
 std::vector<Snapshot> snapshots_of(const Roster& roster, const RoundOutcome& outcome);
+// The outcome of a sum again.
+RoundOutcome outcome_of(const Roster& roster, const std::vector<Snapshot>& snapshots,
+                        double divisor);
 
 }  // namespace pace::partial

@@ -277,7 +277,7 @@ TEST(PartialFailure, NodesThatDisagreeAboutTheRoundAreTold) {
         rounds.push_back(
             std::make_unique<PartialRound>(job.transport(node), std::move(plan), job.store(node)));
         base::spawn<base::Result<RoundOutcome>>(
-            rounds[node]->run(results[node]),
+            rounds[node]->run([&results, node](size_t) { return std::span(results[node]); }),
             [&outcomes, node](base::Result<RoundOutcome> end) { outcomes[node] = std::move(end); });
     }
     rounds[0]->arrived(0);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "daemon/collectives/local_part.h"
+#include "daemon/partial/slots.h"
 
 namespace pace::partial {
 
@@ -28,7 +29,7 @@ PartialRound::~PartialRound() {
     static_cast<void>(put_back());
 }
 
-Result<> PartialRound::check_plan(size_t result_bytes) const {
+Result<> PartialRound::check_plan() const {
     if (plan_.roster.nodes.size() != plan_.group.nodes.size())
         return make_error(ErrorKind::invalid, "the roster has {} nodes, but the group {}",
                           plan_.roster.nodes.size(), plan_.group.nodes.size());
@@ -37,95 +38,190 @@ Result<> PartialRound::check_plan(size_t result_bytes) const {
     if (plan_.data_exchange == plan_.group.exchange)
         return make_error(ErrorKind::invalid, "both exchanges have the number {:016x}",
                           plan_.data_exchange);
-    if (result_bytes != store_.layout().bytes())
-        return make_error(ErrorKind::invalid,
-                          "the result has {} bytes, but the layout {}; allocate the latter",
-                          result_bytes, store_.layout().bytes());
     return {};
 }
 
-Task<Result<RoundOutcome>> PartialRound::run(std::span<std::byte> result) {
-    if (Result<> checked = check_plan(result.size()); !checked) {
+Task<Result<RoundOutcome>> PartialRound::run(Memory memory) {
+    if (Result<> checked = check_plan(); !checked) {
         start_.abort(checked.error());
         co_return std::move(checked).error();
     }
-    Result<RoundOutcome> outcome = co_await start_and_sum(result);
+    Result<RoundOutcome> outcome = co_await start_and_sum(std::move(memory));
     // Others may be sending already, and a send ends only when its receiver takes or refuses it.
     if (!outcome && !data_) transport_.close_exchange(plan_.data_exchange);
     start_.abort(make_error(ErrorKind::closed, "the round has started everywhere"));
     arrivals_.stop();
     co_await arrivals_.ended();
     co_await activation_.ended();
-    if (outcome) used_up();
+    if (!outcome) co_return outcome;
+    if (outcome->verdict == Verdict::sum || outcome->verdict == Verdict::disagree) {
+        used_up();
+    } else if (Result<> put = put_back(); !put) {
+        co_return std::move(put).error();
+    }
     co_return outcome;
 }
 
-Task<Result<RoundOutcome>> PartialRound::start_and_sum(std::span<std::byte> result) {
-    begin_start();
-    while (!start_.aborted() && !activation_.activated()) co_await wake_.notified();
-    arrivals_.stop();
-    while (!start_.aborted() && !awaited().empty()) co_await wake_.notified();
-    if (start_.aborted()) co_return start_.status().error();
-
-    const Result<std::vector<Snapshot>> snapshots = co_await agreement_.run(take());
-    if (!snapshots) co_return snapshots.error();
+Task<Result<RoundOutcome>> PartialRound::start_and_sum(Memory memory) {
+    const Result<std::vector<NodeView>> views = co_await start();
+    if (!views) co_return views.error();
+    RoundOutcome outcome = outcome_of(plan_.roster, *views, plan_.divide_by);
+    if (outcome.verdict != Verdict::sum) co_return outcome;
+    if (Result<> shared = co_await share_terms(*views); !shared)
+        co_return std::move(shared).error();
     // Everybody has begun: whoever still listens need not.
     start_.abort(make_error(ErrorKind::closed, "the round has started everywhere"));
 
-    RoundOutcome outcome = outcome_of(plan_.roster, *snapshots, plan_.divide_by);
-    if (Result<> summed = co_await sum(*snapshots, 1.0 / outcome.divisor, result); !summed)
+    if (!store_.terms()->mean) outcome.divisor = 1.0;
+    const Result<std::span<std::byte>> result = memory(store_.layout().bytes());
+    if (!result) co_return result.error();
+    if (result->size() != store_.layout().bytes())
+        co_return make_error(ErrorKind::invalid,
+                             "the result has {} bytes, but the layout {}; allocate the latter",
+                             result->size(), store_.layout().bytes());
+    if (Result<> summed = co_await sum(outcome, *result); !summed)
         co_return std::move(summed).error();
     co_return outcome;
+}
+
+// Until all nodes know who gives what.
+Task<Result<std::vector<NodeView>>> PartialRound::start() {
+    begin_start();
+    while (!start_.aborted() && !activation_.activated()) co_await wake_.notified();
+    arrivals_.stop();
+    while (!start_.aborted() && (held_ || !awaited().empty())) co_await wake_.notified();
+    if (start_.aborted()) co_return start_.status().error();
+    co_return co_await agreement_.run(take());
 }
 
 void PartialRound::begin_start() {
     activation_.listen();
     arrivals_.listen();
     listening_ = true;
-    for (const Rank rank : arrived_) arrivals_.arrived(rank);
+    for (const Call& call : std::vector(calls_)) arrivals_.arrived(call.rank, call.waits);
 }
 
 void PartialRound::arrived(Rank rank) {
-    if (std::find(arrived_.begin(), arrived_.end(), rank) != arrived_.end()) return;
+    call(rank, false);
+}
+
+void PartialRound::waits(Rank rank) {
+    call(rank, true);
+}
+
+void PartialRound::call(Rank rank, bool waits) {
     const std::vector<Rank>& own = own_ranks();
     if (std::find(own.begin(), own.end(), rank) == own.end()) return;
-    arrived_.push_back(rank);
+    const auto known = std::find_if(calls_.begin(), calls_.end(),
+                                    [rank](const Call& other) { return other.rank == rank; });
+    if (known != calls_.end()) {
+        // Withdrawn, and called anew: who counts has heard of it once.
+        known->waits = waits;
+        return;
+    }
+    calls_.push_back({rank, waits});
     if (!listening_) return;
     if (!activation_.activated())
-        arrivals_.arrived(rank);
+        arrivals_.arrived(rank, waits);
     else
         wake_.notify();  // it may be the one that the round waits for
+}
+
+bool PartialRound::waits_no_more(Rank rank) {
+    if (has_taken_) return false;
+    for (Call& call : calls_)
+        if (call.rank == rank) call.waits = false;
+    return true;
+}
+
+bool PartialRound::is_waiting(Rank rank) const {
+    return std::any_of(calls_.begin(), calls_.end(),
+                       [rank](const Call& call) { return call.rank == rank && call.waits; });
+}
+
+void PartialRound::hold(bool held) {
+    held_ = held;
+    if (!held) wake_.notify();
 }
 
 std::vector<Rank> PartialRound::awaited() const {
     if (!activation_.activated() || has_taken_) return {};
     std::vector<Rank> ranks = store_.awaited(plan_.round, plan_.staleness_max);
     std::erase_if(ranks, [this](Rank rank) {
-        return std::find(own_ranks().begin(), own_ranks().end(), rank) == own_ranks().end();
+        return is_waiting(rank) ||
+               std::find(own_ranks().begin(), own_ranks().end(), rank) == own_ranks().end();
     });
     return ranks;
 }
 
-Snapshot PartialRound::take() {
-    Snapshot snapshot;
-    for (const Rank rank : own_ranks())
-        snapshot.push_back(store_.staleness(rank, plan_.round).value_or(kNothing));
+NodeView PartialRound::take() {
+    NodeView view;
+    if (store_.terms()) view.terms = digest_of(*store_.terms());
+    for (const Rank rank : own_ranks()) {
+        const uint32_t given = store_.staleness(rank, plan_.round).value_or(kNothing);
+        view.given.push_back(given | (is_waiting(rank) ? kWaits : 0));
+    }
     taken_ = store_.take(plan_.round, own_ranks());
     has_taken_ = true;
     settled_ = false;
-    return snapshot;
+    return view;
 }
 
-Task<Result<>> PartialRound::sum(const std::vector<Snapshot>& snapshots, double scale,
-                                 std::span<std::byte> result) {
+bool PartialRound::has_lent(Rank rank) const {
+    return std::any_of(taken_.begin(), taken_.end(), [rank](const Taken& one) {
+        return one.rank == rank && one.contribution.is_lent();
+    });
+}
+
+// The first node that knows the terms tells those that do not.
+Task<Result<>> PartialRound::share_terms(const std::vector<NodeView>& views) {
+    const auto knows = [](const NodeView& view) { return view.terms != 0; };
+    const auto teller =
+        static_cast<size_t>(std::find_if(views.begin(), views.end(), knows) - views.begin());
+    sharing_terms_ = true;
+    Result<> shared;
+    if (!store_.terms()) {
+        shared = co_await hear_terms(teller);
+    } else if (teller == plan_.group.self) {
+        const std::vector<std::byte> bytes = write(*store_.terms());
+        std::vector<Task<Result<>>> tellings;
+        for (size_t node = 0; node < views.size(); ++node)
+            if (!knows(views[node])) tellings.push_back(tell_terms(node, bytes));
+        co_await base::when_all(std::move(tellings));
+        shared = start_.status();
+    }
+    sharing_terms_ = false;
+    co_return shared;
+}
+
+Task<Result<>> PartialRound::tell_terms(size_t node, std::span<const std::byte> bytes) {
+    collectives::Operation sent;
+    start_.post_send(sent, node, slot_of(Step::terms, 0), bytes);
+    const Result<> result = co_await sent.ended();
+    start_.note(result);
+    co_return result;
+}
+
+Task<Result<>> PartialRound::hear_terms(size_t node) {
+    std::vector<std::byte> bytes(kTermsBytes);
+    collectives::Operation heard;
+    start_.post_receive(heard, node, slot_of(Step::terms, 0), bytes);
+    const Result<> result = co_await heard.ended();
+    start_.note(result);
+    if (!result) co_return start_.status();
+    Result<Terms> terms = read_terms(bytes);
+    if (!terms) co_return std::move(terms).error();
+    store_.agree(std::move(*terms));
+    co_return Result<>();
+}
+
+Task<Result<>> PartialRound::sum(const RoundOutcome& outcome, std::span<std::byte> result) {
     collectives::Group group = plan_.group;
     group.exchange = plan_.data_exchange;
-    for (const Snapshot& snapshot : snapshots)
+    for (const Snapshot& snapshot : snapshots_of(plan_.roster, outcome))
         group.contributes.push_back(std::any_of(snapshot.begin(), snapshot.end(),
                                                 [](uint32_t given) { return given != kNothing; }));
-    const bool any = std::find(group.contributes.begin(), group.contributes.end(), true) !=
-                     group.contributes.end();
-    if (!any) {
+    if (outcome.contributors.empty()) {
         std::fill(result.begin(), result.end(), std::byte{0});
         co_return Result<>();
     }
@@ -133,7 +229,8 @@ Task<Result<>> PartialRound::sum(const std::vector<Snapshot>& snapshots, double 
     for (const Taken& one : taken_) members.push_back({one.contribution.segments(), 1.0});
     const collectives::LocalPart part(store_.layout(), std::move(members));
     data_.emplace(transport_, std::move(group));
-    co_return co_await collectives::all_reduce(*data_, part, scale, result, plan_.options);
+    co_return co_await collectives::all_reduce(*data_, part, 1.0 / outcome.divisor, result,
+                                               plan_.options);
 }
 
 void PartialRound::abort(const Error& error) {
@@ -152,7 +249,7 @@ std::vector<size_t> PartialRound::waiting_for() const {
     if (data_)
         if (std::vector<size_t> nodes = data_->waiting_for(); !nodes.empty()) return nodes;
     // Over, the start waits for its last sends; before, all but the agreement is patient.
-    return start_.aborted() ? start_.waiting_for() : agreement_.waiting_for();
+    return start_.aborted() || sharing_terms_ ? start_.waiting_for() : agreement_.waiting_for();
 }
 
 collectives::Communicator::Counters PartialRound::traffic() const {

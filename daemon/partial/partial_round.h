@@ -7,9 +7,13 @@
 // nothing. The nodes tell each other who gives what, and sum; nodes that give nothing are skipped.
 // Everybody gets the same bits, the same list of contributors and the same divisor.
 //
+// If at this moment all workers wait in a verb of all members, the round has no sum: it is that
+// verb's (Verdict::everyone), and nothing is taken. A node that none of its workers has called yet
+// learns here what the buffers are; nodes that disagree about it all find that out.
+//
 // A worker without which a gradient would become more than `staleness_max` rounds old holds up its
 // own node between activation and taking, and so, the agreement being among all, the round. When it
-// has handed in, or is dead, look_again() says so.
+// has handed in, or is dead, look_again() says so. hold() does the same for the node's own reasons.
 //
 // Two exchanges, because the second one's group has to say who contributes: the start (arrivals,
 // activation, agreement; a few bytes) and the data. Every node has to run every round, from its
@@ -27,6 +31,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -64,6 +69,9 @@ struct RoundPlan {
 
 class PartialRound {
   public:
+    // So many bytes of memory for the result, which stays until run() has ended.
+    using Memory = std::function<base::Result<std::span<std::byte>>(size_t bytes)>;
+
     // `store` has the workers of this node; it and `transport` must outlive this.
     PartialRound(transports::Transport& transport, RoundPlan plan, Store& store);
     // run() has ended, or was never called.
@@ -71,18 +79,24 @@ class PartialRound {
     PartialRound(const PartialRound&) = delete;
     PartialRound& operator=(const PartialRound&) = delete;
 
-    // Once. `result` is store.layout().bytes() of scratch that the caller owns; undefined after an
-    // error, unless result_begun() is false. Errors: the transport's, abort()'s; invalid if the plan
-    // or `result` does not fit.
-    base::Task<base::Result<RoundOutcome>> run(std::span<std::byte> result);
+    // Once. `memory` is called when all nodes have begun the round, for store.layout().bytes(), and
+    // only for a sum; what it gives is undefined after an error, unless result_begun() is false. Errors: the transport's,
+    // abort()'s, memory's; invalid if the plan or the memory does not fit.
+    base::Task<base::Result<RoundOutcome>> run(Memory memory);
 
     // These may end the round before they return, and whatever its end destroys.
 
     // A worker of this node has called for this round, and what it gives is in the store. At any
     // time, also before run(); a second time, or after the start, it has no effect.
     void arrived(Rank rank);
+    // A worker of this node has called a verb of all members. As arrived().
+    void waits(Rank rank);
+    // It does so no more. False if the round counts on it already: then its call goes on.
+    bool waits_no_more(Rank rank);
     // The store has changed otherwise: a late worker has handed in, or one has left.
     void look_again() { wake_.notify(); }
+    // Whether this node must not go on to take yet.
+    void hold(bool held);
     // Ends the round with `error`, unless it has the whole result.
     void abort(const base::Error& error);
     void peer_lost(transports::PeerId peer, const base::Error& error);
@@ -90,6 +104,8 @@ class PartialRound {
     bool activated() const { return activation_.activated(); }
     // This node has taken what it gives: what is handed in now goes into a later round.
     bool has_taken() const { return has_taken_; }
+    // The round has what this worker has lent, so that its memory must stay as it is until the end.
+    bool has_lent(Rank rank) const;
     bool result_begun() const { return data_ && data_->result_begun(); }
     // The workers of this node that hold the round up. Empty before it has started.
     std::vector<Rank> awaited() const;
@@ -105,12 +121,22 @@ class PartialRound {
     void used_up();
 
   private:
-    base::Result<> check_plan(size_t result_bytes) const;
-    base::Task<base::Result<RoundOutcome>> start_and_sum(std::span<std::byte> result);
+    struct Call {
+        Rank rank = 0;
+        bool waits = false;
+    };
+
+    base::Result<> check_plan() const;
+    base::Task<base::Result<RoundOutcome>> start_and_sum(Memory memory);
+    base::Task<base::Result<std::vector<NodeView>>> start();
     void begin_start();
-    Snapshot take();
-    base::Task<base::Result<>> sum(const std::vector<Snapshot>& snapshots, double scale,
-                                   std::span<std::byte> result);
+    void call(Rank rank, bool waits);
+    bool is_waiting(Rank rank) const;
+    NodeView take();
+    base::Task<base::Result<>> share_terms(const std::vector<NodeView>& views);
+    base::Task<base::Result<>> tell_terms(size_t node, std::span<const std::byte> bytes);
+    base::Task<base::Result<>> hear_terms(size_t node);
+    base::Task<base::Result<>> sum(const RoundOutcome& outcome, std::span<std::byte> result);
     const std::vector<Rank>& own_ranks() const { return plan_.roster.nodes[plan_.group.self]; }
 
     transports::Transport& transport_;
@@ -122,9 +148,11 @@ class PartialRound {
     Activation activation_;
     Arrivals arrivals_;
     Agreement agreement_;
-    std::vector<Rank> arrived_;
+    std::vector<Call> calls_;
     std::vector<Taken> taken_;
     bool listening_ = false;
+    bool held_ = false;
+    bool sharing_terms_ = false;
     bool has_taken_ = false;
     bool settled_ = true;  // what became of taken_
 };

@@ -10,9 +10,10 @@
 namespace pace::partial {
 
 enum class Step : uint8_t {
-    arrival = 1,     // one more worker of the sender has arrived, by how many had before
+    arrival = 1,     // one more worker of the sender has called, by how many had before; says how
     activation = 2,  // the round starts
     agreement = 3,   // who contributes, by round of the all-gather
+    terms = 4,       // what the buffers are, to a node that does not know yet
 };
 
 constexpr uint32_t slot_of(Step step, size_t index) {

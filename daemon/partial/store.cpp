@@ -28,18 +28,18 @@ Result<HandIn> Store::hand_in(Rank rank, Segments segments, std::shared_ptr<cons
         return make_error(ErrorKind::invalid, "worker {} is not known to this node; join it first",
                           rank);
     if (segments.empty()) return HandIn::forgotten;
-    if (segments.size() != layout_.segments().size())
+    if (segments.size() != layout().segments().size())
         return make_error(ErrorKind::invalid, "worker {} hands in {} buffers, but the job has {}",
-                          rank, segments.size(), layout_.segments().size());
+                          rank, segments.size(), layout().segments().size());
     Worker& worker = found->second;
     const bool is_late = worker.base < open_round_;
     if (is_late && late_ == Late::drop) return HandIn::forgotten;
     Contribution given = Contribution::lend(worker.base, std::move(segments), std::move(keep));
     if (worker.stored) {
-        PACE_TRY(worker.stored->add(given, layout_, pool_, std::move(worker.spare)));
+        PACE_TRY(worker.stored->add(given, layout(), pool_, std::move(worker.spare)));
         return HandIn::copied;
     }
-    if (is_late) PACE_TRY(given.own(layout_, pool_, std::move(worker.spare)));
+    if (is_late) PACE_TRY(given.own(layout(), pool_, std::move(worker.spare)));
     worker.stored = std::move(given);
     return is_late ? HandIn::copied : HandIn::lent;
 }
@@ -47,7 +47,22 @@ Result<HandIn> Store::hand_in(Rank rank, Segments segments, std::shared_ptr<cons
 Result<> Store::secure(Rank rank) {
     const auto worker = workers_.find(rank);
     if (worker == workers_.end() || !worker->second.stored) return {};
-    return worker->second.stored->own(layout_, pool_, std::move(worker->second.spare));
+    return worker->second.stored->own(layout(), pool_, std::move(worker->second.spare));
+}
+
+bool Store::take_back(Rank rank) {
+    const auto worker = workers_.find(rank);
+    if (worker == workers_.end()) return false;
+    std::optional<Contribution>& stored = worker->second.stored;
+    if (!stored || !stored->is_lent()) return false;
+    stored.reset();
+    return true;
+}
+
+std::optional<uint64_t> Store::base(Rank rank) const {
+    const auto worker = workers_.find(rank);
+    if (worker == workers_.end()) return std::nullopt;
+    return worker->second.base;
 }
 
 std::optional<uint32_t> Store::staleness(Rank rank, uint64_t round) const {
@@ -88,7 +103,7 @@ Result<> Store::put_back(uint64_t round, std::vector<Taken> taken) {
         if (stored) {
             // The older one first, as if it had never left.
             if (Result<> added =
-                    one.contribution.add(*stored, layout_, pool_, std::move(worker->second.spare));
+                    one.contribution.add(*stored, layout(), pool_, std::move(worker->second.spare));
                 !added)
                 outcome = std::move(added);
             if (!stored->is_lent()) worker->second.spare = stored->release();

@@ -27,6 +27,7 @@
 #include "daemon/kernels/pool.h"
 #include "daemon/partial/contribution.h"
 #include "daemon/partial/roster.h"
+#include "daemon/partial/terms.h"
 
 namespace pace::partial {
 
@@ -51,12 +52,18 @@ struct Taken {
 class Store {
   public:
     // `pool` must outlive this.
-    Store(collectives::Layout layout, Late late, kernels::WorkerPool& pool)
-        : layout_(std::move(layout)), late_(late), pool_(pool) {}
+    Store(Late late, kernels::WorkerPool& pool) : late_(late), pool_(pool) {}
+    Store(collectives::Layout layout, Late late, kernels::WorkerPool& pool) : Store(late, pool) {
+        agree({std::move(layout), true});
+    }
     Store(const Store&) = delete;
     Store& operator=(const Store&) = delete;
 
-    const collectives::Layout& layout() const { return layout_; }
+    // What everybody hands in is like. Before anybody does; not again.
+    void agree(Terms terms) { terms_ = std::move(terms); }
+    const std::optional<Terms>& terms() const { return terms_; }
+    // After agree().
+    const collectives::Layout& layout() const { return terms_->layout; }
 
     // A worker begins with the results of the rounds before `round`.
     void join(Rank rank, uint64_t round);
@@ -76,6 +83,13 @@ class Store {
     // Copies what the worker has lent, so that it may have its memory back before the round has it.
     // Does nothing where a round has taken it: that round must end first.
     base::Result<> secure(Rank rank);
+
+    // Forgets what the worker has lent, so that its memory is free and nothing of it counts. False, and nothing has changed, if
+    // it has lent nothing, or a round has it.
+    bool take_back(Rank rank);
+
+    // The worker's present base; none for a stranger.
+    std::optional<uint64_t> base(Rank rank) const;
 
     // Of the worker's contribution, should `round` take it now; none: it has nothing to give.
     std::optional<uint32_t> staleness(Rank rank, uint64_t round) const;
@@ -104,7 +118,7 @@ class Store {
         std::unique_ptr<std::byte[]> spare;
     };
 
-    collectives::Layout layout_;
+    std::optional<Terms> terms_;
     Late late_;
     kernels::WorkerPool& pool_;
     uint64_t open_round_ = 0;  // the first that has not taken yet

@@ -42,6 +42,7 @@ struct JobOptions {
     Late late = Late::accumulate;
     collectives::Layout layout{{{protocol::DType::f32, 3}}};
     collectives::AllReduceOptions all_reduce;
+    std::set<size_t> without_terms = {};  // nodes that none of its workers has called yet
 };
 
 class TestJob {
@@ -62,6 +63,7 @@ class TestJob {
                     if (node->round) node->round->peer_lost(peer, error);
                 });
             for (const Rank rank : roster_.nodes[i]) node->store.join(rank, 0);
+            if (!options_.without_terms.contains(i)) node->store.agree({options_.layout, true});
         }
     }
 
@@ -126,7 +128,7 @@ class TestJob {
         node.round = std::make_unique<PartialRound>(*node.transport, std::move(plan), node.store);
         Node* to = &node;
         base::spawn<base::Result<RoundOutcome>>(
-            node.round->run(node.result),
+            node.round->run([to](size_t) { return std::span<std::byte>(to->result); }),
             [to](base::Result<RoundOutcome> outcome) { to->outcome = std::move(outcome); });
     }
 
@@ -197,7 +199,7 @@ class TestJob {
     struct Node {
         explicit Node(TestJob& job)
             : transport(job.network_.create()),
-              store(job.options_.layout, job.options_.late, job.pool_),
+              store(job.options_.late, job.pool_),
               missed(job.options_.layout) {}
         std::unique_ptr<transports::MemoryTransport> transport;
         std::vector<transports::PeerId> peers;

@@ -1,0 +1,201 @@
+// Rounds among workers of which some, or all, wait in a verb of all members; nodes that do not know
+// the buffers yet.
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "daemon/partial/test_round.h"
+
+namespace pace::partial {
+namespace {
+
+using collectives::Layout;
+using protocol::DType;
+
+void expect_verdict(const TestJob& job, Verdict verdict) {
+    for (size_t node = 0; node < job.size(); ++node) {
+        ASSERT_TRUE(job.ended(node)) << "node " << node << " of " << job.size();
+        ASSERT_TRUE(job.outcome(node).ok()) << job.outcome(node).error().message;
+        ASSERT_EQ(job.outcome(node)->verdict, verdict) << "node " << node;
+    }
+}
+
+TEST(Everyone, WaitingMakesTheRoundTheirsAndTakesNothing) {
+    for (size_t nodes = 1; nodes <= 9; ++nodes)
+        for (uint64_t seed = 1; seed <= 4; ++seed) {
+            const Roster roster = make_roster(nodes, 2);
+            for (const Quorum& quorum : all_quorums(roster.workers())) {
+                SCOPED_TRACE(testing::Message()
+                             << nodes << " nodes, seed " << seed << ", " << kind_name(quorum));
+                JobOptions options;
+                options.quorum = quorum;
+                TestJob job(roster, options, seed);
+                base::Random random(seed);
+                job.begin(seed);
+                std::vector<Rank> order = roster.ranks();
+                shuffle(order, random);
+                for (const Rank rank : order) {
+                    ASSERT_FALSE(job.all_ended());
+                    if (rank % 3 == 0) {
+                        ASSERT_TRUE(job.hand_in(rank, 5).ok());
+                    }
+                    job.round(job.node_of(rank)).waits(rank);
+                    for (size_t steps = random.below(4); steps > 0; --steps)
+                        job.network().progress();
+                }
+                job.run();
+                expect_verdict(job, Verdict::everyone);
+                if (testing::Test::HasFatalFailure()) return;
+                EXPECT_TRUE(job.outcome(0)->contributors.empty());
+                const auto stale = static_cast<double>((roster.workers() + 2) / 3);
+                EXPECT_EQ(job.stored_value(seed), 5 * stale);
+            }
+        }
+}
+
+// Those that wait are not waited for, whoever was drawn and however many are asked for.
+TEST(Everyone, WhoWaitsHoldsUpNoQuorum) {
+    for (size_t nodes = 1; nodes <= 6; ++nodes)
+        for (uint64_t seed = 1; seed <= 6; ++seed) {
+            const Roster roster = make_roster(nodes, 3);
+            if (roster.workers() < 2) continue;
+            for (const Quorum& quorum : all_quorums(roster.workers())) {
+                SCOPED_TRACE(testing::Message()
+                             << nodes << " nodes, seed " << seed << ", " << kind_name(quorum));
+                JobOptions options;
+                options.quorum = quorum;
+                TestJob job(roster, options, seed);
+                base::Random random(seed);
+                std::vector<Rank> order = roster.ranks();
+                shuffle(order, random);
+                const Rank last = order.back();
+                job.begin(seed);
+                for (const Rank rank : order)
+                    if (rank != last) job.round(job.node_of(rank)).waits(rank);
+                job.run();
+                for (size_t node = 0; node < nodes; ++node) ASSERT_FALSE(job.ended(node));
+                job.arrive(last, 8);
+                job.run();
+                job.expect_well();
+                if (testing::Test::HasFatalFailure()) return;
+                ASSERT_EQ(job.outcome(0)->verdict, Verdict::sum);
+                EXPECT_EQ(job.outcome(0)->contributors,
+                          (std::vector<Contributor>{{last, static_cast<uint32_t>(seed)}}));
+                EXPECT_EQ(job.value(0), 8);
+            }
+        }
+}
+
+TEST(Everyone, WhoWaitsStillGivesWhatItHas) {
+    JobOptions options;
+    options.quorum = {Quorum::Kind::solo, 0, 0};
+    TestJob job(make_roster(3, 1), options);
+    job.begin(0);
+    ASSERT_TRUE(job.hand_in(1, 4).ok());
+    job.round(1).waits(1);
+    job.arrive(2, 1);
+    job.run();
+    job.expect_well();
+    EXPECT_EQ(job.value(0), 5);
+}
+
+TEST(Everyone, AWithdrawnWaitIsNoWait) {
+    JobOptions options;
+    options.quorum = {Quorum::Kind::all, 0, 0};
+    TestJob job(make_roster(2, 1), options);
+    job.begin(0);
+    job.round(0).waits(0);
+    job.run();
+    EXPECT_TRUE(job.round(0).waits_no_more(0));
+    job.round(1).waits(1);
+    job.run();
+    // All were counted, but not all waited when it came to it.
+    expect_verdict(job, Verdict::sum);
+    EXPECT_TRUE(job.outcome(0)->contributors.empty());
+    EXPECT_FALSE(job.round(1).waits_no_more(1));
+}
+
+TEST(Everyone, AHeldNodeHoldsTheRoundUntilItLetsGo) {
+    JobOptions options;
+    options.quorum = {Quorum::Kind::solo, 0, 0};
+    TestJob job(make_roster(3, 1), options);
+    job.begin(0);
+    job.round(1).hold(true);
+    job.arrive(0, 1);
+    job.run();
+    EXPECT_FALSE(job.ended(2));
+    job.round(1).hold(false);
+    job.run();
+    job.expect_well();
+}
+
+TEST(NodeTerms, AreLearntFromANodeThatHasThem) {
+    for (size_t nodes = 2; nodes <= 9; ++nodes)
+        for (uint64_t seed = 1; seed <= 4; ++seed) {
+            JobOptions options;
+            options.quorum = {Quorum::Kind::solo, 0, 0};
+            options.divide_by = DivideBy::contributors;
+            options.layout = Layout({{DType::f32, 300}, {DType::f16, 0}, {DType::f64, 7}});
+            const size_t knowing = seed % nodes;
+            for (size_t node = 0; node < nodes; ++node)
+                if (node != knowing) options.without_terms.insert(node);
+            TestJob job(make_roster(nodes, 1), options, seed);
+            job.begin(0);
+            job.arrive(static_cast<Rank>(knowing), 3);
+            job.run();
+            job.expect_well();
+            if (testing::Test::HasFatalFailure()) return;
+            EXPECT_EQ(job.value(0), 3);
+            for (size_t node = 0; node < nodes; ++node) ASSERT_TRUE(job.store(node).terms());
+        }
+}
+
+TEST(NodeTerms, ThatDifferAreFoundOutEverywhere) {
+    for (uint64_t seed = 1; seed <= 8; ++seed) {
+        JobOptions options;
+        options.quorum = {Quorum::Kind::solo, 0, 0};
+        options.without_terms = {1, 3};
+        TestJob job(make_roster(5, 1), options, seed);
+        job.store(3).agree({Layout({{DType::f32, 4}}), true});
+        job.begin(0);
+        job.arrive(0, 3);
+        job.run();
+        expect_verdict(job, Verdict::disagree);
+        if (testing::Test::HasFatalFailure()) return;
+        EXPECT_EQ(job.stored_value(1), 0) << "a call that fails gives nothing";
+    }
+}
+
+TEST(NodeTerms, ASumIsNotDivided) {
+    JobOptions options;
+    options.quorum = {Quorum::Kind::all, 0, 0};
+    options.divide_by = DivideBy::world;
+    options.without_terms = {0, 1};
+    TestJob job(make_roster(2, 1), options);
+    for (const size_t node : {0U, 1U}) job.store(node).agree({options.layout, false});
+    job.begin(0);
+    job.arrive(0, 3);
+    job.arrive(1, 4);
+    job.run();
+    job.expect_well();
+    EXPECT_EQ(job.value(0), 7);
+    EXPECT_EQ(job.outcome(0)->divisor, 1);
+}
+
+// Nobody has called a reduce, and one has withdrawn its other call.
+TEST(NodeTerms, WithoutAnyTheRoundIsNothing) {
+    JobOptions options;
+    options.quorum = {Quorum::Kind::all, 0, 0};
+    options.without_terms = {0, 1};
+    TestJob job(make_roster(2, 1), options);
+    job.begin(0);
+    job.round(0).waits(0);
+    job.run();
+    EXPECT_TRUE(job.round(0).waits_no_more(0));
+    job.round(1).waits(1);
+    job.run();
+    expect_verdict(job, Verdict::nothing);
+}
+
+}  // namespace
+}  // namespace pace::partial
