@@ -67,6 +67,7 @@ def formula_bytes(record, density):
         return k * ((2 * P - 2 * d) / P + d / P * math.log2(d))
     formulas = {
         "topka": (P - 1) * k,
+        "topka-exchange": (P - 1) * k,
         "topkdsa": (P - 1) / P * (k + dense),
         "gtopk": 2 * math.ceil(math.log2(P)) * k,
         "oktopk": 3 * (P - 1) / P * k,

@@ -1,14 +1,13 @@
 // mpi_topka.cpp: TopkA (SparCML's all-gather of everybody's choice) by MPI_Allgather.
 //
-// Timed: the all-gather of k index-value pairs from each rank, zeroing the buffer, and adding
-// the pairs to it. Not timed: choosing the k elements, which the program does once and slowly. Nothing
-// is kept for the next exchange.
+// --algorithm whole      as a trainer would: the gradient is added to what is owed, the k elements of
+//                        greatest magnitude are chosen, all-gathered and added up; the rest is owed
+//             exchange   the all-gather and the adding up alone; the choice is made once, untimed
 #include <mpi.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <vector>
 
@@ -24,28 +23,55 @@ struct Entry {
     float value;
 };
 
+bool is_greater(const Entry& a, const Entry& b) {
+    return std::fabs(a.value) > std::fabs(b.value);
+}
+
+// A magnitude that a little more than k elements reach, judged by a sample of them.
+float guess_magnitude(std::span<const float> vector, size_t k) {
+    constexpr size_t kSampleMin = 1 << 14;
+    const size_t step = std::max<size_t>(1, vector.size() / kSampleMin);
+    std::vector<float> sample;
+    for (size_t i = 0; i < vector.size(); i += step) sample.push_back(std::fabs(vector[i]));
+    const size_t place = std::min(sample.size() - 1, k * 5 / 4 / step + 1);
+    const auto cut = sample.begin() + static_cast<std::ptrdiff_t>(place);
+    std::nth_element(sample.begin(), cut, sample.end(), std::greater<>());
+    return *cut;
+}
+
+// The k elements of greatest magnitude, in order of their indices.
+std::vector<Entry> top_k(std::span<const float> vector, size_t k) {
+    std::vector<Entry> entries;
+    for (float least = guess_magnitude(vector, k); entries.size() < k; least /= 2) {
+        entries.clear();
+        for (size_t i = 0; i < vector.size(); ++i)
+            if (std::fabs(vector[i]) >= least)
+                entries.push_back({static_cast<uint32_t>(i), vector[i]});
+    }
+    const auto cut = entries.begin() + static_cast<std::ptrdiff_t>(k);
+    std::nth_element(entries.begin(), cut, entries.end(), is_greater);
+    entries.erase(cut, entries.end());
+    std::ranges::sort(entries, {}, &Entry::index);
+    return entries;
+}
+
 class TopkA {
   public:
     TopkA(size_t count, double density, uint32_t world)
         : buffer_(count),
-          own_(static_cast<size_t>(std::llround(static_cast<double>(count) * density))),
-          all_(own_.size() * world) {}
+          owed_(count),
+          k_(static_cast<size_t>(std::llround(static_cast<double>(count) * density))),
+          all_(k_ * world) {}
 
     std::span<float> buffer() { return buffer_; }
 
-    // The k elements of greatest magnitude, by index.
     void choose() {
-        if (chosen_) return;
-        chosen_ = true;
-        std::vector<uint32_t> indices(buffer_.size());
-        std::iota(indices.begin(), indices.end(), 0);
-        const auto k = static_cast<std::ptrdiff_t>(own_.size());
-        std::nth_element(indices.begin(), indices.begin() + k, indices.end(),
-                         [this](uint32_t a, uint32_t b) {
-                             return std::fabs(buffer_[a]) > std::fabs(buffer_[b]);
-                         });
-        std::sort(indices.begin(), indices.begin() + k);
-        for (size_t i = 0; i < own_.size(); ++i) own_[i] = {indices[i], buffer_[indices[i]]};
+        for (size_t i = 0; i < buffer_.size(); ++i) owed_[i] += buffer_[i];
+        own_ = top_k(owed_, k_);
+        for (const Entry& entry : own_) owed_[entry.index] = 0;
+    }
+    void choose_once() {
+        if (own_.empty()) choose();
     }
 
     void exchange() {
@@ -57,9 +83,10 @@ class TopkA {
 
   private:
     std::vector<float> buffer_;
+    std::vector<float> owed_;
+    size_t k_;
     std::vector<Entry> own_;
     std::vector<Entry> all_;
-    bool chosen_ = false;
 };
 
 }  // namespace
@@ -72,8 +99,15 @@ int main(int argc, char** argv) {
     TopkA topka(options.bytes / sizeof(float), options.density, options.world);
     bench::Subject subject;
     subject.buffer = topka.buffer();
-    subject.prepare = [&] { topka.choose(); };
-    subject.exchange = [&] { topka.exchange(); };
+    if (options.algorithm == "whole") {
+        subject.exchange = [&] {
+            topka.choose();
+            topka.exchange();
+        };
+    } else {
+        subject.prepare = [&] { topka.choose_once(); };
+        subject.exchange = [&] { topka.exchange(); };
+    }
     subject.progress = bench::mpi_progress;
     subject.version = bench::mpi_version();
     bench::measure(options, board, subject);
