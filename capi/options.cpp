@@ -11,21 +11,54 @@ namespace wire = protocol::client;
 
 namespace {
 
-// The values of a public enum are those on the wire (client.fbs); 0 is `fallback`.
+// The values of a public enum are those on the wire (client.fbs); 0 is the default.
 static_assert(PACE_POLICY_ALL_REDUCE == static_cast<int>(wire::Policy::all_reduce));
 static_assert(PACE_POLICY_PARTIAL_REDUCE == static_cast<int>(wire::Policy::partial_reduce));
 static_assert(PACE_WEIGHTS_CONSTANT == static_cast<int>(wire::Weights::constant));
 static_assert(PACE_WEIGHTS_DYNAMIC == static_cast<int>(wire::Weights::dynamic));
 static_assert(PACE_MISSING_CLOSEST == static_cast<int>(wire::Missing::closest));
 static_assert(PACE_MISSING_INITIAL == static_cast<int>(wire::Missing::initial));
+static_assert(PACE_QUORUM_ALL == static_cast<int>(wire::Quorum::all));
+static_assert(PACE_QUORUM_SOLO == static_cast<int>(wire::Quorum::solo));
+static_assert(PACE_QUORUM_MAJORITY == static_cast<int>(wire::Quorum::majority));
+static_assert(PACE_QUORUM_MAJORITY_STRICT == static_cast<int>(wire::Quorum::majority_strict));
+static_assert(PACE_QUORUM_COUNT == static_cast<int>(wire::Quorum::count));
+static_assert(PACE_LATE_ACCUMULATE == static_cast<int>(wire::Late::accumulate));
+static_assert(PACE_LATE_DROP == static_cast<int>(wire::Late::drop));
+static_assert(PACE_DIVIDE_BY_WORLD == static_cast<int>(wire::DivideBy::world));
+static_assert(PACE_DIVIDE_BY_CONTRIBUTORS == static_cast<int>(wire::DivideBy::contributors));
+static_assert(PACE_COMPRESSION_NONE == static_cast<int>(wire::Compression::off));
+static_assert(PACE_COMPRESSION_F16 == static_cast<int>(wire::Compression::f16));
+static_assert(PACE_COMPRESSION_BF16 == static_cast<int>(wire::Compression::bf16));
+static_assert(PACE_COMPRESSION_SPARDL == static_cast<int>(wire::Compression::spardl));
+static_assert(PACE_COMPRESSION_TOPKA == static_cast<int>(wire::Compression::topka));
+static_assert(PACE_COMPRESSION_TOPKDSA == static_cast<int>(wire::Compression::topkdsa));
+static_assert(PACE_COMPRESSION_GTOPK == static_cast<int>(wire::Compression::gtopk));
+static_assert(PACE_COMPRESSION_OKTOPK == static_cast<int>(wire::Compression::oktopk));
+static_assert(PACE_RESIDUALS_GLOBAL == static_cast<int>(wire::Residuals::global));
+static_assert(PACE_RESIDUALS_PARTIAL == static_cast<int>(wire::Residuals::partial));
+static_assert(PACE_RESIDUALS_LOCAL == static_cast<int>(wire::Residuals::local));
+static_assert(PACE_TEAM_GATHER_AUTOMATIC == static_cast<int>(wire::TeamGather::automatic));
+static_assert(PACE_TEAM_GATHER_RECURSIVE == static_cast<int>(wire::TeamGather::recursive));
+static_assert(PACE_TEAM_GATHER_BRUCK == static_cast<int>(wire::TeamGather::bruck));
+static_assert(PACE_INDICES_PLAIN == static_cast<int>(wire::Indices::plain));
+static_assert(PACE_INDICES_COMPRESSED == static_cast<int>(wire::Indices::compressed));
+static_assert(PACE_VALUES_F32 == static_cast<int>(wire::Values::f32));
+static_assert(PACE_VALUES_F16 == static_cast<int>(wire::Values::f16));
+static_assert(PACE_VALUES_BF16 == static_cast<int>(wire::Values::bf16));
+static_assert(PACE_HIERARCHY_NODE == static_cast<int>(wire::Hierarchy::node));
+static_assert(PACE_HIERARCHY_FLAT == static_cast<int>(wire::Hierarchy::flat));
+static_assert(PACE_DENSE_FALLBACK_AUTOMATIC == static_cast<int>(wire::DenseFallback::automatic));
+static_assert(PACE_DENSE_FALLBACK_NEVER == static_cast<int>(wire::DenseFallback::never));
 
+// 0 leaves the default.
 template <typename Wire>
-Result<Wire> enum_of(int32_t value, Wire fallback, std::string_view name,
-                     std::string_view choices) {
-    if (value == 0) return fallback;
+Result<> read_choice(int32_t value, std::string_view name, std::string_view choices,
+                     Wire& ret_choice) {
     if (value < 0 || value > static_cast<int32_t>(Wire::MAX))
         return make_error(ErrorKind::invalid, "{} is {}; use one of {}", name, value, choices);
-    return static_cast<Wire>(value);
+    if (value != 0) ret_choice = static_cast<Wire>(value);
+    return {};
 }
 
 constexpr double kDefaultAlpha = 0.5;
@@ -40,6 +73,49 @@ Result<double> alpha_of(const pace_job_options& options) {
         return make_error(ErrorKind::invalid, "alpha is {} but has_alpha is 0; set has_alpha = 1",
                           options.alpha);
     return kDefaultAlpha;
+}
+
+Result<> read_collective(const pace_job_options& options, client::JobOptions& ret_job) {
+    PACE_TRY(read_choice(options.quorum, "quorum",
+                         "PACE_QUORUM_ALL, PACE_QUORUM_SOLO, PACE_QUORUM_MAJORITY, "
+                         "PACE_QUORUM_MAJORITY_STRICT, PACE_QUORUM_COUNT",
+                         ret_job.quorum));
+    PACE_TRY(
+        read_choice(options.late, "late", "PACE_LATE_ACCUMULATE, PACE_LATE_DROP", ret_job.late));
+    PACE_TRY(read_choice(options.divide_by, "divide_by",
+                         "PACE_DIVIDE_BY_WORLD, PACE_DIVIDE_BY_CONTRIBUTORS", ret_job.divide_by));
+    PACE_TRY(
+        read_choice(options.compression, "compression",
+                    "PACE_COMPRESSION_NONE, PACE_COMPRESSION_F16, PACE_COMPRESSION_BF16, "
+                    "PACE_COMPRESSION_SPARDL, PACE_COMPRESSION_TOPKA, PACE_COMPRESSION_TOPKDSA, "
+                    "PACE_COMPRESSION_GTOPK, PACE_COMPRESSION_OKTOPK",
+                    ret_job.compression));
+    PACE_TRY(read_choice(options.residuals, "residuals",
+                         "PACE_RESIDUALS_GLOBAL, PACE_RESIDUALS_PARTIAL, PACE_RESIDUALS_LOCAL",
+                         ret_job.residuals));
+    PACE_TRY(read_choice(
+        options.team_gather, "team_gather",
+        "PACE_TEAM_GATHER_AUTOMATIC, PACE_TEAM_GATHER_RECURSIVE, PACE_TEAM_GATHER_BRUCK",
+        ret_job.team_gather));
+    PACE_TRY(read_choice(options.indices, "indices", "PACE_INDICES_PLAIN, PACE_INDICES_COMPRESSED",
+                         ret_job.indices));
+    PACE_TRY(read_choice(options.values, "values",
+                         "PACE_VALUES_F32, PACE_VALUES_F16, PACE_VALUES_BF16", ret_job.values));
+    PACE_TRY(read_choice(options.hierarchy, "hierarchy", "PACE_HIERARCHY_NODE, PACE_HIERARCHY_FLAT",
+                         ret_job.hierarchy));
+    PACE_TRY(read_choice(options.dense_fallback, "dense_fallback",
+                         "PACE_DENSE_FALLBACK_AUTOMATIC, PACE_DENSE_FALLBACK_NEVER",
+                         ret_job.dense_fallback));
+    if (options.reject_nonfinite > 1)
+        return make_error(ErrorKind::invalid, "reject_nonfinite is {}; use 0 or 1",
+                          options.reject_nonfinite);
+    ret_job.quorum_count = options.quorum_count;
+    ret_job.staleness_max = options.staleness_max;
+    ret_job.resync_every = options.resync_every;
+    ret_job.density = options.density;
+    ret_job.teams = options.teams;
+    ret_job.reject_nonfinite = options.reject_nonfinite == 1;
+    return {};
 }
 
 }  // namespace
@@ -73,27 +149,26 @@ Result<client::JobOptions> job_options_of(const pace_job_options& options) {
     if (options.name == nullptr)
         return make_error(ErrorKind::invalid,
                           "name is NULL; give the job a name that all of its workers use");
-    PACE_TRY_ASSIGN(policy, enum_of(options.policy, wire::Policy::partial_reduce, "policy",
-                                    "PACE_POLICY_ALL_REDUCE, PACE_POLICY_PARTIAL_REDUCE"));
-    PACE_TRY_ASSIGN(weights, enum_of(options.weights, wire::Weights::constant, "weights",
-                                     "PACE_WEIGHTS_CONSTANT, PACE_WEIGHTS_DYNAMIC"));
-    PACE_TRY_ASSIGN(missing, enum_of(options.missing, wire::Missing::closest, "missing",
-                                     "PACE_MISSING_CLOSEST, PACE_MISSING_INITIAL"));
     PACE_TRY_ASSIGN(alpha, alpha_of(options));
     PACE_TRY(check_reserved(options.reserved, "reserved"));
+    PACE_TRY(check_reserved(options.reserved2, "reserved2"));
     client::JobOptions job;
     // Bounded: a name without its terminating zero must not be read to the end of the heap.
     job.name.assign(options.name, strnlen(options.name, protocol::kNameBytesMax + 1));
     job.world = options.world;
-    job.policy = policy;
+    PACE_TRY(read_choice(options.policy, "policy",
+                         "PACE_POLICY_ALL_REDUCE, PACE_POLICY_PARTIAL_REDUCE", job.policy));
+    PACE_TRY(read_choice(options.weights, "weights", "PACE_WEIGHTS_CONSTANT, PACE_WEIGHTS_DYNAMIC",
+                         job.weights));
+    PACE_TRY(read_choice(options.missing, "missing", "PACE_MISSING_CLOSEST, PACE_MISSING_INITIAL",
+                         job.missing));
     job.group_size = options.group_size;
     job.group_min = options.group_min;
-    job.weights = weights;
-    job.missing = missing;
     job.alpha = alpha;
     job.group_wait_ms = options.group_wait_ms;
     job.history_window = options.history_window;
     job.worker_timeout_ms = options.worker_timeout_ms;
+    PACE_TRY(read_collective(options, job));
     PACE_TRY(client::check(job));
     return job;
 }

@@ -11,6 +11,7 @@ namespace pace::capi {
 namespace {
 
 using base::ErrorKind;
+namespace wire = protocol::client;
 
 constexpr StructName kName{"job", "PACE_JOB_OPTIONS_INIT"};
 
@@ -68,9 +69,70 @@ TEST(JobOptions, DefaultsAreThoseOfTheHeader) {
     EXPECT_EQ(job->weights, protocol::client::Weights::constant);
     EXPECT_EQ(job->missing, protocol::client::Missing::closest);
     EXPECT_EQ(job->alpha, 0.5);
+    EXPECT_EQ(job->quorum, wire::Quorum::all);
+    EXPECT_EQ(job->late, wire::Late::accumulate);
+    EXPECT_EQ(job->divide_by, wire::DivideBy::world);
+    EXPECT_EQ(job->compression, wire::Compression::off);
+    EXPECT_EQ(job->residuals, wire::Residuals::global);
+    EXPECT_EQ(job->team_gather, wire::TeamGather::automatic);
+    EXPECT_EQ(job->indices, wire::Indices::compressed);
+    EXPECT_EQ(job->values, wire::Values::f32);
+    EXPECT_EQ(job->hierarchy, wire::Hierarchy::node);
+    EXPECT_EQ(job->dense_fallback, wire::DenseFallback::automatic);
+    EXPECT_EQ(job->density, 0.0);  // the controller's to fill in
+    EXPECT_FALSE(job->reject_nonfinite);
     pace_job_options zero = valid();
     zero.has_alpha = 1;
     EXPECT_EQ(job_options_of(zero)->alpha, 0.0);
+}
+
+TEST(JobOptions, OfGradientsArriveAsThemselves) {
+    pace_job_options options = valid();
+    options.policy = PACE_POLICY_ALL_REDUCE;
+    options.quorum = PACE_QUORUM_COUNT;
+    options.quorum_count = 5;
+    options.late = PACE_LATE_DROP;
+    options.staleness_max = 7;
+    options.divide_by = PACE_DIVIDE_BY_CONTRIBUTORS;
+    options.resync_every = 100;
+    options.compression = PACE_COMPRESSION_OKTOPK;
+    options.residuals = PACE_RESIDUALS_PARTIAL;
+    options.density = 0.25;
+    options.teams = 2;
+    options.team_gather = PACE_TEAM_GATHER_RECURSIVE;
+    options.indices = PACE_INDICES_PLAIN;
+    options.values = PACE_VALUES_BF16;
+    options.hierarchy = PACE_HIERARCHY_FLAT;
+    options.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
+    options.reject_nonfinite = 1;
+    const auto job = job_options_of(options);
+    ASSERT_TRUE(job);
+    EXPECT_EQ(job->quorum, wire::Quorum::count);
+    EXPECT_EQ(job->quorum_count, 5U);
+    EXPECT_EQ(job->late, wire::Late::drop);
+    EXPECT_EQ(job->staleness_max, 7U);
+    EXPECT_EQ(job->divide_by, wire::DivideBy::contributors);
+    EXPECT_EQ(job->resync_every, 100U);
+    EXPECT_EQ(job->compression, wire::Compression::oktopk);
+    EXPECT_EQ(job->residuals, wire::Residuals::partial);
+    EXPECT_EQ(job->density, 0.25);
+    EXPECT_EQ(job->teams, 2U);
+    EXPECT_EQ(job->team_gather, wire::TeamGather::recursive);
+    EXPECT_EQ(job->indices, wire::Indices::plain);
+    EXPECT_EQ(job->values, wire::Values::bf16);
+    EXPECT_EQ(job->hierarchy, wire::Hierarchy::flat);
+    EXPECT_EQ(job->dense_fallback, wire::DenseFallback::never);
+    EXPECT_TRUE(job->reject_nonfinite);
+}
+
+// As compiled with the header of before there were options of gradients.
+TEST(JobOptions, OfACallerWithoutThoseOfGradientsAreTheirDefaults) {
+    pace_job_options options = valid();
+    options.struct_size = offsetof(pace_job_options, quorum);
+    options.quorum = PACE_QUORUM_SOLO;  // not the caller's: past its end
+    const auto read = read_options(&options, kName);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(job_options_of(*read)->quorum, wire::Quorum::all);
 }
 
 TEST(JobOptions, EachBadFieldIsNamed) {
@@ -90,6 +152,21 @@ TEST(JobOptions, EachBadFieldIsNamed) {
         {"policy", [](pace_job_options& o) { o.policy = -1; }},
         {"weights", [](pace_job_options& o) { o.weights = 3; }},
         {"missing", [](pace_job_options& o) { o.missing = 3; }},
+        {"quorum is 6; use one of PACE_QUORUM_ALL", [](pace_job_options& o) { o.quorum = 6; }},
+        {"late is 3", [](pace_job_options& o) { o.late = 3; }},
+        {"divide_by is -1", [](pace_job_options& o) { o.divide_by = -1; }},
+        {"compression is 9", [](pace_job_options& o) { o.compression = 9; }},
+        {"residuals is 4", [](pace_job_options& o) { o.residuals = 4; }},
+        {"team_gather is 4", [](pace_job_options& o) { o.team_gather = 4; }},
+        {"indices is 3", [](pace_job_options& o) { o.indices = 3; }},
+        {"values is 4", [](pace_job_options& o) { o.values = 4; }},
+        {"hierarchy is 3", [](pace_job_options& o) { o.hierarchy = 3; }},
+        {"dense_fallback is 3", [](pace_job_options& o) { o.dense_fallback = 3; }},
+        {"reject_nonfinite is 2", [](pace_job_options& o) { o.reject_nonfinite = 2; }},
+        {"density is 1.5", [](pace_job_options& o) { o.density = 1.5; }},
+        {"density is nan",
+         [](pace_job_options& o) { o.density = std::numeric_limits<double>::quiet_NaN(); }},
+        {"reserved2", [](pace_job_options& o) { o.reserved2 = 1; }},
         {"has_alpha", [](pace_job_options& o) { o.has_alpha = 2; }},
         {"has_alpha", [](pace_job_options& o) { o.alpha = 0.25; }},
         {"reserved", [](pace_job_options& o) { o.reserved = 1; }},

@@ -119,9 +119,9 @@ PACE_API uint32_t pace_library_version(void);
  * jobs */
 
 typedef enum pace_policy {
-    PACE_POLICY_DEFAULT = 0, /* partial reduce */
-    PACE_POLICY_ALL_REDUCE =
-        1, /* collective family: buffers hold gradients, verb pace_reduce, everyone waits for all */
+    PACE_POLICY_DEFAULT = 0,    /* partial reduce */
+    PACE_POLICY_ALL_REDUCE = 1, /* collective family: buffers hold gradients, verb pace_reduce,
+                                   everyone waits for all unless `quorum` says otherwise */
     PACE_POLICY_PARTIAL_REDUCE =
         2 /* averaging family: buffers hold parameters, verb pace_average, groups of group_size */
 } pace_policy;
@@ -139,6 +139,92 @@ typedef enum pace_missing {
     PACE_MISSING_CLOSEST = 1, /* the members of the nearest iteration */
     PACE_MISSING_INITIAL = 2  /* the model of the first pace_broadcast, which must come first */
 } pace_missing;
+
+/* How many workers must have called before a reduce goes on. The others contribute what they have:
+ * nothing, or a late gradient. Source: Li et al., PPoPP 2020 (eager-SGD), for solo and majority. */
+typedef enum pace_quorum {
+    PACE_QUORUM_DEFAULT = 0,  /* all */
+    PACE_QUORUM_ALL = 1,      /* everyone waits for all */
+    PACE_QUORUM_SOLO = 2,     /* the first to call starts the round */
+    PACE_QUORUM_MAJORITY = 3, /* a worker starts it that is drawn for each round, from a seed that
+                                 all share: half of them have called, on average */
+    PACE_QUORUM_MAJORITY_STRICT = 4, /* ceil(N/2) of N have called */
+    PACE_QUORUM_COUNT = 5            /* quorum_count have called */
+} pace_quorum;
+
+/* What becomes of a gradient whose round has begun without it. */
+typedef enum pace_late {
+    PACE_LATE_DEFAULT = 0,    /* accumulate */
+    PACE_LATE_ACCUMULATE = 1, /* it is added to the worker's next one, and so counts in exactly one
+                                 later round */
+    PACE_LATE_DROP = 2        /* it is lost, as with backup workers */
+} pace_late;
+
+/* By what PACE_OP_MEAN divides the sum. */
+typedef enum pace_divide_by {
+    PACE_DIVIDE_BY_DEFAULT = 0, /* world */
+    PACE_DIVIDE_BY_WORLD = 1,   /* the number of members, whoever contributed */
+    PACE_DIVIDE_BY_CONTRIBUTORS = 2
+} pace_divide_by;
+
+/* What of the gradients travels between nodes. With the top-k ones, the `density` largest of the
+ * elements do; what is cut comes again in later rounds, as `residuals` says. */
+typedef enum pace_compression {
+    PACE_COMPRESSION_DEFAULT = 0, /* none */
+    PACE_COMPRESSION_NONE = 1,    /* every element as it is */
+    PACE_COMPRESSION_F16 = 2,     /* every element; those of PACE_F32 as halves */
+    PACE_COMPRESSION_BF16 = 3,    /* the same, as bfloat16 */
+    PACE_COMPRESSION_SPARDL = 4,  /* top-k by SparDL. Source: Zhao et al., SparDL */
+    PACE_COMPRESSION_TOPKA = 5,   /* top-k by its rivals, for comparison */
+    PACE_COMPRESSION_TOPKDSA = 6,
+    PACE_COMPRESSION_GTOPK = 7,
+    PACE_COMPRESSION_OKTOPK = 8
+} pace_compression;
+
+/* Which of the values that a top-k compression cuts come again in later rounds. All but the first are
+ * for comparison. Source: SparDL, section 3.2. */
+typedef enum pace_residuals {
+    PACE_RESIDUALS_DEFAULT = 0, /* global */
+    PACE_RESIDUALS_GLOBAL = 1,  /* all, so that nothing is lost */
+    PACE_RESIDUALS_PARTIAL = 2, /* those that a participant left out itself, or sent in vain */
+    PACE_RESIDUALS_LOCAL = 3    /* those that a participant left out itself */
+} pace_residuals;
+
+/* How the teams of SparDL gather each other's results. Source: SparDL, section 3.3. */
+typedef enum pace_team_gather {
+    PACE_TEAM_GATHER_DEFAULT = 0,   /* automatic */
+    PACE_TEAM_GATHER_AUTOMATIC = 1, /* recursive where the number of teams is a power of two */
+    PACE_TEAM_GATHER_RECURSIVE = 2,
+    PACE_TEAM_GATHER_BRUCK = 3
+} pace_team_gather;
+
+/* How a top-k compression writes the indices of the elements that it sends. */
+typedef enum pace_indices {
+    PACE_INDICES_DEFAULT = 0, /* compressed */
+    PACE_INDICES_PLAIN = 1,   /* four bytes each */
+    PACE_INDICES_COMPRESSED = 2
+} pace_indices;
+
+/* How it writes their values. */
+typedef enum pace_values {
+    PACE_VALUES_DEFAULT = 0, /* f32 */
+    PACE_VALUES_F32 = 1,
+    PACE_VALUES_F16 = 2,
+    PACE_VALUES_BF16 = 3
+} pace_values;
+
+/* Who takes part in a top-k exchange. */
+typedef enum pace_hierarchy {
+    PACE_HIERARCHY_DEFAULT = 0, /* node */
+    PACE_HIERARCHY_NODE = 1,    /* each node: the gradients of its workers are summed first */
+    PACE_HIERARCHY_FLAT = 2     /* each worker, as in the paper */
+} pace_hierarchy;
+
+typedef enum pace_dense_fallback {
+    PACE_DENSE_FALLBACK_DEFAULT = 0,   /* automatic */
+    PACE_DENSE_FALLBACK_AUTOMATIC = 1, /* exchanges for which dense would be faster go dense */
+    PACE_DENSE_FALLBACK_NEVER = 2      /* for comparisons */
+} pace_dense_fallback;
 
 typedef struct pace_job_options {
     uint32_t struct_size;
@@ -166,10 +252,49 @@ typedef struct pace_job_options {
                                    wait for it; default: ten of its median steps, at least 30 s */
     uint32_t connect_ms;        /* longest wait for the daemon and its controller; default 10000 */
     uint32_t reserved;          /* 0 */
+
+    /* Of PACE_POLICY_ALL_REDUCE. With partial reduce, one that is set to something else than its
+     * default is refused. So is one without meaning beside the others: late, staleness_max and
+     * divide_by need another quorum than all; teams and team_gather need compression spardl;
+     * density, residuals, indices, values, hierarchy and dense_fallback need a top-k compression.
+     * A compression needs quorum all, so far. */
+
+    int32_t quorum;        /* pace_quorum */
+    uint32_t quorum_count; /* 1 .. world; with PACE_QUORUM_COUNT only */
+    int32_t late;          /* pace_late */
+
+    /* Rounds. When a contribution would become older, the next round waits for its owner;
+     * default 32. */
+    uint32_t staleness_max;
+    int32_t divide_by; /* pace_divide_by */
+
+    /* Every so many rounds info.resync asks all workers to call pace_sync on their parameters;
+     * 0: never. */
+    uint32_t resync_every;
+    int32_t compression; /* pace_compression */
+    int32_t residuals;   /* pace_residuals */
+    double density;      /* share of the elements that top-k chooses, above 0, at most 1;
+                            default 0.01 */
+
+    /* SparDL's d, which must divide the number of participants; 0: chosen from measured links. */
+    uint32_t teams;
+    int32_t team_gather;    /* pace_team_gather */
+    int32_t indices;        /* pace_indices */
+    int32_t values;         /* pace_values */
+    int32_t hierarchy;      /* pace_hierarchy */
+    int32_t dense_fallback; /* pace_dense_fallback */
+
+    /* 1: a reduce of gradients with an infinity or a NaN is refused, with any compression or none;
+     * else 0. */
+    uint32_t reject_nonfinite;
+    uint32_t reserved2; /* 0 */
 } pace_job_options;
 
-#define PACE_JOB_OPTIONS_INIT \
-    { (uint32_t)sizeof(pace_job_options), 0, 0, 0, NULL, 0, 0, 0, 0, 0.0, 0, 0, 0, 0, 0, 0 }
+#define PACE_JOB_OPTIONS_INIT                                                                    \
+    {                                                                                            \
+        (uint32_t)sizeof(pace_job_options), 0, 0, 0, NULL, 0, 0, 0, 0, 0.0, 0, 0, 0, 0, 0, 0, 0, \
+            0, 0, 0, 0, 0, 0, 0, 0.0, 0, 0, 0, 0, 0, 0, 0, 0                                     \
+    }
 
 /* -------------------------------------------------------------------------------------------------
  * sessions */
@@ -286,7 +411,8 @@ typedef struct pace_request {
 typedef struct pace_member {
     uint32_t rank;
     uint32_t reserved;
-    uint64_t staleness; /* iterations behind the newest member */
+    uint64_t staleness; /* iterations behind the newest member; for a reduce, the rounds that its
+                           oldest gradient has waited */
     double weight;      /* of its buffer in the result; 0 if it gave none */
 } pace_member;
 
@@ -308,10 +434,24 @@ typedef struct pace_request_info {
     uint32_t member_capacity; /* in */
     uint32_t member_listed;   /* members filled in: less than member_count if there was no room, and
                                  at most 128, the daemon's list */
+
+    /* Of a reduce. */
+    double divisor;             /* what the sum was divided by; 0 where nothing was summed */
+    uint64_t rounds;            /* rounds whose results the buffers now hold together: 1 as a rule,
+                                   more for a worker that had missed some; their sum, in order */
+    uint32_t contributor_count; /* members whose gradients are in the result */
+    uint32_t late;    /* 1: this worker's gradient came after its round had begun; it counts in a
+                         later one, or was dropped */
+    uint32_t resync;  /* 1: call pace_sync now (resync_every) */
+    uint32_t dense;   /* 1: compression was asked for, but dense was faster */
+    uint64_t entries; /* elements of the result that top-k chose; 0 for dense */
 } pace_request_info;
 
-#define PACE_REQUEST_INFO_INIT \
-    { (uint32_t)sizeof(pace_request_info), 0, 0, 0, 0, 0, 0, 0, 0.0, 0, 0, NULL, 0, 0 }
+#define PACE_REQUEST_INFO_INIT                                                                   \
+    {                                                                                            \
+        (uint32_t)sizeof(pace_request_info), 0, 0, 0, 0, 0, 0, 0, 0.0, 0, 0, NULL, 0, 0, 0.0, 0, \
+            0, 0, 0, 0, 0                                                                        \
+    }
 
 #define PACE_FOREVER (-1)
 
@@ -347,8 +487,8 @@ PACE_API pace_status pace_request_cancel(pace_session* session, pace_request req
  * given; all workers of the exchange give equal types and lengths in equal order. The buffers must
  * stay untouched until the request has ended.
  *
- * pace_average is for whoever is ready. The others are for all members of the job: every worker
- * calls them in the same order.
+ * pace_average is for whoever is ready. pace_residual_save and pace_residual_load are a worker's own
+ * affair. The others are for all members of the job: every worker calls them in the same order.
  *
  * Owns: the caller collects *ret_request with pace_request_wait or _test.  Threads: any.  Blocks:
  * no; if the session lost its daemon, until it has reconnected or connect_ms has passed. Fails
@@ -371,7 +511,8 @@ PACE_API pace_status pace_average(pace_session* session, const pace_buffer* buff
                                   pace_request* ret_request, pace_error* error);
 
 typedef enum pace_op {
-    PACE_OP_MEAN = 0, /* the sum divided by the number of members */
+    PACE_OP_MEAN = 0, /* the sum divided by the number of members, or of those who contributed, as
+                         divide_by says */
     PACE_OP_SUM = 1
 } pace_op;
 
@@ -386,7 +527,24 @@ typedef struct pace_reduce_options {
 
 /* Reduces the buffers, which hold gradients, over all members (collective family); the first one
  * waits until all workers have joined. Every member gets bit-identical results. options may be
- * NULL: the mean. All workers give the same op. */
+ * NULL: the mean. All workers give the same op.
+ *
+ * With a quorum other than all, a round goes on as soon as the quorum has called. A worker that
+ * calls after that is late: it gets at once the sum of the rounds that it missed, in order
+ * (info.rounds tells how many), and its own gradient goes to the next round (PACE_LATE_ACCUMULATE)
+ * or is lost (PACE_LATE_DROP). So all workers apply the same results in the same order, some of them
+ * several at a time. Each step is one call that names all of its buffers, since one decision is made
+ * for them together; every call names buffers of the same types and lengths. Parameters then differ
+ * by rounding at most: pace_sync and pace_broadcast make them equal again, and what a worker had
+ * missed until then and not been given is forgotten. Source: Li et al., PPoPP 2020.
+ *
+ * With a top-k compression, the result holds the largest elements of the sum and is 0 elsewhere
+ * (info.entries tells how many); what was cut is kept by the daemon and added to later gradients.
+ * Every member gets bit-identical results here too. Where dense is faster it is used, and info.dense
+ * says so. Source: Zhao et al., SparDL.
+ *
+ * Fails also with E_INVALID at its end: reject_nonfinite is set, and a gradient holds an infinity or a
+ * NaN. */
 PACE_API pace_status pace_reduce(pace_session* session, const pace_buffer* buffers, size_t count,
                                  const pace_reduce_options* options, pace_request* ret_request,
                                  pace_error* error);
@@ -404,6 +562,20 @@ PACE_API pace_status pace_sync(pace_session* session, const pace_buffer* buffers
 /* Ends when every member has called it. */
 PACE_API pace_status pace_barrier(pace_session* session, pace_request* ret_request,
                                   pace_error* error);
+
+/* Writes what a top-k compression still owes to later rounds into the buffers, for a checkpoint: one
+ * PACE_F32 buffer for each buffer of the pace_reduce that it belongs to, of the same counts; zeros
+ * before the first one. With PACE_HIERARCHY_NODE the first of a node's workers gets what the node
+ * owes and the others zeros, with PACE_HIERARCHY_FLAT each its own. No other worker need call.
+ * Fails also with: E_VERB (the job has no top-k compression), E_INVALID (a buffer of another type,
+ * named), E_MISMATCH (what is owed has other counts). */
+PACE_API pace_status pace_residual_save(pace_session* session, const pace_buffer* buffers,
+                                        size_t count, pace_request* ret_request, pace_error* error);
+
+/* Adds the buffers' contents to what is owed: a restored job, which owes nothing yet, then owes
+ * exactly what was saved. Buffers, callers and failures as for pace_residual_save. */
+PACE_API pace_status pace_residual_load(pace_session* session, const pace_buffer* buffers,
+                                        size_t count, pace_request* ret_request, pace_error* error);
 
 #ifdef __cplusplus
 }

@@ -109,6 +109,86 @@ TEST_F(PaceTest, AverageTellsTheWholeStory) {
     EXPECT_EQ(pace_buffer_free(session_, buffer, &error_), PACE_OK);
 }
 
+TEST_F(PaceTest, ReduceTellsWhatItCameTo) {
+    uint32_t flags = 0;
+    Script script;
+    script.on_submission = [&flags](Peer& peer, const SubmissionEntry& submission) {
+        protocol::CompletionEntry entry{};
+        entry.id = submission.id;
+        entry.divisor = 6;
+        entry.rounds = 3;
+        entry.entries = 1000;
+        entry.contributors = 5;
+        entry.flags = flags;
+        peer.complete(entry);
+    };
+    job_.policy = PACE_POLICY_ALL_REDUCE;
+    start(std::move(script));
+    const pace_buffer buffer = make_buffer();
+    const auto reduce = [&](uint32_t with_flags, pace_request_info info) {
+        daemon_->with_peer([&](Peer&) { flags = with_flags; });
+        pace_request request{};
+        EXPECT_EQ(pace_reduce(session_, &buffer, 1, nullptr, &request, &error_), PACE_OK);
+        EXPECT_EQ(pace_request_wait(session_, request, PACE_FOREVER, &info, &error_), PACE_OK);
+        return info;
+    };
+    pace_request_info info = reduce(protocol::kCompletionLate, PACE_REQUEST_INFO_INIT);
+    EXPECT_EQ(info.divisor, 6);
+    EXPECT_EQ(info.rounds, 3U);
+    EXPECT_EQ(info.entries, 1000U);
+    EXPECT_EQ(info.contributor_count, 5U);
+    EXPECT_EQ(info.late, 1U);
+    EXPECT_EQ(info.resync, 0U);
+    EXPECT_EQ(info.dense, 0U);
+    EXPECT_EQ(reduce(protocol::kCompletionResync, PACE_REQUEST_INFO_INIT).resync, 1U);
+    info = reduce(protocol::kCompletionDense, PACE_REQUEST_INFO_INIT);
+    EXPECT_EQ(info.late, 0U);
+    EXPECT_EQ(info.dense, 1U);
+    // A caller whose struct ends before these fields keeps what lies behind it.
+    pace_request_info older = PACE_REQUEST_INFO_INIT;
+    older.struct_size = offsetof(pace_request_info, divisor);
+    older.divisor = -1;
+    EXPECT_EQ(reduce(0, older).divisor, -1);
+}
+
+TEST_F(PaceTest, ResidualsNeedATopKCompressionAndFloats) {
+    std::vector<SubmissionEntry> seen;
+    Script script;
+    script.on_submission = [&](Peer& peer, const SubmissionEntry& entry) {
+        seen.push_back(entry);
+        peer.complete_done(entry.id);
+    };
+    job_.policy = PACE_POLICY_ALL_REDUCE;
+    job_.compression = PACE_COMPRESSION_SPARDL;
+    start(std::move(script));
+    const pace_buffer buffer = make_buffer();
+    pace_request request{};
+    ASSERT_EQ(pace_residual_save(session_, &buffer, 1, &request, &error_), PACE_OK);
+    EXPECT_EQ(pace_request_wait(session_, request, PACE_FOREVER, nullptr, &error_), PACE_OK);
+    ASSERT_EQ(pace_residual_load(session_, &buffer, 1, &request, &error_), PACE_OK);
+    EXPECT_EQ(pace_request_wait(session_, request, PACE_FOREVER, nullptr, &error_), PACE_OK);
+    daemon_->settle();
+    ASSERT_EQ(seen.size(), 2U);
+    EXPECT_EQ(seen[0].verb, protocol::Verb::residual_save);
+    EXPECT_EQ(seen[1].verb, protocol::Verb::residual_load);
+    EXPECT_EQ(seen[1].buffer_count, 1);
+
+    pace_buffer halves{};
+    void* data = nullptr;
+    ASSERT_EQ(pace_buffer_create(session_, PACE_F16, 64, nullptr, &halves, &data, &error_),
+              PACE_OK);
+    expect_invalid(pace_residual_save(session_, &halves, 1, &request, &error_), "buffers[0]");
+    expect_invalid(pace_residual_load(session_, nullptr, 1, &request, &error_), "buffers");
+    expect_invalid(pace_residual_load(session_, &buffer, 0, &request, &error_), "count");
+
+    pace_session* dense = nullptr;
+    job_.compression = PACE_COMPRESSION_NONE;
+    ASSERT_EQ(pace_session_open(daemon_->endpoint().c_str(), &job_, &dense, &error_), PACE_OK);
+    EXPECT_EQ(pace_residual_save(dense, &buffer, 1, &request, &error_), PACE_E_VERB);
+    EXPECT_EQ(pace_residual_load(dense, &buffer, 1, &request, &error_), PACE_E_VERB);
+    pace_session_free(dense);
+}
+
 TEST_F(PaceTest, EachVerbArrivesAsItself) {
     std::vector<SubmissionEntry> seen;
     Script script;

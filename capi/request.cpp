@@ -62,6 +62,13 @@ void fill(pace_request_info& info, pace_status status, const client::RequestEnd&
     info.member_count = end.entry.member_count;
     info.node_count = end.entry.nodes;
     info.member_listed = end.listed;
+    info.divisor = end.entry.divisor;
+    info.rounds = end.entry.rounds;
+    info.contributor_count = end.entry.contributors;
+    info.late = (end.entry.flags & protocol::kCompletionLate) != 0 ? 1 : 0;
+    info.resync = (end.entry.flags & protocol::kCompletionResync) != 0 ? 1 : 0;
+    info.dense = (end.entry.flags & protocol::kCompletionDense) != 0 ? 1 : 0;
+    info.entries = end.entry.entries;
 }
 
 // How an ended request is told. A message may be missing; a status without one says what it is.

@@ -99,3 +99,21 @@ pace_status pace_barrier(pace_session* session, pace_request* ret_request, pace_
         return submit(session, operation, nullptr, 0, ret_request);
     });
 }
+
+pace_status pace_residual_save(pace_session* session, const pace_buffer* buffers, size_t count,
+                               pace_request* ret_request, pace_error* error) {
+    return capi::guard(error, [&]() -> Result<> {
+        client::Operation operation;
+        operation.verb = Verb::residual_save;
+        return submit(session, operation, buffers, count, ret_request);
+    });
+}
+
+pace_status pace_residual_load(pace_session* session, const pace_buffer* buffers, size_t count,
+                               pace_request* ret_request, pace_error* error) {
+    return capi::guard(error, [&]() -> Result<> {
+        client::Operation operation;
+        operation.verb = Verb::residual_load;
+        return submit(session, operation, buffers, count, ret_request);
+    });
+}

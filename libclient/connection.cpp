@@ -28,6 +28,16 @@ Result<> check_joined(const wire::Joined& joined, const JobOptions& options, uin
         return make_error(ErrorKind::corrupt,
                           "the daemon joined rank {} of {} where rank {} of {} was asked",
                           joined.rank(), joined.world(), rank, options.world);
+    // One that does not know these options would train another way than was asked, unseen.
+    const wire::JobOptions& job = *joined.options();
+    const bool dropped =
+        (options.quorum != wire::Quorum::all && job.quorum() == wire::Quorum::none) ||
+        (options.compression != wire::Compression::off &&
+         job.compression() == wire::Compression::none);
+    if (dropped)
+        return make_error(ErrorKind::version,
+                          "the daemon, or its controller, is older than the options quorum and "
+                          "compression; install the same release everywhere, or leave them out");
     return {};
 }
 

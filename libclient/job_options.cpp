@@ -43,6 +43,10 @@ Result<> check(const JobOptions& options) {
     if (!(options.alpha >= 0.0 && options.alpha < 1.0))
         return make_error(ErrorKind::invalid, "alpha is {}; it must be at least 0 and less than 1",
                           options.alpha);
+    if (!(options.density >= 0.0 && options.density <= 1.0))
+        return make_error(ErrorKind::invalid,
+                          "density is {}; it must be above 0 and at most 1, or 0 for the default",
+                          options.density);
     return {};
 }
 

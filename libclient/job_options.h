@@ -40,6 +40,11 @@ struct JobOptions {
     bool reject_nonfinite = false;
 };
 
+// Whether only the largest elements of gradients travel, so that the rest is owed.
+constexpr bool is_top_k(protocol::client::Compression compression) {
+    return compression >= protocol::client::Compression::spardl;
+}
+
 // Refuses what no daemon would take: each message names the field. Whether the options make sense
 // together is the controller's to say.
 base::Result<> check(const JobOptions& options);

@@ -35,6 +35,12 @@ Result<> Session::check(const Operation& operation) const {
                           "job \"{}\" has policy partial-reduce, whose buffers hold parameters; "
                           "call pace_average, or use PACE_POLICY_ALL_REDUCE for gradients",
                           options_.name);
+    if (is_local(operation.verb) && !(collective && is_top_k(options_.compression)))
+        return make_error(ErrorKind::verb,
+                          "job \"{}\" has no top-k compression, so that nothing is owed; residuals "
+                          "are saved and loaded with compression spardl, topka, topkdsa, gtopk or "
+                          "oktopk",
+                          options_.name);
     if (operation.verb == Verb::broadcast && operation.root >= options_.world)
         return make_error(ErrorKind::invalid, "root is {}; it must be less than world, which is {}",
                           operation.root, options_.world);
@@ -95,6 +101,10 @@ Result<> Session::claim_buffers(const Operation& operation, Request& request) {
                               "buffer {}.{} is named twice; each buffer counts once", handle.index,
                               handle.generation);
         PACE_TRY_ASSIGN(buffer, buffers_.find_idle(handle));
+        if (is_local(operation.verb) && buffer->type != protocol::DType::f32)
+            return make_error(ErrorKind::invalid,
+                              "buffers[{}] is of type {}; a {} takes buffers of type f32",
+                              request.buffer_count, name_of(buffer->type), name_of(operation.verb));
         buffer->request = request.id;
         request.buffers[request.buffer_count++] = handle.index;
     }

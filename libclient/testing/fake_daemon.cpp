@@ -268,8 +268,16 @@ void FakeDaemon::join(Peer& peer, const wire::Join& message) {
     flatbuffers::FlatBufferBuilder builder;
     const wire::JobOptions& asked = *message.options();
     peer.policy = asked.policy();
-    auto options =
-        wire::CreateJobOptionsDirect(builder, asked.name()->c_str(), asked.world(), asked.policy());
+    const auto name = builder.CreateString(asked.name());
+    wire::JobOptionsBuilder job(builder);
+    job.add_name(name);
+    job.add_world(asked.world());
+    job.add_policy(asked.policy());
+    if (script_.knows_quorums) {
+        job.add_quorum(asked.quorum());
+        job.add_compression(asked.compression());
+    }
+    const auto options = job.Finish();
     const std::array fds{peer.ring.fd(), peer.submission_bell.get(), peer.completion_bell.get()};
     peer.send(builder,
               wire::CreateJoined(builder, message.request(), 1, message.rank(), asked.world(),

@@ -71,6 +71,7 @@ struct Script {
     uint64_t generation = 1;
     uint32_t ring_slots = 8;
     uint32_t member_capacity = 4;
+    bool knows_quorums = true;  // and compressions; false: as a daemon of before
 
     // Called with every new connection, before anything is read from it.
     std::function<void(Peer&)> on_accepted;

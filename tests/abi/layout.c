@@ -52,6 +52,51 @@ static void print_choices(void) {
     VALUE(PACE_MESSAGE_MAX);
 }
 
+static void print_collective_choices(void) {
+    VALUE(PACE_QUORUM_DEFAULT);
+    VALUE(PACE_QUORUM_ALL);
+    VALUE(PACE_QUORUM_SOLO);
+    VALUE(PACE_QUORUM_MAJORITY);
+    VALUE(PACE_QUORUM_MAJORITY_STRICT);
+    VALUE(PACE_QUORUM_COUNT);
+    VALUE(PACE_LATE_DEFAULT);
+    VALUE(PACE_LATE_ACCUMULATE);
+    VALUE(PACE_LATE_DROP);
+    VALUE(PACE_DIVIDE_BY_DEFAULT);
+    VALUE(PACE_DIVIDE_BY_WORLD);
+    VALUE(PACE_DIVIDE_BY_CONTRIBUTORS);
+    VALUE(PACE_COMPRESSION_DEFAULT);
+    VALUE(PACE_COMPRESSION_NONE);
+    VALUE(PACE_COMPRESSION_F16);
+    VALUE(PACE_COMPRESSION_BF16);
+    VALUE(PACE_COMPRESSION_SPARDL);
+    VALUE(PACE_COMPRESSION_TOPKA);
+    VALUE(PACE_COMPRESSION_TOPKDSA);
+    VALUE(PACE_COMPRESSION_GTOPK);
+    VALUE(PACE_COMPRESSION_OKTOPK);
+    VALUE(PACE_RESIDUALS_DEFAULT);
+    VALUE(PACE_RESIDUALS_GLOBAL);
+    VALUE(PACE_RESIDUALS_PARTIAL);
+    VALUE(PACE_RESIDUALS_LOCAL);
+    VALUE(PACE_TEAM_GATHER_DEFAULT);
+    VALUE(PACE_TEAM_GATHER_AUTOMATIC);
+    VALUE(PACE_TEAM_GATHER_RECURSIVE);
+    VALUE(PACE_TEAM_GATHER_BRUCK);
+    VALUE(PACE_INDICES_DEFAULT);
+    VALUE(PACE_INDICES_PLAIN);
+    VALUE(PACE_INDICES_COMPRESSED);
+    VALUE(PACE_VALUES_DEFAULT);
+    VALUE(PACE_VALUES_F32);
+    VALUE(PACE_VALUES_F16);
+    VALUE(PACE_VALUES_BF16);
+    VALUE(PACE_HIERARCHY_DEFAULT);
+    VALUE(PACE_HIERARCHY_NODE);
+    VALUE(PACE_HIERARCHY_FLAT);
+    VALUE(PACE_DENSE_FALLBACK_DEFAULT);
+    VALUE(PACE_DENSE_FALLBACK_AUTOMATIC);
+    VALUE(PACE_DENSE_FALLBACK_NEVER);
+}
+
 static void print_job_options(void) {
     STRUCT(pace_job_options);
     FIELD(pace_job_options, struct_size);
@@ -70,6 +115,23 @@ static void print_job_options(void) {
     FIELD(pace_job_options, worker_timeout_ms);
     FIELD(pace_job_options, connect_ms);
     FIELD(pace_job_options, reserved);
+    FIELD(pace_job_options, quorum);
+    FIELD(pace_job_options, quorum_count);
+    FIELD(pace_job_options, late);
+    FIELD(pace_job_options, staleness_max);
+    FIELD(pace_job_options, divide_by);
+    FIELD(pace_job_options, resync_every);
+    FIELD(pace_job_options, compression);
+    FIELD(pace_job_options, residuals);
+    FIELD(pace_job_options, density);
+    FIELD(pace_job_options, teams);
+    FIELD(pace_job_options, team_gather);
+    FIELD(pace_job_options, indices);
+    FIELD(pace_job_options, values);
+    FIELD(pace_job_options, hierarchy);
+    FIELD(pace_job_options, dense_fallback);
+    FIELD(pace_job_options, reject_nonfinite);
+    FIELD(pace_job_options, reserved2);
 }
 
 static void print_session_and_buffer(void) {
@@ -118,6 +180,13 @@ static void print_request(void) {
           members); /* NOLINT(bugprone-sizeof-expression): the pointer is meant */
     FIELD(pace_request_info, member_capacity);
     FIELD(pace_request_info, member_listed);
+    FIELD(pace_request_info, divisor);
+    FIELD(pace_request_info, rounds);
+    FIELD(pace_request_info, contributor_count);
+    FIELD(pace_request_info, late);
+    FIELD(pace_request_info, resync);
+    FIELD(pace_request_info, dense);
+    FIELD(pace_request_info, entries);
     STRUCT(pace_average_options);
     FIELD(pace_average_options, struct_size);
     FIELD(pace_average_options, reserved);
@@ -130,6 +199,7 @@ static void print_request(void) {
 int main(void) {
     print_statuses();
     print_choices();
+    print_collective_choices();
     print_job_options();
     print_session_and_buffer();
     print_request();

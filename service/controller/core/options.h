@@ -1,0 +1,88 @@
+// JobOptions: what a job is asked to be, and the choices that its options are.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace pace::controller {
+
+enum class Family : uint8_t { collective = 1, averaging = 2 };
+enum class Policy : uint8_t { all_reduce = 1, partial_reduce = 2 };
+enum class Weights : uint8_t { constant = 1, dynamic = 2 };
+enum class Missing : uint8_t { closest = 1, initial = 2 };
+enum class Quorum : uint8_t { all = 1, solo = 2, majority = 3, majority_strict = 4, count = 5 };
+enum class Late : uint8_t { accumulate = 1, drop = 2 };
+enum class DivideBy : uint8_t { world = 1, contributors = 2 };
+enum class Compression : uint8_t {
+    off = 1,
+    f16 = 2,
+    bf16 = 3,
+    spardl = 4,
+    topka = 5,
+    topkdsa = 6,
+    gtopk = 7,
+    oktopk = 8
+};
+enum class Residuals : uint8_t { global = 1, partial = 2, local = 3 };
+enum class TeamGather : uint8_t { automatic = 1, recursive = 2, bruck = 3 };
+enum class Indices : uint8_t { plain = 1, compressed = 2 };
+enum class Values : uint8_t { f32 = 1, f16 = 2, bf16 = 3 };
+enum class Hierarchy : uint8_t { node = 1, flat = 2 };
+enum class DenseFallback : uint8_t { automatic = 1, never = 2 };
+
+// A job's options as a whole. Zero (or 0.0, or an empty enum) means default where a default is
+// named.
+struct JobOptions {
+    std::string name;                        // letters, digits, '.', '_', '-'; at most 63
+    uint32_t world = 0;                      // workers of the job, at least 1
+    Policy policy = Policy::partial_reduce;  // all_reduce is of the collective family
+    uint32_t group_size = 0;                 // P; 2 .. world; default min(3, world)
+    uint32_t group_min = 0;                  // smallest group that group_wait may close; default 2
+    Weights weights = Weights::constant;
+    Missing missing = Missing::closest;
+    double alpha = 0.5;           // 0 <= alpha < 1
+    uint32_t group_wait_ms = 0;   // 0: adaptive
+    uint32_t history_window = 0;  // T; 0: twice ceil((N-1)/(P-1))
+    uint32_t worker_timeout_ms =
+        0;  // a worker later than this is suspended; 0: adaptive, at least 30 s
+
+    // Of the collective family. A field that the others leave without meaning stays zero.
+    Quorum quorum = Quorum::all;
+    uint32_t quorum_count = 0;  // with Quorum::count only
+    Late late = Late::accumulate;
+    uint32_t staleness_max = 0;  // rounds; with another quorum than all; default 32
+    DivideBy divide_by = DivideBy::world;
+    uint32_t resync_every = 0;  // rounds; 0: never
+    Compression compression = Compression::off;
+    double density = 0;  // 0 < density <= 1; with top-k only; default 0.01
+    Residuals residuals = Residuals::global;
+    uint32_t teams = 0;  // with SparDL only; 0: chosen from measured links
+    TeamGather team_gather = TeamGather::automatic;
+    Indices indices = Indices::compressed;
+    Values values = Values::f32;
+    Hierarchy hierarchy = Hierarchy::node;
+    DenseFallback dense_fallback = DenseFallback::automatic;
+    bool reject_nonfinite = false;
+    bool operator==(const JobOptions&) const = default;
+};
+
+// Whether rounds go on without workers that are late.
+constexpr bool is_partial(const JobOptions& options) {
+    return options.quorum != Quorum{} && options.quorum != Quorum::all;
+}
+
+// Whether less than the gradients as they are travels.
+constexpr bool is_compressed(Compression compression) {
+    return compression > Compression::off;
+}
+
+// Whether only the largest elements of the gradients travel.
+constexpr bool is_top_k(Compression compression) {
+    return compression >= Compression::spardl;
+}
+
+constexpr Family family_of(Policy policy) {
+    return policy == Policy::all_reduce ? Family::collective : Family::averaging;
+}
+
+}  // namespace pace::controller
