@@ -85,6 +85,11 @@ Result<Residual> Residual::load(std::span<const std::byte> bytes_untrusted) {
                                 "the residual was saved in version {}, this daemon reads version "
                                 "{}; load it with the one that saved it",
                                 version, kResidualVersion);
+    if (const auto reserved = read_number<uint32_t>(bytes, 12); reserved != 0)
+        return base::make_error(ErrorKind::corrupt,
+                                "the saved residual's reserved field is {}, not 0; use an older "
+                                "checkpoint",
+                                reserved);
     const auto count = read_number<uint64_t>(bytes, 16);
     const size_t payload = bytes.size() - kHeaderBytes - kChecksumBytes;
     if (payload % sizeof(float) != 0 || count != payload / sizeof(float))

@@ -7,12 +7,15 @@
 
 #include <protocol/client_generated.h>
 
+#include "daemon/sparse/elias_fano.h"
+#include "daemon/sparse/residual.h"
 #include "protocol/control_codec.h"
 #include "protocol/ring.h"
 #include "protocol/version.h"
 #include "service/controller/core/journal_record.h"
 #include "service/controller/shell/journal_format.h"
 #include "tests/fuzz/chunks.h"
+#include "tests/fuzz/sparse_input.h"
 
 namespace {
 
@@ -143,6 +146,48 @@ void write_journal() {
     write("journal", "bare_records", bare);
 }
 
+// Blocks in every format: full, with fewer entries than their frame, and with an Elias-Fano part alone.
+void write_blocks() {
+    using namespace pace::sparse;
+    using pace::fuzz::Decoder;
+    Entries entries;
+    for (uint32_t i = 0; i < 12; ++i)
+        entries.push_back(i * i * 7 + 1, 1.5F - static_cast<float>(i));
+    pace::fuzz::SparseInput input;
+    input.length = 1000;
+    for (const Decoder decoder : {Decoder::framed, Decoder::counted})
+        for (const IndexFormat index : {IndexFormat::plain, IndexFormat::elias_fano})
+            for (const ValueFormat value :
+                 {ValueFormat::f32, ValueFormat::f16, ValueFormat::bf16}) {
+                input.decoder = decoder;
+                input.format = {index, value};
+                input.k = decoder == Decoder::framed ? 20 : 12;
+                const Frame frame{input.length, input.k};
+                input.message.assign(coded_bytes_max(input.format, frame), std::byte{0});
+                encode(input.format, frame, entries, input.message);
+                write("sparse_wire",
+                      std::string(decoder == Decoder::framed ? "framed" : "counted") + "_" +
+                          (index == IndexFormat::plain ? "plain" : "elias_fano") + "_" +
+                          std::to_string(static_cast<int>(value)),
+                      bytes_of(input));
+            }
+    input.decoder = Decoder::elias_fano;
+    input.k = 20;
+    input.count = 12;
+    input.message.assign(elias_fano_bytes(input.length, input.k, input.count), std::byte{0});
+    elias_fano_encode(input.length, input.k, entries.indices, input.message);
+    write("sparse_wire", "indices_alone", bytes_of(input));
+}
+
+void write_residuals() {
+    using pace::sparse::Residual;
+    write("residual", "none", Residual().save());
+    Residual residual(5);
+    const std::vector<float> owed{1.5F, -2.0F, 0.0F, 1e-40F, 3e38F};
+    (void)residual.absorb(owed);
+    write("residual", "five", residual.save());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -155,5 +200,7 @@ int main(int argc, char** argv) {
     write_ring();
     write_conversation();
     write_journal();
+    write_blocks();
+    write_residuals();
     return 0;
 }
