@@ -17,7 +17,8 @@ namespace {
 struct Header {
     uint64_t iteration = 0;
     uint64_t has_initial = 0;
-    uint64_t reserved[6] = {};
+    uint64_t round = 0;  // the model has the results of the rounds before
+    uint64_t reserved[5] = {};
 };
 static_assert(sizeof(Header) == collectives::kCutBytes);
 
@@ -76,25 +77,29 @@ void Adoptions::stop(const base::Error& error) {
 }
 
 void Adoptions::at_boundary(const WorkerPtr& donor) {
+    if (donations_.empty()) return;
+    const auto round = job_.model_round(*donor);
+    if (!round) return;  // with its next request
     std::vector<Donation> due;
     std::copy_if(donations_.begin(), donations_.end(), std::back_inserter(due),
                  [&](const Donation& donation) { return donation.donor == donor->rank; });
     std::erase_if(donations_,
                   [&](const Donation& donation) { return donation.donor == donor->rank; });
-    for (const Donation& donation : due) donate(donation, *donor);
+    for (const Donation& donation : due) donate(donation, *donor, *round);
 }
 
-void Adoptions::donate(const Donation& donation, const Worker& donor) {
+void Adoptions::donate(const Donation& donation, const Worker& donor, uint64_t round) {
     ++job_.services.counters.adoptions;
     if (donation.node == job_.services.self) {
         const WorkerPtr newcomer = job_.find(donation.newcomer);
-        if (newcomer && newcomer->state == Worker::State::adopting) take_here(newcomer, donor);
+        if (newcomer && newcomer->state == Worker::State::adopting)
+            take_here(newcomer, donor, round);
         return;
     }
     size_t bytes = 0;
     auto packed = donor.model.empty()
                       ? Result<Scratch>(base::make_error(ErrorKind::invalid, "no model"))
-                      : pack(donor, bytes);
+                      : pack(donor, round, bytes);
     if (!packed) {
         send_poison(job_.services, number(donation.newcomer), {donation.node});
         return;
@@ -103,13 +108,14 @@ void Adoptions::donate(const Donation& donation, const Worker& donor) {
                                 donation.node, std::move(*packed), bytes));
 }
 
-Result<Scratch> Adoptions::pack(const Worker& donor, size_t& ret_bytes) const {
+Result<Scratch> Adoptions::pack(const Worker& donor, uint64_t round, size_t& ret_bytes) const {
     const collectives::Layout layout = layout_of(donor.model);
     ret_bytes = packed_bytes(layout, job_.keeps_initial());
     Scratch scratch;
     PACE_TRY_ASSIGN(bytes, scratch.reserve(ret_bytes));
     Header header;
     header.iteration = donor.iteration;
+    header.round = round;
     header.has_initial = job_.keeps_initial() && job_.initial.valid ? 1 : 0;
     std::memcpy(bytes.data(), &header, sizeof(header));
     const collectives::LocalPart copy(layout, {{segments_of(donor.model), 1.0}});
@@ -120,10 +126,10 @@ Result<Scratch> Adoptions::pack(const Worker& donor, size_t& ret_bytes) const {
     return scratch;
 }
 
-void Adoptions::take_here(const WorkerPtr& newcomer, const Worker& donor) {
+void Adoptions::take_here(const WorkerPtr& newcomer, const Worker& donor, uint64_t round) {
     const auto& target = newcomer->head().buffers;
     if (donor.model.empty() || digest_of(target) != digest_of(donor.model)) {
-        taken(newcomer, 0,
+        taken(newcomer, {},
               base::make_error(ErrorKind::mismatch,
                                "worker {} broadcasts other buffers than worker {} did: give equal "
                                "types and lengths",
@@ -132,7 +138,7 @@ void Adoptions::take_here(const WorkerPtr& newcomer, const Worker& donor) {
     }
     for (size_t i = 0; i < target.size(); ++i)
         std::memcpy(target[i]->memory.data(), donor.model[i]->memory.data(), target[i]->bytes());
-    taken(newcomer, donor.iteration, {});
+    taken(newcomer, {donor.iteration, round}, {});
 }
 
 void Adoptions::take_from(const WorkerPtr& newcomer, NodeId node) {
@@ -147,7 +153,7 @@ void Adoptions::take_from(const WorkerPtr& newcomer, NodeId node) {
     const collectives::Layout layout = layout_of(newcomer->head().buffers);
     const auto bytes = taking->memory.reserve(packed_bytes(layout, job_.keeps_initial()));
     if (!bytes) {
-        taken(newcomer, 0, bytes.error());
+        taken(newcomer, {}, bytes.error());
         return;
     }
     takings_.push_back(taking);
@@ -159,7 +165,7 @@ void Adoptions::take_from(const WorkerPtr& newcomer, NodeId node) {
             if (!result && result.error().kind != ErrorKind::mismatch) return;
             if (newcomer->state != Worker::State::adopting) return;
             if (!result) {
-                taken(newcomer, 0, result);
+                taken(newcomer, {}, result);
                 return;
             }
             Header header;
@@ -178,19 +184,20 @@ void Adoptions::take_from(const WorkerPtr& newcomer, NodeId node) {
                     job_.initial.valid = true;
                 }
             }
-            taken(newcomer, header.iteration, {});
+            taken(newcomer, {header.iteration, header.round}, {});
         });
 }
 
-void Adoptions::taken(const WorkerPtr& newcomer, uint64_t iteration, const Result<>& result) {
+void Adoptions::taken(const WorkerPtr& newcomer, Origin origin, const Result<>& result) {
     if (!result) {
         job_.end_head(newcomer, failed(result.error()));
         return;
     }
     newcomer->model = newcomer->head().buffers;
-    newcomer->iteration = iteration;
+    newcomer->iteration = origin.iteration;
+    job_.adopted(*newcomer, origin.round);
     Ending ending;
-    ending.iteration = iteration;
+    ending.iteration = origin.iteration;
     ending.queued_ns = base::now_ns() - newcomer->head().submitted_ns;
     job_.end_head(newcomer, std::move(ending));
 }

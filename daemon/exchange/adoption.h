@@ -32,14 +32,19 @@ class Adoptions {
         control::Rank newcomer = 0;
         NodeId node = 0;  // the newcomer's
     };
+    // Where a model stands.
+    struct Origin {
+        uint64_t iteration = 0;  // its donor's
+        uint64_t round = 0;      // it has the results of the rounds before
+    };
     class Taking;
 
-    void donate(const Donation& donation, const Worker& donor);
-    void take_here(const WorkerPtr& newcomer, const Worker& donor);
+    void donate(const Donation& donation, const Worker& donor, uint64_t round);
+    void take_here(const WorkerPtr& newcomer, const Worker& donor, uint64_t round);
     void take_from(const WorkerPtr& newcomer, NodeId node);
-    void taken(const WorkerPtr& newcomer, uint64_t iteration, const base::Result<>& result);
+    void taken(const WorkerPtr& newcomer, Origin origin, const base::Result<>& result);
     uint64_t number(control::Rank newcomer) const;
-    base::Result<Scratch> pack(const Worker& donor, size_t& ret_bytes) const;
+    base::Result<Scratch> pack(const Worker& donor, uint64_t round, size_t& ret_bytes) const;
 
     JobState& job_;
     std::vector<Donation> donations_;

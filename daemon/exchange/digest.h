@@ -33,9 +33,17 @@ inline uint32_t check_of(const Request& request) {
         mix(mix(mix(request.digest, head), request.root), request.buffers.size()));
 }
 
-enum class ExchangeKind : uint8_t { round = 1, group = 2, fetch = 3, adoption = 4 };
+enum class ExchangeKind : uint8_t {
+    round = 1,
+    group = 2,
+    fetch = 3,
+    adoption = 4,
+    partial = 5,       // the start of a partial round
+    partial_data = 6,  // its sum
+    fetch_told = 7,    // what kind of round is fetched, in a job of partial rounds
+};
 
-// `first` and `second` distinguish exchanges of a kind: (epoch, round), (group, 0), (epoch, node), (epoch, rank).
+// `first` and `second` distinguish exchanges of a kind: (epoch, round), (group, 0), (epoch, node), (epoch, rank), (epoch, round) twice, (epoch, node).
 constexpr uint64_t exchange_number(uint64_t token, ExchangeKind kind, uint64_t first,
                                    uint64_t second) {
     return mix(mix(mix(token, static_cast<uint64_t>(kind)), first), second);

@@ -367,10 +367,10 @@ void Engine::watch() {
         if (!exchange || exchange->stalled_for(now) < services_.options.progress_deadline) continue;
         const std::vector<NodeId> culprits = exchange->waiting_for();
         control::Stalled stalled;
-        stalled.job = exchange->plan().job;
+        stalled.job = exchange->job();
         stalled.waiting_for = culprits;
         services_.control->send(stalled);
-        if (exchange->plan().patient) continue;
+        if (exchange->patient()) continue;
         exchange->abort(
             base::make_error(ErrorKind::timeout, "no progress for {} ms",
                              services_.options.progress_deadline / std::chrono::milliseconds(1)));

@@ -139,7 +139,7 @@ Task<Result<>> Exchange::run_among_nodes() {
 }
 
 void Exchange::network_ended(const Result<>& result) {
-    std::erase_if(services_.active, [this](const std::weak_ptr<Exchange>& other) {
+    std::erase_if(services_.active, [this](const std::weak_ptr<Active>& other) {
         return other.expired() || other.lock().get() == this;
     });
     services_.counters.bytes_sent += communicator_->counters().bytes_sent;

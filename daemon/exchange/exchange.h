@@ -18,6 +18,7 @@
 #include "daemon/collectives/communicator.h"
 #include "daemon/collectives/deliver.h"
 #include "daemon/collectives/local_part.h"
+#include "daemon/exchange/active.h"
 #include "daemon/exchange/request.h"
 #include "daemon/exchange/scratch.h"
 #include "daemon/exchange/services.h"
@@ -30,7 +31,7 @@ inline constexpr uint32_t kPoisonSlot = 0xF0000000U;
 // The slot on which nodes of a stalled exchange compare what was called.
 inline constexpr uint32_t kCallSlot = 0xE0000000U;
 
-class Exchange : public std::enable_shared_from_this<Exchange> {
+class Exchange final : public Active, public std::enable_shared_from_this<Exchange> {
   public:
     enum class Kind : uint8_t { reduce, broadcast, barrier, fetch };
 
@@ -63,13 +64,15 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     static std::shared_ptr<Exchange> start(Services& services, Plan plan, Scratch scratch,
                                            Done done);
 
-    // Ends the exchange with `error` unless it commits already. `done` comes later, when every operation has ended.
-    void abort(const base::Error& error);
-    void peer_lost(transports::PeerId peer, const base::Error& error);
+    // `done` comes later, when every operation has ended.
+    void abort(const base::Error& error) override;
+    void peer_lost(transports::PeerId peer, const base::Error& error) override;
 
-    // Called a few times a second: how long nothing has moved, with whom; looks for disagreement once that is noticeable.
-    base::Duration stalled_for(base::TimePoint now);
-    std::vector<NodeId> waiting_for() const;
+    // Looks for disagreement besides, once the time is noticeable.
+    base::Duration stalled_for(base::TimePoint now) override;
+    std::vector<NodeId> waiting_for() const override;
+    uint32_t job() const override { return plan_.job; }
+    bool patient() const override { return plan_.patient; }
 
     bool ended() const { return ended_; }
     const Plan& plan() const { return plan_; }

@@ -14,6 +14,10 @@ Job::Job(Services& services, control::JobOptions options)
     : state_(services, std::move(options)), rounds_(state_), groups_(state_), adoptions_(state_) {
     state_.group_begins = [this](const std::vector<NodeId>& nodes) { return rounds_.met(nodes); };
     state_.advance = [this](const WorkerPtr& worker) { advance(worker); };
+    state_.model_round = [this](const Worker& worker) { return rounds_.model_round(worker); };
+    state_.adopted = [this](const Worker& newcomer, uint64_t round) {
+        rounds_.adopted(newcomer, round);
+    };
 }
 
 base::Result<> Job::check_verb(Verb verb) const {
@@ -39,6 +43,7 @@ void Job::add(const WorkerPtr& worker) {
 
 void Job::submit(const WorkerPtr& worker, Request request) {
     worker->queue.push_back(std::move(request));
+    ++worker->calls;
     if (worker->state == Worker::State::idle) advance(worker);
 }
 
@@ -61,8 +66,7 @@ void Job::advance(const WorkerPtr& worker) {
         groups_.announce(worker);
         return;
     }
-    worker->state = Worker::State::waiting;
-    rounds_.try_start();
+    rounds_.called(worker);
 }
 
 void Job::begin_newcomer(const WorkerPtr& worker) {
@@ -99,15 +103,18 @@ void Job::cancel(const WorkerPtr& worker, uint64_t id) {
     }
     if (worker->state == Worker::State::ready) groups_.withdraw(*worker);
     // Idle: the controller has not taken the worker back yet, so nothing has begun.
+    if (worker->state == Worker::State::waiting && !rounds_.withdraw(*worker)) return;
     if (worker->state == Worker::State::waiting || worker->state == Worker::State::adopting ||
         worker->state == Worker::State::idle)
         state_.end_head(worker, ended_as(Outcome::canceled, message));
+    rounds_.look_again();
 }
 
 void Job::remove(const WorkerPtr& worker) {
     const auto entry = state_.workers.find(worker->rank);
     if (entry != state_.workers.end() && entry->second == worker) state_.workers.erase(entry);
     worker->port = nullptr;
+    rounds_.departed(*worker);
     if (worker->state == Worker::State::ready) groups_.departed(worker);
     // An adoption that is under way finds the worker gone.
     if (worker->state == Worker::State::adopting) worker->state = Worker::State::refused;
@@ -156,7 +163,9 @@ void Job::suspend(control::Rank rank, const std::string& reason) {
     worker->newcomer = true;
     worker->suspended = true;
     worker->admit_sent = false;
-    if (worker->state == Worker::State::waiting)
+    const bool goes_on = worker->state == Worker::State::waiting && !rounds_.withdraw(*worker);
+    rounds_.departed(*worker);
+    if (worker->state == Worker::State::waiting && !goes_on)
         state_.end_all(worker, ended_as(Outcome::stale,
                                         reason + "; call pace_broadcast for the current model"));
 }
@@ -223,6 +232,7 @@ void Job::report(std::vector<control::WorkerReport>& reports) const {
         report.job = state_.id;
         report.rank = rank;
         report.iteration = worker->iteration;
+        report.calls = worker->calls;
         const bool in_round = !worker->queue.empty() && worker->head().verb != Verb::average;
         report.rounds_submitted = rounds_.completed() + (in_round ? 1 : 0);
         if (worker->state == Worker::State::idle)

@@ -18,6 +18,11 @@ NodeId View::node_of(control::Rank rank) const {
     return member != members.end() && member->rank == rank ? member->node : 0;
 }
 
+bool View::contains_node(NodeId node) const {
+    return std::any_of(members.begin(), members.end(),
+                       [node](const control::Member& member) { return member.node == node; });
+}
+
 std::vector<NodeId> View::nodes() const {
     std::vector<NodeId> nodes;
     for (const control::Member& member : members) {
@@ -25,6 +30,16 @@ std::vector<NodeId> View::nodes() const {
             nodes.push_back(member.node);
     }
     return nodes;
+}
+
+partial::Roster View::roster() const {
+    partial::Roster roster;
+    for (const NodeId node : nodes()) {
+        std::vector<partial::Rank>& ranks = roster.nodes.emplace_back();
+        for (const control::Member& member : members)
+            if (member.node == node) ranks.push_back(member.rank);
+    }
+    return roster;
 }
 
 WorkerPtr JobState::find(control::Rank rank) const {
@@ -48,6 +63,7 @@ void JobState::end_head(const WorkerPtr& worker, Ending ending) {
     worker->queue.pop_front();
     worker->state = Worker::State::idle;
     worker->withdrawing = false;
+    worker->handed_in = false;
     worker->busy_since = base::now();
     ++services.counters.requests;
     if (ending.outcome == protocol::Outcome::failed) ++services.counters.requests_failed;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "daemon/exchange/scratch.h"
 #include "daemon/exchange/services.h"
 #include "daemon/exchange/worker.h"
+#include "daemon/partial/roster.h"
 
 namespace pace::daemon {
 
@@ -22,8 +24,11 @@ struct View {
 
     bool contains(control::Rank rank) const;
     NodeId node_of(control::Rank rank) const;  // 0: not a member
+    bool contains_node(NodeId node) const;
     // Each node once, in the order of its lowest rank: the node order of every sum.
     std::vector<NodeId> nodes() const;
+    // The members by node, in that order.
+    partial::Roster roster() const;
 };
 
 // The model at the start of training, kept where dynamic weights may need it (missing = initial).
@@ -48,6 +53,10 @@ struct JobState {
     std::function<void(const WorkerPtr&)> advance;
     // A group of these nodes begins: gives memory that a round no longer needs, or none. Set by the job.
     std::function<Scratch(const std::vector<NodeId>&)> group_begins;
+    // How many rounds' results the worker's model has, if it may be given to a newcomer now. Set by the job.
+    std::function<std::optional<uint64_t>(const Worker&)> model_round;
+    // A newcomer has got a model with the results of so many rounds. Set by the job.
+    std::function<void(const Worker&, uint64_t)> adopted;
 
     bool keeps_initial() const {
         return options.weights == control::Weights::dynamic &&

@@ -45,12 +45,29 @@ std::shared_ptr<MemberList> members_of(const View& view, const Request& request)
 
 }  // namespace
 
+Rounds::Rounds(JobState& job) : job_(job) {
+    if (!is_partial(job_.options)) return;
+    const auto lend = [this] {
+        // All nodes have begun the round: nobody needs the last one's result.
+        retained_.valid = false;
+        return std::exchange(retained_.memory, {});
+    };
+    partial_ = std::make_unique<PartialRounds>(
+        job_, PartialRounds::Events{
+                  [this](const Result<partial::RoundOutcome>& outcome) { partial_ended(outcome); },
+                  lend});
+}
+
 uint64_t Rounds::round_number() const {
     return exchange_number(job_.token, ExchangeKind::round, job_.view.epoch, completed_);
 }
 
 void Rounds::try_start() {
-    if (active_ || preparing_ != 0 || job_.view.epoch == 0) return;
+    if (is_busy() || preparing_ != 0 || job_.view.epoch == 0) return;
+    if (partial_ && !everyone_) {
+        open_partial();
+        return;
+    }
     const std::vector<WorkerPtr> members = job_.local_members();
     if (members.empty()) return;
     for (const WorkerPtr& worker : members) {
@@ -137,7 +154,16 @@ void Rounds::ended(Exchange& exchange, const std::vector<WorkerPtr>& members,
         // The requests wait for the next view; their buffers are as they were.
         for (const WorkerPtr& worker : members) wait_again(worker);
     }
-    if (preparing_ != 0) answer_prepare();
+    if (result || preparing_ != 0) go_on();
+}
+
+// What comes after a round that has ended well, or is to be redone.
+void Rounds::go_on() {
+    if (preparing_ != 0) {
+        answer_prepare();
+    } else if (partial_) {
+        try_start();
+    }
 }
 
 bool Rounds::may_form_in_retained(const Exchange::Plan& plan) const {
@@ -188,6 +214,10 @@ void Rounds::commit_round(const Exchange& exchange, const std::vector<WorkerPtr>
     const auto list = members_of(round_view_, first);
     const auto traffic = exchange.traffic();
     if (first.verb == Verb::broadcast) job_.remember_initial(first.buffers);
+    if (partial_) tell({partial::Verdict::everyone, {}, 1.0});
+    if (partial_ && first.verb == Verb::barrier) partial_->commit_nothing(completed_);
+    if (partial_ && first.verb != Verb::barrier) partial_->commit_equal(completed_);
+    everyone_ = false;
     ++completed_;
     ++job_.services.counters.rounds;
     for (const WorkerPtr& worker : members) {
@@ -210,9 +240,13 @@ void Rounds::commit_round(const Exchange& exchange, const std::vector<WorkerPtr>
 
 void Rounds::fail_round(const std::vector<WorkerPtr>& members, const base::Error& error) {
     send_poison(job_.services, round_number(), job_.view.nodes());
+    if (partial_) partial_->commit_nothing(completed_);
+    everyone_ = false;
     ++completed_;
     retained_.valid = false;
     for (const WorkerPtr& worker : members) job_.end_head(worker, failed(error));
+    // The next one begins without a call.
+    if (partial_) job_.services.loop.defer([this] { try_start(); });
 }
 
 void Rounds::prepare(uint64_t epoch) {
@@ -220,10 +254,15 @@ void Rounds::prepare(uint64_t epoch) {
     preparing_ = epoch;
     const auto error = base::make_error(ErrorKind::aborted, "the job's membership is changing");
     stop_gifts(error);
-    if (!active_) {
+    if (partial_ && partial_->under_way()) {
+        partial_->abort(error);
+        return;
+    }
+    if (!is_busy()) {
         answer_prepare();
         return;
     }
+    if (!active_) return;
     // On one node alone a round cannot be held up by anybody: it commits, then the answer goes out.
     active_->abort(error);
 }
@@ -238,17 +277,26 @@ void Rounds::answer_prepare() {
 
 void Rounds::commit(const control::CommitView& view) {
     preparing_ = 0;
+    view_base_ = view.base_round;
+    everyone_ = false;
     const bool behind =
         std::find(view.behind.begin(), view.behind.end(), job_.services.self) != view.behind.end();
     if (view.donor == job_.services.self) {
         for (const NodeId node : view.behind) {
-            if (node != job_.services.self) serve(node);
+            if (node == job_.services.self) continue;
+            if (partial_) serve_told(node);
+            serve(node);
         }
     }
     if (behind && completed_ + 1 == view.base_round && view.donor != job_.services.self) {
-        fetch_from(view.donor);
+        if (partial_) {
+            fetch_told(view.donor);
+        } else {
+            fetch_from(view.donor);
+        }
         return;
     }
+    if (partial_) partial_->put_back();
     completed_ = view.base_round;
     try_start();
 }
@@ -260,6 +308,7 @@ void Rounds::fetch_from(NodeId donor) {
             members.push_back(worker);
     }
     if (members.empty()) {
+        if (partial_) partial_->commit_nothing(completed_);
         ++completed_;
         try_start();
         return;
@@ -267,6 +316,7 @@ void Rounds::fetch_from(NodeId donor) {
     const Request& first = members.front()->head();
     Exchange::Plan plan;
     plan.kind = Exchange::Kind::fetch;
+    plan.job = job_.id;
     plan.number =
         exchange_number(job_.token, ExchangeKind::fetch, job_.view.epoch, job_.services.self);
     plan.check = check_of(first);
@@ -310,6 +360,8 @@ void Rounds::invalidate(const base::Error& error) {
     preparing_ = 0;
     retained_.valid = false;
     stop_gifts(error);
+    if (partial_) partial_->reset(error);
+    everyone_ = false;
     if (active_) active_->abort(error);
 }
 

@@ -15,15 +15,32 @@
 #include "daemon/exchange/exchange.h"
 #include "daemon/exchange/gift.h"
 #include "daemon/exchange/job_state.h"
+#include "daemon/exchange/partial_rounds.h"
 
 namespace pace::daemon {
 
 class Rounds {
   public:
-    explicit Rounds(JobState& job) : job_(job) {}
+    explicit Rounds(JobState& job);
 
-    // Begins the next round if every member on this node has called.
+    // The worker's first request is for a round.
+    void called(const WorkerPtr& worker);
+    // Begins the next round if every member on this node has called. In a job of partial rounds one is always under way.
     void try_start();
+    // The worker's first request is given up. False if a round counts on it: then it goes on.
+    bool withdraw(const Worker& worker);
+    // The worker's trainer is gone, or its place void.
+    void departed(const Worker& worker);
+
+    // A worker's state has changed otherwise.
+    void look_again() {
+        if (partial_) partial_->look_again();
+    }
+
+    // How many rounds' results the worker's model has, if a newcomer may be given it now.
+    std::optional<uint64_t> model_round(const Worker& worker) const;
+    // The newcomer has been given such a model.
+    void adopted(const Worker& newcomer, uint64_t round);
 
     void prepare(uint64_t epoch);
     // The view is in the JobState already.
@@ -46,8 +63,20 @@ class Rounds {
         size_t bytes = 0;
         uint32_t check = 0;
         Scratch memory;
-        std::vector<NodeId> unmet;  // may still need it
+        std::vector<NodeId> unmet;    // may still need it
+        std::vector<std::byte> told;  // in a job of partial rounds: what kind of round it was
     };
+
+    // What the workers are told of a partial round.
+    struct PartialTold {
+        std::shared_ptr<const MemberList> members;
+        partial::RoundOutcome outcome;
+        uint32_t nodes = 1;
+        uint64_t bytes_sent = 0;
+        uint64_t bytes_received = 0;
+        uint64_t began_ns = 0;
+    };
+    struct Delivery;
 
     Exchange::Plan plan_round(const std::vector<WorkerPtr>& members) const;
     void begin(Exchange::Plan plan, const std::vector<WorkerPtr>& members);
@@ -63,6 +92,26 @@ class Rounds {
     void serve(NodeId node);
     void stop_gifts(const base::Error& error);
     uint64_t round_number() const;
+    bool is_busy() const { return active_ || delivering_; }
+
+    // rounds_partial.cpp
+    std::vector<WorkerPtr> members_here() const;
+    bool take_call(const WorkerPtr& worker);
+    bool give_missed(const WorkerPtr& worker);
+    void open_partial();
+    void partial_ended(const base::Result<partial::RoundOutcome>& outcome);
+    void skip(const partial::RoundOutcome& outcome);
+    void deliver(const partial::RoundOutcome& outcome, Scratch memory);
+    void delivered(const std::shared_ptr<Delivery>& delivery);
+    void tell(const partial::RoundOutcome& outcome);
+    void end_partial(const WorkerPtr& worker, uint64_t first, uint64_t rounds, bool late);
+    bool asks_for_sync(uint64_t first, uint64_t last) const;
+    void go_on();
+    void serve_told(NodeId node);
+    void fetch_told(NodeId donor);
+    void fetch_sum(NodeId donor, const partial::RoundOutcome& outcome);
+    void told(NodeId donor, const base::Result<>& result, Scratch memory);
+    void fetch_failed(const base::Error& error);
 
     JobState& job_;
     uint64_t completed_ = 0;
@@ -73,6 +122,13 @@ class Rounds {
     Retained retained_;
     bool lent_ = false;  // the exchange under way has the memory of retained_
     std::vector<std::weak_ptr<Gift>> gifts_;
+
+    // Of a job of partial rounds.
+    std::unique_ptr<PartialRounds> partial_;
+    uint64_t view_base_ = 0;  // the first round of the view
+    bool everyone_ = false;   // the round is for a verb of all members
+    std::shared_ptr<Delivery> delivering_;
+    PartialTold told_;  // of the last sum
 };
 
 }  // namespace pace::daemon

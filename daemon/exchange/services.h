@@ -17,7 +17,7 @@
 namespace pace::daemon {
 
 class ControllerLink;
-class Exchange;
+class Active;
 
 struct ExchangeOptions {
     collectives::AllReduceOptions all_reduce;
@@ -40,7 +40,7 @@ struct Services {
     NodeId self = 0;                       // this node's number; 0 while not attached
     std::function<void()> exchange_began;  // set by the engine
     // Exchanges under way with other nodes, for the watch over their progress.
-    std::vector<std::weak_ptr<Exchange>> active;
+    std::vector<std::weak_ptr<Active>> active;
 };
 
 }  // namespace pace::daemon

@@ -30,11 +30,13 @@ struct Worker {
     State state = State::idle;
     std::deque<Request> queue;
     uint64_t iteration = 0;
+    uint64_t calls = 0;  // so far
 
     bool newcomer = false;     // not in the view: joined, or came back, while the job was under way
     bool suspended = false;    // was late or frozen; its model is old
     bool admit_sent = false;   // the controller was asked to take the newcomer in
     bool resuming = false;     // announced again, not accepted yet
+    bool handed_in = false;    // the gradient of its first request was taken (partial rounds)
     bool withdrawing = false;  // its first request was canceled while ready; an order may beat it
 
     std::vector<BufferPtr> model;  // of its latest broadcast: what a newcomer is given

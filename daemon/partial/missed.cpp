@@ -19,6 +19,19 @@ base::Result<> Missed::add(uint64_t round, const std::byte* result, std::span<co
     return {};
 }
 
+base::Result<> Missed::enter(Rank rank, uint64_t first, std::span<const std::byte* const> results) {
+    forget(rank);
+    if (results.empty()) return {};
+    if (const auto same = cohorts_.find(first); same != cohorts_.end()) {
+        same->second.ranks.push_back(rank);
+        return {};
+    }
+    PACE_TRY_ASSIGN(sum, RunningSum::begin(layout_, results.front()));
+    for (const std::byte* result : results.subspan(1)) sum.add(result);
+    cohorts_.emplace(first, Cohort{std::move(sum), results.size(), {rank}});
+    return {};
+}
+
 std::optional<MissedRounds> Missed::rounds(Rank rank) const {
     const auto found = cohort_of(rank);
     if (found == cohorts_.end()) return std::nullopt;

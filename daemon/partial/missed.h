@@ -46,6 +46,10 @@ class Missed {
     // new to this miss nothing, and need the model anew.
     base::Result<> add(uint64_t round, const std::byte* result, std::span<const Rank> late);
 
+    // The worker misses the rounds from `first` on, which have ended with these results: all until
+    // now, in order. ErrorKind::memory: it misses nothing, and needs the model anew.
+    base::Result<> enter(Rank rank, uint64_t first, std::span<const std::byte* const> results);
+
     // What the worker would be given now.
     std::optional<MissedRounds> rounds(Rank rank) const;
 

@@ -252,6 +252,11 @@ std::vector<size_t> PartialRound::waiting_for() const {
     return start_.aborted() || sharing_terms_ ? start_.waiting_for() : agreement_.waiting_for();
 }
 
+base::TimePoint PartialRound::last_progress() const {
+    return data_ ? std::max(start_.last_progress(), data_->last_progress())
+                 : start_.last_progress();
+}
+
 collectives::Communicator::Counters PartialRound::traffic() const {
     collectives::Communicator::Counters counters = start_.counters();
     if (!data_) return counters;

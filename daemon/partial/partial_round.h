@@ -113,6 +113,8 @@ class PartialRound {
     // node has taken: who has not arrived yet is not late, and that a node which counts or would
     // start is frozen shows in its silence towards the controller alone.
     std::vector<size_t> waiting_for() const;
+    // When an operation of either exchange has last ended.
+    base::TimePoint last_progress() const;
     // Of both exchanges.
     collectives::Communicator::Counters traffic() const;
 

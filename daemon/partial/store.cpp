@@ -82,7 +82,7 @@ std::vector<Rank> Store::awaited(uint64_t round, uint32_t staleness_max) const {
 }
 
 std::vector<Taken> Store::take(uint64_t round, std::span<const Rank> ranks) {
-    open_round_ = std::max(open_round_, round + 1);
+    close(round);
     std::vector<Taken> taken;
     for (const Rank rank : ranks) {
         const auto worker = workers_.find(rank);

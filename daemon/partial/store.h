@@ -14,6 +14,7 @@
 // One thread, the event loop's; late gradients block it for one pass, in which `pool` helps.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -98,6 +99,9 @@ class Store {
     // and if the round went without them their next gradient would be more than `staleness_max`
     // rounds old when it counts. Empty where late gradients are forgotten.
     std::vector<Rank> awaited(uint64_t round, uint32_t staleness_max) const;
+
+    // `round` is over, whether it has taken here or not: what is handed in for it is late.
+    void close(uint64_t round) { open_round_ = std::max(open_round_, round + 1); }
 
     // Moves out what these workers (ascending) have, by rank. From now on what is handed in with a
     // base of `round` or before is late.

@@ -10,6 +10,7 @@ struct Counters {
     uint64_t requests_failed = 0;
     uint64_t rounds = 0;
     uint64_t groups = 0;
+    uint64_t gradients_late = 0;  // handed in when their round had begun without them
     uint64_t exchanges_aborted = 0;
     uint64_t adoptions = 0;
     uint64_t clients_accepted = 0;

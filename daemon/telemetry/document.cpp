@@ -32,6 +32,7 @@ json counters_of(const Counters& counters) {
             {"requests_failed", counters.requests_failed},
             {"rounds", counters.rounds},
             {"groups", counters.groups},
+            {"gradients_late", counters.gradients_late},
             {"exchanges_aborted", counters.exchanges_aborted},
             {"adoptions", counters.adoptions},
             {"clients_accepted", counters.clients_accepted},

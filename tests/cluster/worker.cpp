@@ -17,6 +17,7 @@ Worker::Worker(const WorkerOptions& options) : world_(options.world) {
     job.group_min = options.group_min;
     job.weights = options.weights;
     job.connect_ms = options.connect_ms;
+    if (options.tune) options.tune(job);
     opened_ = pace_session_open(options.endpoint.c_str(), &job, &session_, &error_);
 }
 

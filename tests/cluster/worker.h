@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct WorkerOptions {
     uint32_t group_min = 0;
     int32_t weights = PACE_WEIGHTS_DEFAULT;
     uint32_t connect_ms = 20000;
+    std::function<void(pace_job_options&)> tune = {};  // sets whatever else
 };
 
 class Worker {

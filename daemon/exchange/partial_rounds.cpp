@@ -1,0 +1,289 @@
+#include "daemon/exchange/partial_rounds.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/log.h"
+#include "daemon/exchange/call_text.h"
+#include "daemon/exchange/digest.h"
+#include "daemon/exchange/exchange.h"
+
+namespace pace::daemon {
+
+using base::ErrorKind;
+using base::Result;
+using protocol::Verb;
+
+namespace {
+
+// How many results wait for a newcomer's model before the rounds do.
+constexpr size_t kRecordedMax = 8;
+
+partial::Late late_of(const control::JobOptions& options) {
+    return options.late == control::Late::drop ? partial::Late::drop : partial::Late::accumulate;
+}
+
+std::vector<std::byte*> memory_of(const std::vector<BufferPtr>& buffers) {
+    std::vector<std::byte*> memory;
+    memory.reserve(buffers.size());
+    for (const BufferPtr& buffer : buffers) memory.push_back(buffer->memory.data());
+    return memory;
+}
+
+}  // namespace
+
+partial::Quorum quorum_of(const control::JobOptions& options, uint64_t seed) {
+    using Kind = partial::Quorum::Kind;
+    switch (options.quorum) {
+        case control::Quorum::solo:
+            return {Kind::solo, 0, seed};
+        case control::Quorum::majority:
+            return {Kind::majority, 0, seed};
+        case control::Quorum::majority_strict:
+            return {Kind::majority_strict, 0, seed};
+        case control::Quorum::count:
+            return {Kind::count, options.quorum_count, seed};
+        case control::Quorum::none:
+        case control::Quorum::all:
+            break;
+    }
+    return {Kind::all, 0, seed};
+}
+
+PartialRounds::PartialRounds(JobState& job, Events events)
+    : job_(job),
+      events_(std::move(events)),
+      books_(std::make_shared<PartialBooks>(late_of(job.options), job.services.pool)) {}
+
+PartialRounds::~PartialRounds() {
+    if (!run_) return;
+    run_->detach();
+    run_->abort(base::make_error(ErrorKind::closed, "the job has ended here"));
+}
+
+// ------------------------------------------------------------------------------------------ workers
+
+void PartialRounds::join(control::Rank rank, uint64_t round) {
+    books_->store.join(rank, round);
+}
+
+void PartialRounds::adopted(control::Rank rank, uint64_t round) {
+    join(rank, round);
+    std::vector<const std::byte*> results;
+    for (const Recorded& recorded : recorded_)
+        if (recorded.round >= round) results.push_back(recorded.result.data());
+    if (books_->missed) {
+        if (const auto entered = books_->missed->enter(rank, round, results); !entered)
+            base::log_error(
+                "a newcomer lacks rounds",
+                {{"job", job_.options.name}, {"rank", rank}, {"reason", entered.error().message}});
+    }
+    update_hold();
+}
+
+void PartialRounds::leave(control::Rank rank) {
+    books_->store.leave(rank);
+    if (books_->missed) books_->missed->forget(rank);
+    update_hold();
+    if (run_) run_->round().look_again();
+}
+
+void PartialRounds::reset(const base::Error& error) {
+    if (run_) {
+        run_->detach();
+        const std::shared_ptr<PartialRun> ending = std::exchange(run_, nullptr);
+        ending->abort(error);
+    }
+    last_.reset();
+    // A run that still ends has the old books.
+    auto books = std::make_shared<PartialBooks>(late_of(job_.options), job_.services.pool);
+    if (terms()) books->store.agree(*terms());
+    if (terms()) books->missed.emplace(terms()->layout);
+    books_ = std::move(books);
+    recorded_.clear();
+}
+
+// -------------------------------------------------------------------------------------------- calls
+
+void PartialRounds::agree(partial::Terms terms) {
+    books_->store.agree(std::move(terms));
+}
+
+Result<> PartialRounds::hand_in(const WorkerPtr& worker) {
+    const Request& request = worker->head();
+    partial::Terms terms{layout_of(request.buffers), request.op == protocol::ReduceOp::mean};
+    if (books_->store.terms() && digest_of(terms) != digest_of(*books_->store.terms()))
+        return base::make_error(
+            ErrorKind::mismatch,
+            "worker {} called {}, but the job's first reduce was another one; "
+            "with a quorum every reduce of a job names buffers of the same "
+            "types and lengths, all of them in one call, and the same operation",
+            worker->rank, call_text(request));
+    if (!books_->store.terms()) books_->store.agree(std::move(terms));
+    PACE_TRY(books_->store.hand_in(worker->rank, segments_of(request.buffers),
+                                   std::make_shared<std::vector<BufferPtr>>(request.buffers)));
+    worker->handed_in = true;
+    return {};
+}
+
+std::optional<partial::MissedRounds> PartialRounds::catch_up(const Worker& worker, uint64_t round) {
+    if (!books_->missed) return std::nullopt;
+    const auto missed = books_->missed->take(worker.rank, memory_of(worker.head().buffers));
+    if (!missed) return std::nullopt;
+    books_->store.advance(worker.rank, round);
+    if (run_) run_->round().look_again();
+    return missed;
+}
+
+void PartialRounds::free_memory(const Worker& worker) {
+    const auto secured = books_->store.secure(worker.rank);
+    if (secured) return;
+    base::log_error(
+        "a gradient is lost",
+        {{"job", job_.options.name}, {"rank", worker.rank}, {"reason", secured.error().message}});
+    books_->store.take_back(worker.rank);
+}
+
+bool PartialRounds::withdraw(const Worker& worker) {
+    if (worker.head().verb != Verb::reduce)
+        return !run_ || run_->round().waits_no_more(worker.rank);
+    return !worker.handed_in || books_->store.take_back(worker.rank);
+}
+
+bool PartialRounds::is_using(const Worker& worker) const {
+    const auto has = [&worker](const std::shared_ptr<PartialRun>& run) {
+        return run && run->round().has_lent(worker.rank);
+    };
+    return has(run_) || has(last_);
+}
+
+// ------------------------------------------------------------------------------------------- rounds
+
+partial::RoundPlan PartialRounds::plan_of(const View& view, uint64_t round) const {
+    const control::JobOptions& options = job_.options;
+    partial::RoundPlan plan;
+    plan.round = round;
+    plan.quorum = quorum_of(options, job_.token);
+    plan.divide_by = options.divide_by == control::DivideBy::contributors
+                         ? partial::DivideBy::contributors
+                         : partial::DivideBy::world;
+    plan.staleness_max =
+        options.staleness_max == 0 ? partial::kStalenessMaxDefault : options.staleness_max;
+    plan.roster = view.roster();
+    const std::vector<NodeId> nodes = view.nodes();
+    plan.group.self = static_cast<size_t>(
+        std::find(nodes.begin(), nodes.end(), job_.services.self) - nodes.begin());
+    plan.group.exchange = exchange_number(job_.token, ExchangeKind::partial, view.epoch, round);
+    plan.data_exchange = exchange_number(job_.token, ExchangeKind::partial_data, view.epoch, round);
+    plan.options = job_.services.options.all_reduce;
+    return plan;
+}
+
+void PartialRounds::begin(const View& view, uint64_t round) {
+    last_.reset();
+    run_ = std::make_shared<PartialRun>(job_.services, PartialRun::Place{job_.id, view.nodes()},
+                                        plan_of(view, round), books_, events_.lend);
+    update_hold();
+    run_->start([this](const Result<partial::RoundOutcome>& outcome) {
+        last_ = std::exchange(run_, nullptr);
+        if (terms() && !books_->missed) books_->missed.emplace(terms()->layout);
+        events_.ended(outcome);
+    });
+}
+
+void PartialRounds::count_calls(const std::vector<WorkerPtr>& members) {
+    for (const WorkerPtr& worker : members) {
+        // Each may end the round.
+        const std::shared_ptr<PartialRun> run = run_;
+        if (!run) return;
+        if (worker->state != Worker::State::waiting) continue;
+        if (worker->head().verb != Verb::reduce) {
+            run->round().waits(worker->rank);
+        } else if (worker->handed_in) {
+            run->round().arrived(worker->rank);
+        }
+    }
+}
+
+void PartialRounds::abort(const base::Error& error) {
+    const std::shared_ptr<PartialRun> run = run_;
+    if (run) run->abort(error);
+}
+
+void PartialRounds::put_back() {
+    if (!last_) return;
+    if (const auto put = last_->round().put_back(); !put)
+        base::log_error("a gradient is lost",
+                        {{"job", job_.options.name}, {"reason", put.error().message}});
+}
+
+void PartialRounds::used_up() {
+    if (last_) last_->round().used_up();
+}
+
+void PartialRounds::commit(uint64_t round, const std::byte* result,
+                           const std::vector<control::Rank>& given) {
+    books_->store.close(round);
+    for (const control::Rank rank : given) books_->store.advance(rank, round + 1);
+    if (!books_->missed) books_->missed.emplace(terms()->layout);
+    std::vector<control::Rank> late;
+    for (const auto& [rank, worker] : job_.workers) {
+        const auto base = books_->store.base(rank);
+        if (base && *base <= round) late.push_back(rank);
+    }
+    if (const auto added = books_->missed->add(round, result, late); !added)
+        base::log_error("late workers lose a round",
+                        {{"job", job_.options.name}, {"reason", added.error().message}});
+    if (is_recording()) {
+        record(round, result);
+    } else {
+        recorded_.clear();
+    }
+}
+
+void PartialRounds::commit_nothing(uint64_t round) {
+    books_->store.close(round);
+    for (const auto& [rank, worker] : job_.workers) {
+        const bool up_to_date = !books_->missed || !books_->missed->rounds(rank);
+        if (up_to_date) books_->store.advance(rank, round + 1);
+    }
+}
+
+void PartialRounds::commit_equal(uint64_t round) {
+    for (const auto& [rank, worker] : job_.workers)
+        if (books_->missed) books_->missed->forget(rank);
+    recorded_.clear();
+    commit_nothing(round);
+}
+
+// ---------------------------------------------------------------------------------------- newcomers
+
+bool PartialRounds::is_recording() const {
+    return std::any_of(job_.workers.begin(), job_.workers.end(), [this](const auto& entry) {
+        const Worker& worker = *entry.second;
+        return worker.state == Worker::State::adopting && !worker.newcomer &&
+               !books_->store.has_worker(worker.rank);
+    });
+}
+
+void PartialRounds::record(uint64_t round, const std::byte* result) {
+    Recorded recorded;
+    recorded.round = round;
+    const size_t bytes = terms()->layout.bytes();
+    const auto memory = recorded.result.reserve(bytes);
+    if (!memory) {
+        base::log_error("a newcomer loses a round",
+                        {{"job", job_.options.name}, {"reason", memory.error().message}});
+        return;
+    }
+    std::memcpy(memory->data(), result, bytes);
+    recorded_.push_back(std::move(recorded));
+}
+
+void PartialRounds::update_hold() {
+    if (!is_recording()) recorded_.clear();
+    if (run_) run_->round().hold(recorded_.size() >= kRecordedMax);
+}
+
+}  // namespace pace::daemon

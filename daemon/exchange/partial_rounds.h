@@ -1,0 +1,112 @@
+// PartialRounds: the reductions of a job that does not wait for the slow (quorum other than all).
+//
+// One round is always under way at every node of the view. What this node's workers hand in, and what they have missed, is
+// kept here; the rounds' order, their commitment and the views are those of all rounds (rounds.h), of which each is either
+// such a reduction or, when all workers have called one, a verb of all members.
+//
+// A worker that joins while rounds go on is given the model of a donor, which has the results of the rounds before some
+// number; what was committed here since the newcomer's view is kept until that number is known. Should that become much,
+// this node holds the rounds up.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "daemon/exchange/job_state.h"
+#include "daemon/exchange/partial_run.h"
+
+namespace pace::daemon {
+
+class PartialRounds {
+  public:
+    struct Events {
+        PartialRun::Done ended;         // the round under way
+        std::function<Scratch()> lend;  // as PartialRun's
+    };
+
+    PartialRounds(JobState& job, Events events);
+    ~PartialRounds();
+    PartialRounds(const PartialRounds&) = delete;
+    PartialRounds& operator=(const PartialRounds&) = delete;
+
+    // ---- workers
+
+    // Has the results of the rounds before `round`.
+    void join(control::Rank rank, uint64_t round);
+    bool has(control::Rank rank) const { return books_->store.has_worker(rank); }
+    // The rounds before which its model has the results; none for a stranger.
+    std::optional<uint64_t> base(control::Rank rank) const { return books_->store.base(rank); }
+    // A newcomer has been given such a model.
+    void adopted(control::Rank rank, uint64_t round);
+    void leave(control::Rank rank);
+    // The node's place is void: nobody is here any more, and nothing that was given counts.
+    void reset(const base::Error& error);
+
+    // A worker waits for a model no more.
+    void look_again() { update_hold(); }
+
+    // ---- calls
+
+    // Takes the gradient that the worker's first request, a reduce, brings; once per request.
+    base::Result<> hand_in(const WorkerPtr& worker);
+    // What the worker has missed of the rounds before `round` is written to its buffers; none if it is up to date.
+    std::optional<partial::MissedRounds> catch_up(const Worker& worker, uint64_t round);
+    // The worker's gradient is copied if it is needed still, so that its memory may be written to.
+    void free_memory(const Worker& worker);
+    // False if the round counts on the worker's first request: it goes on.
+    bool withdraw(const Worker& worker);
+    // The memory of its first request is in use.
+    bool is_using(const Worker& worker) const;
+
+    // ---- rounds
+
+    bool under_way() const { return run_ != nullptr; }
+    // `recording`: a newcomer on this node has no model yet.
+    void begin(const View& view, uint64_t round);
+    // Whoever waits has called for the round under way.
+    void count_calls(const std::vector<WorkerPtr>& members);
+    void abort(const base::Error& error);
+
+    // The round that ended with an error is done anew, or had been completed elsewhere.
+    void put_back();
+    void used_up();
+
+    // The round has this result, which `given` have: others are given it with their next call.
+    void commit(uint64_t round, const std::byte* result, const std::vector<control::Rank>& given);
+    // The round had no result for anybody.
+    void commit_nothing(uint64_t round);
+    // The round has made all models equal: nobody has missed anything before or in it.
+    void commit_equal(uint64_t round);
+
+    PartialRun* last() const { return last_.get(); }
+    const std::optional<partial::Terms>& terms() const { return books_->store.terms(); }
+    void agree(partial::Terms terms);
+
+  private:
+    struct Recorded {
+        uint64_t round = 0;
+        Scratch result;
+    };
+
+    bool is_recording() const;
+    void record(uint64_t round, const std::byte* result);
+    void update_hold();
+    partial::RoundPlan plan_of(const View& view, uint64_t round) const;
+
+    JobState& job_;
+    Events events_;
+    std::shared_ptr<PartialBooks> books_;
+    std::shared_ptr<PartialRun> run_;   // under way
+    std::shared_ptr<PartialRun> last_;  // ended; its contributions may not be settled yet
+    std::deque<Recorded> recorded_;
+};
+
+// What the rounds of such a job are, by its options.
+partial::Quorum quorum_of(const control::JobOptions& options, uint64_t seed);
+inline bool is_partial(const control::JobOptions& options) {
+    return options.quorum != control::Quorum::none && options.quorum != control::Quorum::all;
+}
+
+}  // namespace pace::daemon

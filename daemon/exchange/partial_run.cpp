@@ -1,0 +1,78 @@
+#include "daemon/exchange/partial_run.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace pace::daemon {
+
+using base::Result;
+
+PartialRun::PartialRun(Services& services, Place place, partial::RoundPlan plan,
+                       std::shared_ptr<PartialBooks> books, std::function<Scratch()> lend)
+    : services_(services),
+      place_(std::move(place)),
+      books_(std::move(books)),
+      lend_(std::move(lend)),
+      connected_(connect(plan)) {
+    round_.emplace(services_.transport, std::move(plan), books_->store);
+}
+
+Result<> PartialRun::connect(partial::RoundPlan& plan) {
+    plan.group.nodes.assign(place_.nodes.size(), 0);
+    for (size_t i = 0; i < place_.nodes.size(); ++i) {
+        if (i == plan.group.self) continue;
+        PACE_TRY_ASSIGN(peer, services_.peers.peer(place_.nodes[i]));
+        plan.group.nodes[i] = peer;
+    }
+    return {};
+}
+
+void PartialRun::start(Done done) {
+    done_ = std::move(done);
+    if (!connected_) {
+        // Not from inside the call: the caller has not stored it yet.
+        services_.loop.defer(
+            [self = shared_from_this()] { self->ended(self->connected_.error()); });
+        return;
+    }
+    if (place_.nodes.size() > 1) {
+        services_.active.push_back(weak_from_this());
+        services_.exchange_began();
+    }
+    base::spawn<Result<partial::RoundOutcome>>(
+        round_->run([this](size_t bytes) { return memory(bytes); }),
+        [self = shared_from_this()](const Result<partial::RoundOutcome>& outcome) {
+            self->ended(outcome);
+        });
+}
+
+Result<std::span<std::byte>> PartialRun::memory(size_t bytes) {
+    began_ns_ = base::now_ns();
+    if (lend_) scratch_ = lend_();
+    return scratch_.reserve(bytes);
+}
+
+void PartialRun::ended(const Result<partial::RoundOutcome>& outcome) {
+    std::erase_if(services_.active, [this](const std::weak_ptr<Active>& other) {
+        return other.expired() || other.lock().get() == this;
+    });
+    const auto traffic = round_->traffic();
+    services_.counters.bytes_sent += traffic.bytes_sent;
+    services_.counters.bytes_received += traffic.bytes_received;
+    if (!outcome) ++services_.counters.exchanges_aborted;
+    lend_ = {};
+    if (const Done done = std::exchange(done_, {})) done(outcome);
+}
+
+base::Duration PartialRun::stalled_for(base::TimePoint now) {
+    if (round_->waiting_for().empty()) return base::Duration::zero();
+    return now - round_->last_progress();
+}
+
+std::vector<NodeId> PartialRun::waiting_for() const {
+    std::vector<NodeId> nodes;
+    for (const size_t index : round_->waiting_for()) nodes.push_back(place_.nodes[index]);
+    return nodes;
+}
+
+}  // namespace pace::daemon

@@ -1,0 +1,74 @@
+// PartialRun: one attempt at a round of a job that does not wait for the slow: partial/partial_round.h among the nodes of a
+// view. It lives until the round's operations have ended, whatever becomes of the job meanwhile.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "daemon/exchange/active.h"
+#include "daemon/exchange/scratch.h"
+#include "daemon/exchange/services.h"
+#include "daemon/partial/missed.h"
+#include "daemon/partial/partial_round.h"
+
+namespace pace::daemon {
+
+// What this node knows of its workers' gradients, shared by all rounds of the job.
+struct PartialBooks {
+    PartialBooks(partial::Late late, kernels::WorkerPool& pool) : store(late, pool) {}
+
+    partial::Store store;
+    std::optional<partial::Missed> missed;  // once the store has terms
+};
+
+class PartialRun final : public Active, public std::enable_shared_from_this<PartialRun> {
+  public:
+    struct Place {
+        uint32_t job = 0;
+        std::vector<NodeId> nodes;  // in node order, this one included
+    };
+    using Done = std::function<void(const base::Result<partial::RoundOutcome>&)>;
+
+    // `plan.group.nodes` is filled in here. `lend` gives memory for the result, of any size, when all nodes have begun the round.
+    PartialRun(Services& services, Place place, partial::RoundPlan plan,
+               std::shared_ptr<PartialBooks> books, std::function<Scratch()> lend);
+
+    // Once, on a shared object. `done` is called once, possibly before this returns, unless detach() was.
+    void start(Done done);
+    // Nobody wants to hear of its end any more.
+    void detach() { done_ = {}; }
+
+    partial::PartialRound& round() { return *round_; }
+    const partial::PartialRound& round() const { return *round_; }
+    Scratch take_scratch() { return std::move(scratch_); }
+    const std::vector<NodeId>& nodes() const { return place_.nodes; }
+    uint64_t began_ns() const { return began_ns_; }
+
+    void abort(const base::Error& error) override { round_->abort(error); }
+    void peer_lost(transports::PeerId peer, const base::Error& error) override {
+        round_->peer_lost(peer, error);
+    }
+    base::Duration stalled_for(base::TimePoint now) override;
+    std::vector<NodeId> waiting_for() const override;
+    uint32_t job() const override { return place_.job; }
+    bool patient() const override { return true; }
+
+  private:
+    base::Result<> connect(partial::RoundPlan& plan);
+    base::Result<std::span<std::byte>> memory(size_t bytes);
+    void ended(const base::Result<partial::RoundOutcome>& outcome);
+
+    Services& services_;
+    Place place_;
+    std::shared_ptr<PartialBooks> books_;
+    std::function<Scratch()> lend_;
+    base::Result<> connected_;
+    std::optional<partial::PartialRound> round_;
+    Scratch scratch_;
+    Done done_;
+    uint64_t began_ns_ = 0;
+};
+
+}  // namespace pace::daemon

@@ -1,0 +1,380 @@
+// Rounds of a job that does not wait for the slow: each is a reduction by whoever has called, or, if all workers have
+// called one, a verb of all members.
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "daemon/exchange/call_text.h"
+#include "daemon/exchange/digest.h"
+#include "daemon/exchange/rounds.h"
+#include "daemon/exchange/told_round.h"
+
+namespace pace::daemon {
+
+using base::ErrorKind;
+using base::Result;
+using partial::RoundOutcome;
+using partial::Verdict;
+using protocol::Verb;
+
+namespace {
+
+std::shared_ptr<const MemberList> members_of(const View& view, const RoundOutcome& outcome) {
+    auto members = std::make_shared<MemberList>();
+    members->reserve(view.members.size());
+    for (const control::Member& member : view.members) members->push_back({member.rank, 0, 0, 0.0});
+    for (const partial::Contributor& contributor : outcome.contributors) {
+        const auto entry = std::find_if(
+            members->begin(), members->end(),
+            [&](const protocol::MemberEntry& m) { return m.rank == contributor.rank; });
+        if (entry == members->end()) continue;
+        entry->staleness = contributor.staleness;
+        entry->weight = 1.0 / outcome.divisor;
+    }
+    return members;
+}
+
+bool contributes(const RoundOutcome& outcome, control::Rank rank) {
+    return std::any_of(
+        outcome.contributors.begin(), outcome.contributors.end(),
+        [rank](const partial::Contributor& contributor) { return contributor.rank == rank; });
+}
+
+}  // namespace
+
+// A result on its way to the workers that have called for it.
+struct Rounds::Delivery {
+    RoundOutcome outcome;
+    Scratch memory;
+    std::vector<WorkerPtr> workers;
+    std::vector<collectives::Recipient> recipients;
+};
+
+// The members on this node whose trainers are here.
+std::vector<WorkerPtr> Rounds::members_here() const {
+    std::vector<WorkerPtr> members;
+    for (const control::Member& member : job_.view.members) {
+        if (member.node != job_.services.self) continue;
+        if (WorkerPtr worker = job_.find(member.rank)) members.push_back(std::move(worker));
+    }
+    return members;
+}
+
+// -------------------------------------------------------------------------------------------- calls
+
+void Rounds::called(const WorkerPtr& worker) {
+    worker->state = Worker::State::waiting;
+    const bool brings = partial_ && worker->head().verb == Verb::reduce;
+    if (brings && partial_->has(worker->rank) && !take_call(worker)) return;
+    try_start();
+}
+
+// False if that has ended the request.
+bool Rounds::take_call(const WorkerPtr& worker) {
+    if (const auto handed_in = partial_->hand_in(worker); !handed_in) {
+        job_.end_head(worker, failed(handed_in.error()));
+        return false;
+    }
+    return !give_missed(worker);
+}
+
+// True if that has ended the request.
+bool Rounds::give_missed(const WorkerPtr& worker) {
+    const auto missed = partial_->catch_up(*worker, completed_);
+    if (missed) end_partial(worker, missed->first, missed->count, true);
+    return missed.has_value();
+}
+
+bool Rounds::withdraw(const Worker& worker) {
+    return !partial_ || partial_->withdraw(worker);
+}
+
+void Rounds::departed(const Worker& worker) {
+    if (partial_) partial_->leave(worker.rank);
+}
+
+std::optional<uint64_t> Rounds::model_round(const Worker& worker) const {
+    if (!partial_) return completed_;
+    const auto base = partial_->base(worker.rank);
+    if (base && *base >= view_base_) return base;
+    // It waits for all, the newcomer among them, so that nothing more comes before: what it lacks, the newcomer lacks too.
+    if (worker.head().verb != Verb::reduce) return completed_;
+    return std::nullopt;
+}
+
+void Rounds::adopted(const Worker& newcomer, uint64_t round) {
+    if (partial_) partial_->adopted(newcomer.rank, round);
+}
+
+// --------------------------------------------------------------------------------- from round to round
+
+void Rounds::open_partial() {
+    for (const WorkerPtr& worker : members_here()) {
+        const bool has_model = worker->state != Worker::State::adopting;
+        if (has_model && !partial_->has(worker->rank)) partial_->join(worker->rank, completed_);
+        const bool brings = worker->state == Worker::State::waiting && !worker->handed_in &&
+                            worker->head().verb == Verb::reduce;
+        if (brings) take_call(worker);
+    }
+    if (!partial_->under_way()) {
+        round_view_ = job_.view;
+        partial_->begin(round_view_, completed_);
+    }
+    partial_->count_calls(members_here());
+}
+
+void Rounds::partial_ended(const Result<RoundOutcome>& outcome) {
+    Scratch memory = partial_->last()->take_scratch();
+    if (!outcome) {
+        // The requests wait for the next view, and what was taken with them.
+        if (memory.size() != 0) retained_.memory = std::move(memory);
+        if (preparing_ != 0) {
+            answer_prepare();
+        } else {
+            base::log_warning("a round has failed", {{"job", job_.options.name},
+                                                     {"round", completed_},
+                                                     {"reason", outcome.error().message}});
+        }
+        return;
+    }
+    switch (outcome->verdict) {
+        case Verdict::sum:
+            deliver(*outcome, std::move(memory));
+            return;
+        case Verdict::everyone:
+            everyone_ = true;
+            break;
+        case Verdict::disagree:
+        case Verdict::nothing:
+            skip(*outcome);
+            break;
+    }
+    go_on();
+}
+
+// The round has no result.
+void Rounds::skip(const RoundOutcome& outcome) {
+    tell(outcome);
+    retained_.valid = true;
+    retained_.bytes = 0;
+    partial_->commit_nothing(completed_);
+    ++completed_;
+    if (outcome.verdict != Verdict::disagree) return;
+    for (const WorkerPtr& worker : members_here()) {
+        if (worker->state != Worker::State::waiting || !worker->handed_in) continue;
+        job_.end_head(worker, failed(base::make_error(
+                                  ErrorKind::mismatch,
+                                  "worker {} called {} and a worker on another node something "
+                                  "else: {}",
+                                  worker->rank, call_text(worker->head()), kCallAlike)));
+    }
+}
+
+void Rounds::deliver(const RoundOutcome& outcome, Scratch memory) {
+    auto delivery = std::make_shared<Delivery>();
+    delivery->outcome = outcome;
+    delivery->memory = std::move(memory);
+    for (const WorkerPtr& worker : members_here()) {
+        if (worker->state != Worker::State::waiting || !worker->handed_in) continue;
+        partial_->free_memory(*worker);
+        worker->state = Worker::State::moving;
+        worker->moving_since_ns = partial_->last()->began_ns();
+        collectives::Recipient& recipient = delivery->recipients.emplace_back();
+        for (const BufferPtr& buffer : worker->head().buffers)
+            recipient.segments.push_back(buffer->memory.data());
+        delivery->workers.push_back(worker);
+    }
+    const collectives::Layout& layout = partial_->terms()->layout;
+    const size_t copies = delivery->recipients.size();
+    if (layout.bytes() * (copies + 1) <= job_.services.options.inline_bytes_max || copies == 0) {
+        collectives::copy_to_members(layout, delivery->memory.data(), delivery->recipients,
+                                     job_.services.pool);
+        delivered(delivery);
+        return;
+    }
+    delivering_ = delivery;
+    base::EventLoop& loop = job_.services.loop;
+    collectives::copy_to_members(layout, delivery->memory.data(), delivery->recipients,
+                                 job_.services.pool,
+                                 {[&loop](auto callback) { loop.post(std::move(callback)); },
+                                  [this, delivery] { delivered(delivery); }});
+}
+
+void Rounds::delivered(const std::shared_ptr<Delivery>& delivery) {
+    delivering_.reset();
+    const uint64_t round = completed_;
+    std::vector<control::Rank> given;
+    given.reserve(delivery->workers.size());
+    for (const WorkerPtr& worker : delivery->workers) given.push_back(worker->rank);
+    partial_->commit(round, delivery->memory.data(), given);
+    tell(delivery->outcome);
+    retained_.valid = round_view_.nodes().size() > 1;
+    retained_.bytes = partial_->terms()->layout.bytes();
+    retained_.check = partial::digest_of(*partial_->terms());
+    retained_.memory = std::move(delivery->memory);
+    ++completed_;
+    ++job_.services.counters.rounds;
+    for (const WorkerPtr& worker : delivery->workers)
+        end_partial(worker, round, 1, !contributes(delivery->outcome, worker->rank));
+    // Who has called since gets the result too; the gradient counts in the next round.
+    for (const WorkerPtr& worker : members_here())
+        if (worker->state == Worker::State::waiting && worker->handed_in) give_missed(worker);
+    go_on();
+}
+
+// What this node's workers, and nodes that missed the round, are told of it.
+void Rounds::tell(const RoundOutcome& outcome) {
+    retained_.told = write({outcome, partial_->terms()}, round_view_.roster());
+    if (outcome.verdict != Verdict::sum) return;
+    told_.outcome = outcome;
+    told_.members = members_of(round_view_, outcome);
+    told_.nodes = static_cast<uint32_t>(round_view_.nodes().size());
+    const PartialRun* run = partial_->last();
+    if (run == nullptr) return;
+    told_.bytes_sent = run->round().traffic().bytes_sent;
+    told_.bytes_received = run->round().traffic().bytes_received;
+    told_.began_ns = run->began_ns();
+}
+
+void Rounds::end_partial(const WorkerPtr& worker, uint64_t first, uint64_t rounds, bool late) {
+    const Request& request = worker->head();
+    const uint64_t now = base::now_ns();
+    worker->iteration = request.iteration;
+    Ending ending;
+    ending.iteration = request.iteration;
+    ending.group = completed_ - 1;
+    ending.rounds = rounds;
+    ending.late = late;
+    ending.resync = asks_for_sync(first, completed_ - 1);
+    ending.divisor = told_.outcome.divisor;
+    ending.contributors = static_cast<uint32_t>(told_.outcome.contributors.size());
+    ending.members = told_.members;
+    ending.nodes = told_.nodes;
+    ending.bytes_sent = told_.bytes_sent;
+    ending.bytes_received = told_.bytes_received;
+    const uint64_t began = std::clamp(told_.began_ns, request.submitted_ns, now);
+    ending.queued_ns = began - request.submitted_ns;
+    ending.moving_ns = now - began;
+    if (late) ++job_.services.counters.gradients_late;
+    job_.end_head(worker, std::move(ending));
+}
+
+bool Rounds::asks_for_sync(uint64_t first, uint64_t last) const {
+    const uint64_t every = job_.options.resync_every;
+    return every != 0 && (last + 1) / every > first / every;
+}
+
+// ---------------------------------------------------------------------------- rounds that were missed
+
+void Rounds::serve_told(NodeId node) {
+    const uint64_t number =
+        exchange_number(job_.token, ExchangeKind::fetch_told, job_.view.epoch, node);
+    Scratch copy;
+    const auto bytes = copy.reserve(retained_.told.size());
+    if (!retained_.valid || !bytes) {
+        send_poison(job_.services, number, {node});
+        return;
+    }
+    std::copy(retained_.told.begin(), retained_.told.end(), bytes->begin());
+    gifts_.push_back(Gift::give(job_.services, number, kToldRoundCheck, node, std::move(copy),
+                                retained_.told.size()));
+}
+
+void Rounds::fetch_told(NodeId donor) {
+    if (!round_view_.contains_node(job_.services.self)) {
+        // It had no worker in that round.
+        ++completed_;
+        try_start();
+        return;
+    }
+    Exchange::Plan plan;
+    plan.kind = Exchange::Kind::fetch;
+    plan.job = job_.id;
+    plan.number =
+        exchange_number(job_.token, ExchangeKind::fetch_told, job_.view.epoch, job_.services.self);
+    plan.check = kToldRoundCheck;
+    plan.nodes = {donor, job_.services.self};
+    plan.self = 1;
+    plan.layout = collectives::Layout(
+        {{protocol::DType::f32, told_round_bytes(round_view_.roster()) / sizeof(float)}});
+    active_ = Exchange::start(job_.services, std::move(plan), {},
+                              [this, donor](Exchange& done, const Result<>& result) {
+                                  active_.reset();
+                                  told(donor, result, done.take_scratch());
+                              });
+}
+
+void Rounds::told(NodeId donor, const Result<>& result, Scratch memory) {
+    if (!result) {
+        fetch_failed(result.error());
+        return;
+    }
+    const std::span<const std::byte> bytes(memory.data(), told_round_bytes(round_view_.roster()));
+    auto read = read_told_round(round_view_.roster(), bytes);
+    if (!read) {
+        fetch_failed(read.error());
+        return;
+    }
+    const RoundOutcome& outcome = read->outcome;
+    if (read->terms && !partial_->terms()) partial_->agree(std::move(*read->terms));
+    if (preparing_ != 0) {
+        answer_prepare();
+        return;
+    }
+    switch (outcome.verdict) {
+        case Verdict::sum:
+            fetch_sum(donor, outcome);
+            return;
+        case Verdict::everyone:
+            partial_->put_back();
+            fetch_from(donor);
+            return;
+        case Verdict::disagree:
+            partial_->used_up();
+            break;
+        case Verdict::nothing:
+            partial_->put_back();
+            break;
+    }
+    skip(outcome);
+    go_on();
+}
+
+void Rounds::fetch_failed(const base::Error& error) {
+    // The next view names another donor, unless the last one has nothing to give any more.
+    if (error.kind == ErrorKind::mismatch || error.kind == ErrorKind::corrupt) {
+        base::log_error("a round is lost here",
+                        {{"job", job_.options.name}, {"round", completed_}});
+        partial_->used_up();
+        skip({Verdict::nothing, {}, 1.0});
+        retained_.valid = false;
+        go_on();
+        return;
+    }
+    if (preparing_ != 0) answer_prepare();
+}
+
+void Rounds::fetch_sum(NodeId donor, const RoundOutcome& outcome) {
+    Exchange::Plan plan;
+    plan.kind = Exchange::Kind::fetch;
+    plan.job = job_.id;
+    plan.number =
+        exchange_number(job_.token, ExchangeKind::fetch, job_.view.epoch, job_.services.self);
+    plan.check = partial::digest_of(*partial_->terms());
+    plan.nodes = {donor, job_.services.self};
+    plan.self = 1;
+    plan.layout = partial_->terms()->layout;
+    active_ = Exchange::start(job_.services, std::move(plan), std::exchange(retained_.memory, {}),
+                              [this, outcome](Exchange& done, const Result<>& result) {
+                                  active_.reset();
+                                  if (!result) {
+                                      retained_.memory = done.take_scratch();
+                                      fetch_failed(result.error());
+                                      return;
+                                  }
+                                  partial_->used_up();
+                                  deliver(outcome, done.take_scratch());
+                              });
+}
+
+}  // namespace pace::daemon

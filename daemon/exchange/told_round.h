@@ -1,0 +1,32 @@
+// ToldRound: what a node that missed a round of a partial job is told about it, ahead of the result: whether it was a sum at all,
+// and of what. Both nodes know its size from the roster.
+//
+//     | verdict u64 | divisor f64 | terms (partial/terms.h) | staleness u32 per worker of the roster |
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "daemon/partial/outcome.h"
+#include "daemon/partial/terms.h"
+
+namespace pace::daemon {
+
+struct ToldRound {
+    partial::RoundOutcome outcome;
+    std::optional<partial::Terms> terms;  // none: nobody had called a reduce yet
+};
+
+// In place of a digest of buffers.
+inline constexpr uint32_t kToldRoundCheck = 0x544F4C44;
+
+size_t told_round_bytes(const partial::Roster& roster);  // a multiple of four
+std::vector<std::byte> write(const ToldRound& told, const partial::Roster& roster);
+// ErrorKind::corrupt.
+base::Result<ToldRound> read_told_round(const partial::Roster& roster,
+                                        std::span<const std::byte> bytes_untrusted);
+
+}  // namespace pace::daemon
