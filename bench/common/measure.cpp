@@ -20,6 +20,9 @@ using Clock = std::chrono::steady_clock;
 // A guess that is enough for connections, page tables and branch predictors at every size.
 constexpr double kWarmUpShare = 0.15;
 constexpr uint32_t kWarmUpIterationsMin = 2;
+// What is owed grows fast at first, and Ok-Topk, which finds its thresholds anew in every 32nd
+// exchange, sends several times what it should until then.
+constexpr uint32_t kSparseWarmUpIterationsMin = 34;
 
 double seconds_since(Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
@@ -33,8 +36,8 @@ class Conductor {
     Phase next(Phase phase, uint32_t iterations, uint32_t samples) {
         const double elapsed = seconds_since(start_);
         if (phase == Phase::kWarmUp) {
-            const bool warm =
-                iterations >= kWarmUpIterationsMin && elapsed >= kWarmUpShare * options_.seconds;
+            const bool warm = iterations >= warm_up_iterations_min() &&
+                              elapsed >= kWarmUpShare * options_.seconds;
             if (!warm) return Phase::kWarmUp;
             start_ = Clock::now();
             return Phase::kMeasure;
@@ -44,6 +47,10 @@ class Conductor {
     }
 
   private:
+    uint32_t warm_up_iterations_min() const {
+        return options_.density > 0 ? kSparseWarmUpIterationsMin : kWarmUpIterationsMin;
+    }
+
     const Options& options_;
     Clock::time_point start_ = Clock::now();
 };

@@ -33,7 +33,7 @@ def run(programs, arguments, results):
             return [one for one in chosen(SPARSE, arguments.implementations) if fits(one.name, case.nodes)]
 
         cases = [Case("sparse", nodes, nodes, size) for nodes in counts for size in sizes]
-        count = arguments.rounds or (1 if arguments.quick else 3)
+        count = arguments.rounds or (1 if arguments.quick else 2)
         rounds.run("sparse", cases, contenders, count, results, start)
     for record in results.records:
         if record["bench"] == "sparse":

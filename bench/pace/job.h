@@ -1,7 +1,17 @@
 // job.h: the job that --algorithm asks for.
 //
-//     reduce    pace_reduce, the sum over all members
-//     average   pace_average by partial reduce with groups of all workers
+//     reduce            pace_reduce, the sum over all members
+//     average           pace_average by partial reduce with groups of all workers
+//
+// A pace_reduce that does not wait for everybody, or as if it did:
+//     all, solo, majority, majority-strict, quorum-N
+//
+// A pace_reduce of the largest elements (options.density), which never goes dense:
+//     topka, topkdsa, gtopk, oktopk         the rivals, in their papers' format
+//     spardl                                in its paper's format, one team
+//     spardl-auto                           the number of teams chosen by the daemons
+//     spardl-rsag-N, spardl-bsag-N          N teams, which gather recursively or by Bruck
+//     spardl-compact, spardl-compact-auto   compressed indices and half-precision values
 #pragma once
 
 #include <optional>
@@ -13,5 +23,9 @@ namespace pace::bench {
 
 // Nothing if the word is none of these. `options` must outlive the result, which points into it.
 std::optional<pace_job_options> job_of(const Options& options);
+
+// Whether rounds may go on without a worker, and whether only the largest elements travel.
+bool is_partial(const pace_job_options& job);
+bool is_sparse(const pace_job_options& job);
 
 }  // namespace pace::bench

@@ -1,10 +1,12 @@
 // pace_worker.cpp: one worker that exchanges its buffer through a daemon, by pace.h alone. What
 // --algorithm may say is in job.h.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "bench/common/check.h"
 #include "bench/common/measure.h"
@@ -25,7 +27,9 @@ namespace bench = pace::bench;
 class Worker {
   public:
     Worker(const bench::Options& options, const pace_job_options& job)
-        : options_(options), averaging_(job.policy == PACE_POLICY_PARTIAL_REDUCE) {
+        : options_(options),
+          averaging_(job.policy == PACE_POLICY_PARTIAL_REDUCE),
+          members_(options.world) {
         check("pace_session_open",
               pace_session_open(options.endpoint.c_str(), &job, &session_, &error_));
         void* data = nullptr;
@@ -58,6 +62,16 @@ class Worker {
         wait("pace_reduce", request);
     }
 
+    // Of the last exchange: the workers that gave it a gradient that was not late.
+    uint32_t active() const {
+        const auto in_time = [](const pace_member& member) {
+            return member.weight > 0 && member.staleness == 0;
+        };
+        const std::span listed(members_.data(), info_.member_listed);
+        return static_cast<uint32_t>(std::ranges::count_if(listed, in_time));
+    }
+    uint64_t received() const { return info_.bytes_received; }
+
     // What one element must be after the first exchange.
     float expected() const {
         const float sum = bench::expected_sum(options_);
@@ -70,9 +84,11 @@ class Worker {
     }
 
     uint64_t wait(const char* call, pace_request request) {
-        pace_request_info info = PACE_REQUEST_INFO_INIT;
-        check(call, pace_request_wait(session_, request, PACE_FOREVER, &info, &error_));
-        return info.iteration;
+        info_ = PACE_REQUEST_INFO_INIT;
+        info_.members = members_.data();
+        info_.member_capacity = static_cast<uint32_t>(members_.size());
+        check(call, pace_request_wait(session_, request, PACE_FOREVER, &info_, &error_));
+        return info_.iteration;
     }
 
     const bench::Options& options_;
@@ -81,6 +97,8 @@ class Worker {
     pace_buffer buffer_{};
     std::span<float> data_;
     uint64_t iteration_ = 0;
+    pace_request_info info_ = PACE_REQUEST_INFO_INIT;
+    std::vector<pace_member> members_;
     pace_error error_{};
 };
 
@@ -105,7 +123,11 @@ int main(int argc, char** argv) {
     subject.buffer = worker.data();
     subject.expected = worker.expected();
     subject.exchange = [&worker] { worker.exchange(); };
-    subject.progress = [] {};  // the daemon moves the bytes
+    // The daemon moves the bytes. It waits for a worker that spins no longer than for one that sleeps
+    // where all call together; where they do not, those that wait would take its processors.
+    if (options.skew_ms == 0) subject.progress = [] {};
+    if (bench::is_partial(*job)) subject.active = [&worker] { return worker.active(); };
+    if (bench::is_sparse(*job)) subject.received = [&worker] { return worker.received(); };
     subject.version = library_version();
     bench::measure(options, board, subject);
     return 0;
