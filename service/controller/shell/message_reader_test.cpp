@@ -1,0 +1,56 @@
+// Messages of daemons, field by field; dispatcher_test has those of liars.
+#include "service/controller/shell/message_reader.h"
+
+#include <gtest/gtest.h>
+
+namespace pace::controller {
+namespace {
+
+namespace wire = protocol::control;
+
+// The event that a node's message is.
+template <typename Build>
+Event event_of(NodeId node, Build build) {
+    protocol::EnvelopeWriter writer;
+    const auto body = build(writer.begin());
+    const auto envelope = protocol::verify_envelope(writer.finish(node, 9, body));
+    return read_event(**envelope, node).value().value();
+}
+
+TEST(MessageReader, AHeartbeatTellsAllAboutEachWorker) {
+    const Event event = event_of(3, [](auto& b) {
+        const auto report = wire::CreateWorkerReport(b, 1, 2, 3, 4, 5, true, 6);
+        return wire::CreateHeartbeat(b, b.CreateVector(&report, 1));
+    });
+    const auto& heartbeat = std::get<Heartbeat>(event);
+    EXPECT_EQ(heartbeat.node, 3U);
+    ASSERT_EQ(heartbeat.workers.size(), 1U);
+    const WorkerReport& report = heartbeat.workers[0];
+    EXPECT_EQ(report.job, 1U);
+    EXPECT_EQ(report.rank, 2U);
+    EXPECT_EQ(report.iteration, 3U);
+    EXPECT_EQ(report.rounds_submitted, 4U);
+    EXPECT_EQ(report.busy_ms, 5U);
+    EXPECT_TRUE(report.stopped);
+    EXPECT_EQ(report.calls, 6U);
+}
+
+TEST(MessageReader, AJoinBringsItsOptions) {
+    JobOptions asked;
+    asked.name = "fashion";
+    asked.world = 8;
+    asked.policy = Policy::all_reduce;
+    asked.quorum = Quorum::majority_strict;
+    asked.staleness_max = 5;
+    asked.compression = Compression::oktopk;
+    asked.density = 0.5;
+    asked.reject_nonfinite = true;
+    const Event event = event_of(3, [&](auto& b) {
+        const auto options = protocol::write_job_options(b, asked);
+        return wire::CreateWorkerJoin(b, 1, 2, options, 1000);
+    });
+    EXPECT_EQ(std::get<WorkerJoin>(event).options, asked);
+}
+
+}  // namespace
+}  // namespace pace::controller
