@@ -2,7 +2,7 @@
 
 import dataclasses
 
-_SPARDL = ["--compression", "spardl", "--dense-fallback", "never"]
+_SPARDL = ["--compression", "spardl", "--dense-fallback", "never", "--teams", 1]
 _BACKUP = ["--quorum", "count", "--late", "drop", "--divide-by", "contributors"]
 
 

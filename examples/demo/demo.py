@@ -15,7 +15,7 @@ import time
 import report
 from cluster import Cluster
 from process import DemoError
-from policies import POLICIES, plan_of
+from policies import POLICIES, USUAL, plan_of
 from training import train
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -30,11 +30,12 @@ PROGRAMS = {
 
 def parse_flags():
     parser = argparse.ArgumentParser(
-        prog="run", description="Trains a small network on Fashion-MNIST with all-reduce and with partial "
-        "reduce, on several daemons on this machine, one worker slowed. Ends with a table and a picture.",
+        prog="run", description="Trains a small network on Fashion-MNIST by several policies, all-reduce and "
+        "partial reduce unless told otherwise, on several daemons on this machine, one worker slowed. Ends with a table and a picture.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     add = parser.add_argument
-    add("--policy", nargs="+", choices=POLICIES, default=list(POLICIES), help="what to compare")
+    add("--policy", nargs="+", choices=POLICIES, default=USUAL, metavar="POLICY",
+        help="what to compare, of " + ", ".join(POLICIES))
     add("--workers", type=int, default=8, help="worker processes")
     add("--daemons", type=int, default=4, help="daemons; the workers are spread over them")
     add("--group-size", type=int, default=3, help="workers in a group of partial reduce")
@@ -44,6 +45,7 @@ def parse_flags():
     add("--alpha", type=float, default=0.5, help="decay of the dynamic weights")
     add("--missing", choices=["closest", "initial"], default="closest",
         help="who gets the weight of an iteration that no member has (dynamic weights)")
+    add("--density", type=float, default=0.01, help="share of the elements that spardl sends")
     add("--target", type=float, default=0.86, help="test accuracy at which a run ends")
     add("--batch", type=int, default=64, help="examples in a step of one worker")
     add("--learning-rate", type=float, default=0.02, help="of gradient descent")

@@ -31,6 +31,9 @@ void EventLog::write(double seconds, uint64_t step, const Outcome& outcome) {
                                   {"members", ranks},
                                   {"weights", weights},
                                   {"staleness", staleness},
+                                  {"rounds", outcome.info.rounds},
+                                  {"contributors", outcome.info.contributor_count},
+                                  {"late", outcome.info.late},
                                   {"bytes_sent", outcome.info.bytes_sent},
                                   {"queued_ms", static_cast<double>(outcome.info.queued_ns) / 1e6},
                                   {"moving_ms", static_cast<double>(outcome.info.moving_ns) / 1e6}};

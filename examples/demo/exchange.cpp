@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "job_options.h"
+
 namespace demo {
 namespace {
 
@@ -24,24 +26,7 @@ bool never() {
 }  // namespace
 
 Exchange::Exchange(const Options& options) : world_(options.world) {
-    pace_job_options job = PACE_JOB_OPTIONS_INIT;
-    job.name = options.job.c_str();
-    job.rank = options.rank;
-    job.world = options.world;
-    if (options.is_all_reduce()) {
-        job.policy = PACE_POLICY_ALL_REDUCE;
-    } else {
-        job.policy = PACE_POLICY_PARTIAL_REDUCE;
-        job.group_size = options.group_size;
-        const bool dynamic = options.weights == "dynamic";
-        job.weights = dynamic ? PACE_WEIGHTS_DYNAMIC : PACE_WEIGHTS_CONSTANT;
-        if (dynamic) {
-            job.alpha = options.alpha;
-            job.has_alpha = 1;
-            job.missing =
-                options.missing == "initial" ? PACE_MISSING_INITIAL : PACE_MISSING_CLOSEST;
-        }
-    }
+    const pace_job_options job = job_options_of(options);
     const char* endpoint = options.endpoint.empty() ? nullptr : options.endpoint.c_str();
     pace_session* session = nullptr;
     pace_error error{};
@@ -102,9 +87,10 @@ Outcome Exchange::barrier() {
     return run("barrier", begin, never);
 }
 
-Outcome Exchange::sync(const Buffer& buffer, const std::function<void()>& meanwhile) {
+Outcome Exchange::sync(const std::vector<pace_buffer>& buffers,
+                       const std::function<void()>& meanwhile) {
     const Begin begin = [&](pace_request* request, pace_error* error) {
-        return pace_sync(session_.get(), &buffer.handle, 1, request, error);
+        return pace_sync(session_.get(), buffers.data(), buffers.size(), request, error);
     };
     return run("sync", begin, [&] {
         meanwhile();

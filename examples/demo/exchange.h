@@ -39,7 +39,7 @@ class Exchange {
     Outcome reduce(const Buffer& buffer, uint64_t iteration);
 
     // Calls `meanwhile` now and then as long as the others are waited for.
-    Outcome sync(const Buffer& buffer, const std::function<void()>& meanwhile);
+    Outcome sync(const std::vector<pace_buffer>& buffers, const std::function<void()>& meanwhile);
 
     // As soon as `should_leave` says so, a worker that no group has taken stops waiting for one.
     Outcome average(const Buffer& buffer, uint64_t iteration,

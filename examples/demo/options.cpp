@@ -22,6 +22,29 @@ std::optional<Options> parse_options(int argc, char** argv, int* ret_exit_code) 
     app.add_option("--world", options.world, "number of workers")->check(CLI::PositiveNumber);
     app.add_option("--group-size", options.group_size, "workers in a group of partial reduce");
 
+    app.add_option("--quorum", options.quorum, "whom a round of all-reduce waits for")
+        ->check(CLI::IsMember({"all", "solo", "majority", "majority-strict", "count"}));
+    app.add_option("--quorum-count", options.quorum_count, "how many, with --quorum count");
+    app.add_option("--late", options.late,
+                   "what becomes of a gradient that its round did not wait for")
+        ->check(CLI::IsMember({"accumulate", "drop"}));
+    app.add_option("--divide-by", options.divide_by,
+                   "what the sum is divided by, where not all are waited for")
+        ->check(CLI::IsMember({"world", "contributors"}));
+    app.add_option("--staleness-max", options.staleness_max,
+                   "rounds that a gradient may wait; 0: the default");
+    app.add_option("--resync-every", options.resync_every,
+                   "rounds between averages of the models; 0: none");
+    app.add_option("--compression", options.compression, "what of the steps travels between nodes")
+        ->check(CLI::IsMember({"none", "spardl"}));
+    app.add_option("--residuals", options.residuals, "what of the cut comes again")
+        ->check(CLI::IsMember({"global", "partial", "local"}));
+    app.add_option("--density", options.density, "share of the elements that travels");
+    app.add_option("--teams", options.teams, "teams of SparDL; 0: chosen");
+    app.add_option("--dense-fallback", options.dense_fallback,
+                   "whether dense is used where it is faster")
+        ->check(CLI::IsMember({"automatic", "never"}));
+
     app.add_option("--data", options.data, "folder of the Fashion-MNIST files");
     app.add_option("--seed", options.seed, "of the initial model and the order of the data");
     app.add_option("--steps-max", options.steps_max, "local steps after which the worker leaves");

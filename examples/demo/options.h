@@ -19,6 +19,19 @@ struct Options {
     uint32_t world = 1;
     uint32_t group_size = 3;
 
+    // Of all-reduce; what each means is told in pace.h.
+    std::string quorum = "all";  // or "solo", "majority", "majority-strict", "count"
+    uint32_t quorum_count = 0;
+    std::string late = "accumulate";  // or "drop"
+    std::string divide_by = "world";  // or "contributors"
+    uint32_t staleness_max = 0;       // 0: the default
+    uint32_t resync_every = 0;
+    std::string compression = "none";  // or "spardl"
+    std::string residuals = "global";  // or "partial", "local"
+    double density = 0.01;
+    uint32_t teams = 0;
+    std::string dense_fallback = "automatic";  // or "never"
+
     // The training.
     std::string data = "/usr/share/datasets/fashion-mnist";
     uint64_t seed = 1;
@@ -41,6 +54,7 @@ struct Options {
     std::string events;  // a file for one JSON line per exchange; empty: none
 
     bool is_all_reduce() const { return policy == "all-reduce"; }
+    bool waits_for_all() const { return quorum == "all"; }
 };
 
 // Nothing when the process should exit with *ret_exit_code: a wrong command line, or --help.

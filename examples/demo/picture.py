@@ -5,11 +5,14 @@ import matplotlib
 matplotlib.use("Agg")  # draws into a file, needs no display
 from matplotlib import pyplot  # noqa: E402
 
-COLOURS = {"all-reduce": "tab:gray", "partial-constant": "tab:blue", "partial-dynamic": "tab:orange"}
+from policies import forms_groups  # noqa: E402
+
+COLOURS = {"all-reduce": "tab:gray", "partial-constant": "tab:blue", "partial-dynamic": "tab:orange",
+           "solo": "tab:red", "majority": "tab:green", "spardl": "tab:purple"}
 
 
 def draw(runs, flags, path):
-    partial = [run for run in runs if run.name != "all-reduce"]
+    partial = [run for run in runs if forms_groups(run.name)]
     figure, axes = pyplot.subplots(1, 1 + len(partial), figsize=(6 + 4.2 * len(partial), 4.6),
                                    width_ratios=[1.5] + [1] * len(partial), layout="constrained",
                                    squeeze=False)

@@ -6,14 +6,27 @@ POLICIES = {
     "all-reduce": ["--policy", "all-reduce"],
     "partial-constant": ["--policy", "partial-reduce", "--weights", "constant"],
     "partial-dynamic": ["--policy", "partial-reduce", "--weights", "dynamic"],
+    "solo": ["--policy", "all-reduce", "--quorum", "solo"],
+    "majority": ["--policy", "all-reduce", "--quorum", "majority"],
+    # Here the network is so fast that dense would be chosen, and nothing would be seen.
+    "spardl": ["--policy", "all-reduce", "--compression", "spardl", "--dense-fallback", "never"],
 }
+
+# Compared unless told otherwise.
+USUAL = ["all-reduce", "partial-constant", "partial-dynamic"]
+
+
+def forms_groups(policy):
+    return policy.startswith("partial")
 
 
 def plan_of(policy, flags):
     """One worker is slowed throughout."""
-    groups = ["--group-size", flags.group_size, "--alpha", flags.alpha, "--missing", flags.missing]
+    job = [*POLICIES[policy], "--density", flags.density]
+    if forms_groups(policy):
+        job += ["--group-size", flags.group_size, "--alpha", flags.alpha, "--missing", flags.missing]
 
     def pace(rank):
         return ["--step-ms", flags.step_ms, "--slowdown", flags.slowdown if rank == flags.slow_rank else 1]
 
-    return Plan(policy, [*POLICIES[policy], *groups], pace)
+    return Plan(policy, job, pace)

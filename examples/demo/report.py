@@ -2,6 +2,8 @@
 
 import json
 
+from policies import forms_groups
+
 LEGEND = """\
 time to accuracy  from the first common model until the average of all workers' models has the target
                   accuracy on the 10,000 test images (mean of the last three measurements)
@@ -47,7 +49,7 @@ def write_json(runs, flags, path):
         "runs": [{
             "policy": run.name,
             "workers": flags.workers,
-            "group_size": flags.workers if run.name == "all-reduce" else flags.group_size,
+            "group_size": flags.group_size if forms_groups(run.name) else flags.workers,
             "slowdown": flags.slowdown,
             "seconds_to_accuracy": run.seconds,
             "accuracy": run.accuracy,

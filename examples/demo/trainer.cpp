@@ -2,6 +2,7 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <chrono>
 
 namespace demo {
@@ -48,6 +49,7 @@ Trainer::Trainer(const Options& options)
       tempo_(options),
       exchange_(options),
       model_(exchange_.make_buffer(network_.parameter_count())),
+      done_(exchange_.make_buffer(1)),
       velocity_(Eigen::VectorXf::Zero(as_vector(model_.values).size())) {}
 
 Result Trainer::run() {
@@ -68,21 +70,29 @@ void Trainer::begin_together() {
     if (board_ && options_.rank == 0) board_->start();
 }
 
-// All-reduce: everyone goes by the mean of all workers' steps. One element behind the step carries
-// each worker's wish to leave, so that all leave after the same round.
+// All-reduce and its kin: everyone goes by the mean of all workers' steps, or, where a round does not
+// wait for the slow, by the sum of the rounds since its last call. So all models are equal, up to
+// what a worker has not been given yet.
+//
+// Where all are waited for, all must leave after the same round: one element behind the step carries each
+// worker's wish. It is far larger than any element of a step, so that a compression keeps it.
 void Trainer::train_on_common_steps() {
     const Buffer buffer = exchange_.make_buffer(model_.values.size() + 1);
     const auto step = buffer.values.first(model_.values.size());
     float& wish_to_leave = buffer.values.back();
-    do {
+    bool leaves = false;
+    while (!leaves) {
         const Time begin = std::chrono::steady_clock::now();
         compute_step(step);
         wish_to_leave = should_leave() ? 1.0F : 0.0F;
         tempo_.sleep_out(steps_, begin);
         const Outcome outcome = exchange_.reduce(buffer, steps_);
         apply(step);
-        after_exchange(outcome, options_.rank == 0 ? 1 : 0);
-    } while (wish_to_leave == 0.0F);
+        after_exchange(outcome,
+                       options_.rank == 0 ? std::max<uint64_t>(1, outcome.info.rounds) : 0);
+        if (outcome.info.resync == 1) average_models(0);
+        leaves = options_.waits_for_all() ? wish_to_leave != 0.0F : should_leave();
+    }
 }
 
 // Partial reduce (Miao et al., SIGMOD 2021, Algorithm 2): a local step, then the average of the
@@ -139,17 +149,26 @@ bool Trainer::should_leave() const {
     return steps_ >= options_.steps_max || (board_ && board_->should_stop());
 }
 
-// The job's model is the average of all workers' models, as in the paper. A worker that is done
-// early shows the evaluator its own while it waits for the others.
+// The average of all models, and of how many workers are done with their steps: 1 when all are.
+float Trainer::average_models(float done) {
+    const Eigen::VectorXf own = as_vector(model_.values);
+    done_.values[0] = done;
+    // The evaluator sees the model of a worker that waits, but not while it is being averaged.
+    exchange_.sync({model_.handle, done_.handle}, [&] {
+        if (board_) board_->hand_in(options_.rank, {own.data(), model_.values.size()});
+    });
+    return done_.values[0];
+}
+
+// The job's model is the average of all workers' models, as in the paper. While some are still at
+// work, they may ask for averages too, which a worker that is done goes along with.
 Result Trainer::end_together() {
     Result result;
     result.steps = steps_;
     result.seconds = seconds_since(start_);
 
     const Eigen::VectorXf own = as_vector(model_.values);
-    exchange_.sync(model_, [&] {
-        if (board_) board_->hand_in(options_.rank, {own.data(), model_.values.size()});
-    });
+    while (average_models(1.0F) < 1.0F) continue;
     const auto mean = as_vector(model_.values);
     result.distance = (own - mean).norm() / mean.norm();
     result.checksum = checksum_of(model_.values);

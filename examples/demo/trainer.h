@@ -39,6 +39,7 @@ class Trainer {
     float learning_rate() const;
     void after_exchange(const Outcome& outcome, uint64_t exchanges);
     bool should_leave() const;
+    float average_models(float done);
     Result end_together();
 
     Options options_;
@@ -52,6 +53,7 @@ class Trainer {
     Tempo tempo_;
     Exchange exchange_;
     Buffer model_;
+    Buffer done_;  // one number
     Time start_;
     Eigen::VectorXf velocity_;
     uint64_t steps_ = 0;
