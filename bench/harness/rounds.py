@@ -30,7 +30,8 @@ def run(part, cases, implementations, rounds, results, start, floor=None):
                     continue
                 with workspace() as folder:
                     try:
-                        outcomes[one.name].append(start(one, case, folder))
+                        outcome = start(one, case, folder)
+                        outcomes[one.name].append(outcome)
                     except processes.Failure as failure:
                         results.add_failure(case, one.name, str(failure))
                         progress.note(f"{case}: {one.name} failed: {failure}")

@@ -23,21 +23,23 @@ def run(programs, arguments, results):
     counts = arguments.workers or (NODES_QUICK if arguments.quick else NODES)
     density = arguments.density or DENSITY
 
+    cases = [Case("sparse", nodes, nodes, size) for nodes in counts for size in sizes]
+
+    def contenders(case):
+        return [one for one in chosen(SPARSE, arguments.implementations) if fits(one.name, case.nodes)]
+
+    def start(one, case, folder):
+        more = [] if one in SPARSE_DENSE else ["--density", density]
+        return one.run(Trial(case, programs, folder, cluster, seconds, iterations_min=5, more=more))
+
     with Cluster(max(counts), arguments.rate, arguments.delay) as cluster:
-
-        def start(one, case, folder):
-            more = [] if one in SPARSE_DENSE else ["--density", density]
-            return one.run(Trial(case, programs, folder, cluster, seconds, iterations_min=5, more=more))
-
-        def contenders(case):
-            return [one for one in chosen(SPARSE, arguments.implementations) if fits(one.name, case.nodes)]
-
-        cases = [Case("sparse", nodes, nodes, size) for nodes in counts for size in sizes]
-        count = arguments.rounds or (1 if arguments.quick else 2)
-        rounds.run("sparse", cases, contenders, count, results, start)
-    for record in results.records:
-        if record["bench"] == "sparse":
-            record["formula_bytes"] = formula_bytes(record, density)
+        try:
+            count = arguments.rounds or (1 if arguments.quick else 2)
+            rounds.run("sparse", cases, contenders, count, results, start)
+        finally:
+            for record in results.records:
+                if record["bench"] == "sparse":
+                    record["formula_bytes"] = formula_bytes(record, density)
 
 
 def teams_of(name):
