@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "daemon/collectives/barrier.h"
+#include "daemon/collectives/half_all_reduce.h"
+#include "daemon/sparse/link_probe.h"
 
 namespace pace::daemon {
 
@@ -40,7 +42,7 @@ std::shared_ptr<Exchange> Exchange::start(Services& services, Plan plan, Scratch
     std::shared_ptr<Exchange> exchange(
         new Exchange(services, std::move(plan), std::move(scratch), std::move(done)));
     exchange->self_ = exchange;
-    if (exchange->plan_.nodes.size() <= 1) {
+    if (exchange->is_local()) {
         exchange->run_local();
         return exchange;
     }
@@ -109,7 +111,9 @@ Result<> Exchange::join_nodes() {
     result_ = result;
     communicator_ =
         std::make_unique<collectives::Communicator>(services_.transport, std::move(group));
-    return {};
+    if (!plan_.top_k) return {};
+    sparse_ = std::make_unique<SparseRun>(services_, *plan_.top_k);
+    return sparse_->connect(plan_.check, services_.self);
 }
 
 Task<Result<>> Exchange::run_among_nodes() {
@@ -131,19 +135,39 @@ Task<Result<>> Exchange::run_among_nodes() {
         case Kind::fetch:
             co_return co_await collectives::transfer_from(*communicator_, plan_.root, result_,
                                                           options.transfer);
+        case Kind::probe:
+            co_return co_await probe();
         case Kind::reduce:
             break;
     }
+    co_return co_await reduce();
+}
+
+Task<Result<>> Exchange::reduce() {
+    const collectives::AllReduceOptions& options = services_.options.all_reduce;
+    if (sparse_) co_return co_await sparse_->run(*communicator_, *part_, plan_.scale, result_);
+    if (plan_.half)
+        co_return co_await collectives::half_all_reduce(*communicator_, *part_, plan_.scale,
+                                                        result_, options, *plan_.half);
     co_return co_await collectives::all_reduce(*communicator_, *part_, plan_.scale, result_,
-                                               options.all_reduce);
+                                               options);
+}
+
+Task<Result<>> Exchange::probe() {
+    const Result<sparse::Link> link = co_await sparse::measure_links(*communicator_);
+    if (!link) co_return link.error();
+    link_ = *link;
+    co_return Result<>();
 }
 
 void Exchange::network_ended(const Result<>& result) {
     std::erase_if(services_.active, [this](const std::weak_ptr<Active>& other) {
         return other.expired() || other.lock().get() == this;
     });
-    services_.counters.bytes_sent += communicator_->counters().bytes_sent;
-    services_.counters.bytes_received += communicator_->counters().bytes_received;
+    services_.counters.bytes_sent += traffic().bytes_sent;
+    services_.counters.bytes_received += traffic().bytes_received;
+    // What ends within the node ends from a poll of its own participants, which must outlive that.
+    if (sparse_ && sparse_->is_flat()) services_.loop.defer([keep = shared_from_this()] {});
     if (!result) {
         ++services_.counters.exchanges_aborted;
         finish(result);
@@ -177,15 +201,19 @@ void Exchange::finish(const Result<>& result) {
 
 void Exchange::abort(const base::Error& error) {
     if (communicator_) communicator_->abort(error);
+    if (sparse_) sparse_->abort(error);
 }
 
 void Exchange::peer_lost(transports::PeerId peer, const base::Error& error) {
     if (communicator_) communicator_->peer_lost(peer, error);
+    if (sparse_) sparse_->peer_lost(peer, error);
 }
 
 base::Duration Exchange::stalled_for(base::TimePoint now) {
     if (!communicator_) return base::Duration::zero();
-    const base::Duration stalled = now - communicator_->last_progress();
+    base::TimePoint last = communicator_->last_progress();
+    if (sparse_) last = std::max(last, sparse_->last_progress());
+    const base::Duration stalled = now - last;
     if (stalled >= kStallNoticeable) listen_for_disagreement();
     return stalled;
 }
@@ -193,16 +221,19 @@ base::Duration Exchange::stalled_for(base::TimePoint now) {
 std::vector<NodeId> Exchange::waiting_for() const {
     std::vector<NodeId> nodes;
     if (!communicator_) return nodes;
+    if (sparse_ && sparse_->is_flat()) return sparse_->waiting_for();
     for (const size_t index : communicator_->waiting_for()) nodes.push_back(plan_.nodes[index]);
     return nodes;
 }
 
 collectives::Communicator::Counters Exchange::traffic() const {
+    if (sparse_ && sparse_->is_flat()) return sparse_->traffic();
     return communicator_ ? communicator_->counters() : collectives::Communicator::Counters{};
 }
 
 bool Exchange::scratch_touched() const {
-    return communicator_ && (plan_.kind != Kind::reduce || communicator_->result_begun());
+    if (!communicator_) return false;
+    return plan_.kind != Kind::reduce || sparse_ || plan_.half || communicator_->result_begun();
 }
 
 void Exchange::listen_for_disagreement() {

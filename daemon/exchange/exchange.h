@@ -22,6 +22,7 @@
 #include "daemon/exchange/request.h"
 #include "daemon/exchange/scratch.h"
 #include "daemon/exchange/services.h"
+#include "daemon/exchange/sparse_run.h"
 
 namespace pace::daemon {
 
@@ -33,7 +34,7 @@ inline constexpr uint32_t kCallSlot = 0xE0000000U;
 
 class Exchange final : public Active, public std::enable_shared_from_this<Exchange> {
   public:
-    enum class Kind : uint8_t { reduce, broadcast, barrier, fetch };
+    enum class Kind : uint8_t { reduce, broadcast, barrier, fetch, probe };
 
     struct Contribution {
         std::vector<const std::byte*> segments;
@@ -52,6 +53,10 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
         size_t self = 0;
         size_t root = 0;  // broadcast, fetch: index of the node that gives
         double scale = 1.0;
+        // How a reduction travels, where not as it is.
+        std::optional<protocol::DType> half;
+        std::shared_ptr<SparsePlan> top_k;
+        bool dense_instead = false;  // of top-k
         collectives::Layout layout;
         std::vector<Contribution> contributions;  // of this node's members, by rank
         std::vector<std::vector<BufferPtr>> recipients;
@@ -75,6 +80,10 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     bool patient() const override { return plan_.patient; }
 
     bool ended() const { return ended_; }
+    // Of a top-k reduction that has ended well.
+    size_t entries() const { return sparse_ ? sparse_->report().chosen : 0; }
+    // Of a probe that has ended well.
+    const sparse::Link& link() const { return link_; }
     const Plan& plan() const { return plan_; }
     collectives::Communicator::Counters traffic() const;
     // After a success with other nodes: the result, for members that missed it.
@@ -86,8 +95,11 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
   private:
     Exchange(Services& services, Plan plan, Scratch scratch, Done done);
 
+    bool is_local() const { return plan_.nodes.size() <= 1 && !plan_.top_k; }
     void run_local();
     base::Result<> join_nodes();
+    base::Task<base::Result<>> reduce();
+    base::Task<base::Result<>> probe();
     base::Task<base::Result<>> run_among_nodes();
     void network_ended(const base::Result<>& result);
     void deliver();
@@ -102,6 +114,8 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     std::optional<collectives::LocalPart> part_;
     std::vector<collectives::Recipient> recipients_;
     std::unique_ptr<collectives::Communicator> communicator_;
+    std::unique_ptr<SparseRun> sparse_;
+    sparse::Link link_;
     std::shared_ptr<Exchange> self_;  // held while under way
     bool listening_ = false;
     bool ended_ = false;

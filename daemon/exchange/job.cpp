@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "daemon/control/controller_link.h"
+#include "daemon/exchange/nonfinite.h"
 
 namespace pace::daemon {
 
@@ -22,6 +23,12 @@ Job::Job(Services& services, control::JobOptions options)
 
 base::Result<> Job::check_verb(Verb verb) const {
     const bool collective = state_.options.policy == control::Policy::all_reduce;
+    if (protocol::is_local(verb) && !is_top_k(state_.options.compression))
+        return base::make_error(ErrorKind::verb,
+                                "job \"{}\" has no top-k compression, so that its reductions owe "
+                                "nothing: open the job with one, or leave out pace_{}",
+                                state_.options.name,
+                                verb == Verb::residual_save ? "residual_save" : "residual_load");
     if (verb == Verb::average && collective)
         return base::make_error(ErrorKind::verb,
                                 "job \"{}\" has policy all-reduce, whose buffers hold gradients: "
@@ -42,15 +49,41 @@ void Job::add(const WorkerPtr& worker) {
 }
 
 void Job::submit(const WorkerPtr& worker, Request request) {
+    if (request.verb == Verb::reduce && state_.options.reject_nonfinite) {
+        if (const auto place = find_nonfinite(request.buffers, state_.services.pool)) {
+            refuse_nonfinite(*worker, request, *place);
+            return;
+        }
+    }
     worker->queue.push_back(std::move(request));
     ++worker->calls;
     if (worker->state == Worker::State::idle) advance(worker);
+}
+
+void Job::refuse_nonfinite(const Worker& worker, const Request& request, Place place) {
+    const Buffer& buffer = *request.buffers[place.buffer];
+    if (worker.port == nullptr) return;
+    worker.port->request_ended(
+        request.id,
+        failed(base::make_error(ErrorKind::invalid,
+                                "buffers[{}] ({} x {}) has an infinity or a NaN at element {}, "
+                                "which this job refuses (reject_nonfinite); skip this step's "
+                                "gradient, for instance by setting it to zero, and call again",
+                                place.buffer, protocol::name_of(buffer.dtype), buffer.count,
+                                place.element)));
 }
 
 void Job::advance(const WorkerPtr& worker) {
     if (worker->resuming) return;
     if (!worker->newcomer) adoptions_.at_boundary(worker);
     const Verb verb = worker->head().verb;
+    if (protocol::is_local(verb)) {
+        const auto done = rounds_.run_local(*worker);
+        Ending ending = done ? Ending{} : failed(done.error());
+        ending.iteration = worker->iteration;
+        state_.end_head(worker, std::move(ending));
+        return;
+    }
     if (worker->suspended && verb != Verb::broadcast && verb != Verb::average) {
         state_.end_head(worker, ended_as(Outcome::stale,
                                          "this worker was taken out of the job for being late; "
@@ -114,7 +147,7 @@ void Job::remove(const WorkerPtr& worker) {
     const auto entry = state_.workers.find(worker->rank);
     if (entry != state_.workers.end() && entry->second == worker) state_.workers.erase(entry);
     worker->port = nullptr;
-    rounds_.departed(*worker);
+    rounds_.left(*worker);
     if (worker->state == Worker::State::ready) groups_.departed(worker);
     // An adoption that is under way finds the worker gone.
     if (worker->state == Worker::State::adopting) worker->state = Worker::State::refused;

@@ -8,6 +8,7 @@
 #include "daemon/exchange/adoption.h"
 #include "daemon/exchange/groups.h"
 #include "daemon/exchange/job_state.h"
+#include "daemon/exchange/nonfinite.h"
 #include "daemon/exchange/rounds.h"
 
 namespace pace::daemon {
@@ -50,6 +51,7 @@ class Job {
 
   private:
     void advance(const WorkerPtr& worker);
+    static void refuse_nonfinite(const Worker& worker, const Request& request, Place place);
     void admit(const WorkerPtr& worker, bool wants_model);
     void begin_newcomer(const WorkerPtr& worker);
 

@@ -45,7 +45,7 @@ std::shared_ptr<MemberList> members_of(const View& view, const Request& request)
 
 }  // namespace
 
-Rounds::Rounds(JobState& job) : job_(job) {
+Rounds::Rounds(JobState& job) : job_(job), compression_(job, [this] { try_start(); }) {
     if (!is_partial(job_.options)) return;
     const auto lend = [this] {
         // All nodes have begun the round: nobody needs the last one's result.
@@ -89,8 +89,16 @@ void Rounds::try_start() {
                                     first.root));
         return;
     }
+    if (first.verb == Verb::reduce && !compression_.ready()) return;
     round_view_ = job_.view;
-    begin(plan_round(members), members);
+    Exchange::Plan plan = plan_round(members);
+    if (first.verb == Verb::reduce) {
+        if (const auto chosen = compression_.choose(plan, members); !chosen) {
+            fail_round(members, chosen.error());
+            return;
+        }
+    }
+    begin(std::move(plan), members);
 }
 
 Exchange::Plan Rounds::plan_round(const std::vector<WorkerPtr>& members) const {
@@ -218,7 +226,8 @@ void Rounds::commit_round(const Exchange& exchange, const std::vector<WorkerPtr>
     if (partial_ && first.verb == Verb::barrier) partial_->commit_nothing(completed_);
     if (partial_ && first.verb != Verb::barrier) partial_->commit_equal(completed_);
     everyone_ = false;
-    ++completed_;
+    compression_.committed(exchange);
+    const uint64_t round = completed_++;
     ++job_.services.counters.rounds;
     for (const WorkerPtr& worker : members) {
         const Request& request = worker->head();
@@ -226,7 +235,7 @@ void Rounds::commit_round(const Exchange& exchange, const std::vector<WorkerPtr>
         if (request.verb == Verb::reduce) worker->iteration = request.iteration;
         Ending ending;
         ending.iteration = worker->iteration;
-        ending.group = completed_ - 1;
+        ending.group = round;
         ending.queued_ns =
             worker->moving_since_ns - std::min(request.submitted_ns, worker->moving_since_ns);
         ending.moving_ns = now - worker->moving_since_ns;
@@ -234,8 +243,21 @@ void Rounds::commit_round(const Exchange& exchange, const std::vector<WorkerPtr>
         ending.bytes_sent = traffic.bytes_sent;
         ending.bytes_received = traffic.bytes_received;
         ending.members = list;
+        if (request.verb == Verb::reduce) {
+            ending.rounds = 1;
+            ending.divisor = is_mean(request) ? static_cast<double>(list->size()) : 1.0;
+            ending.contributors = static_cast<uint32_t>(list->size());
+            ending.resync = asks_for_sync(round, round);
+            ending.dense = exchange.plan().dense_instead;
+            if (!ending.dense) ending.entries = exchange.entries();
+        }
         job_.end_head(worker, std::move(ending));
     }
+}
+
+Result<> Rounds::run_local(const Worker& worker) {
+    return worker.head().verb == Verb::residual_save ? compression_.save(worker)
+                                                     : compression_.load(worker);
 }
 
 void Rounds::fail_round(const std::vector<WorkerPtr>& members, const base::Error& error) {
@@ -254,6 +276,7 @@ void Rounds::prepare(uint64_t epoch) {
     preparing_ = epoch;
     const auto error = base::make_error(ErrorKind::aborted, "the job's membership is changing");
     stop_gifts(error);
+    compression_.stop(error);
     if (partial_ && partial_->under_way()) {
         partial_->abort(error);
         return;
@@ -279,6 +302,7 @@ void Rounds::commit(const control::CommitView& view) {
     preparing_ = 0;
     view_base_ = view.base_round;
     everyone_ = false;
+    compression_.commit_view();
     const bool behind =
         std::find(view.behind.begin(), view.behind.end(), job_.services.self) != view.behind.end();
     if (view.donor == job_.services.self) {
@@ -360,6 +384,7 @@ void Rounds::invalidate(const base::Error& error) {
     preparing_ = 0;
     retained_.valid = false;
     stop_gifts(error);
+    compression_.stop(error);
     if (partial_) partial_->reset(error);
     everyone_ = false;
     if (active_) active_->abort(error);

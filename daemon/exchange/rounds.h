@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "daemon/exchange/compression.h"
 #include "daemon/exchange/exchange.h"
 #include "daemon/exchange/gift.h"
 #include "daemon/exchange/job_state.h"
@@ -31,6 +32,10 @@ class Rounds {
     bool withdraw(const Worker& worker);
     // The worker's trainer is gone, or its place void.
     void departed(const Worker& worker);
+    // It is gone for good.
+    void left(const Worker& worker);
+    // A verb that concerns this node alone.
+    base::Result<> run_local(const Worker& worker);
 
     // A worker's state has changed otherwise.
     void look_again() {
@@ -122,6 +127,8 @@ class Rounds {
     Retained retained_;
     bool lent_ = false;  // the exchange under way has the memory of retained_
     std::vector<std::weak_ptr<Gift>> gifts_;
+
+    Compression compression_;
 
     // Of a job of partial rounds.
     std::unique_ptr<PartialRounds> partial_;

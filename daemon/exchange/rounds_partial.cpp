@@ -93,6 +93,11 @@ void Rounds::departed(const Worker& worker) {
     if (partial_) partial_->leave(worker.rank);
 }
 
+void Rounds::left(const Worker& worker) {
+    departed(worker);
+    compression_.departed(worker);
+}
+
 std::optional<uint64_t> Rounds::model_round(const Worker& worker) const {
     if (!partial_) return completed_;
     const auto base = partial_->base(worker.rank);

@@ -9,6 +9,8 @@ struct Counters {
     uint64_t requests = 0;
     uint64_t requests_failed = 0;
     uint64_t rounds = 0;
+    uint64_t rounds_dense_instead =
+        0;  // where top-k was asked for, but dense was expected to be faster
     uint64_t groups = 0;
     uint64_t gradients_late = 0;  // handed in when their round had begun without them
     uint64_t exchanges_aborted = 0;

@@ -31,6 +31,7 @@ json counters_of(const Counters& counters) {
     return {{"requests", counters.requests},
             {"requests_failed", counters.requests_failed},
             {"rounds", counters.rounds},
+            {"rounds_dense_instead", counters.rounds_dense_instead},
             {"groups", counters.groups},
             {"gradients_late", counters.gradients_late},
             {"exchanges_aborted", counters.exchanges_aborted},

@@ -84,6 +84,20 @@ pace_request Worker::barrier() {
     return request;
 }
 
+pace_request Worker::save_residual() {
+    pace_request request{};
+    expect_ok(pace_residual_save(session_, buffers_.data(), buffers_.size(), &request, &error_),
+              "pace_residual_save");
+    return request;
+}
+
+pace_request Worker::load_residual() {
+    pace_request request{};
+    expect_ok(pace_residual_load(session_, buffers_.data(), buffers_.size(), &request, &error_),
+              "pace_residual_load");
+    return request;
+}
+
 pace_status Worker::cancel(pace_request request) {
     return pace_request_cancel(session_, request, &error_);
 }

@@ -52,6 +52,8 @@ class Worker {
     pace_request average(uint64_t iteration);
     pace_request broadcast(uint32_t root);
     pace_request barrier();
+    pace_request save_residual();
+    pace_request load_residual();
     pace_status cancel(pace_request request);
     int ready_fd();
 

@@ -1,0 +1,295 @@
+#include "daemon/exchange/compression.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "base/log.h"
+#include "daemon/exchange/digest.h"
+#include "daemon/sparse/cost_model.h"
+
+namespace pace::daemon {
+
+using base::ErrorKind;
+using base::Result;
+
+namespace {
+
+sparse::Algorithm algorithm_of(control::Compression compression) {
+    switch (compression) {
+        case control::Compression::topka:
+            return sparse::Algorithm::topk_a;
+        case control::Compression::topkdsa:
+            return sparse::Algorithm::topk_dsa;
+        case control::Compression::gtopk:
+            return sparse::Algorithm::g_topk;
+        case control::Compression::oktopk:
+            return sparse::Algorithm::ok_topk;
+        default:
+            return sparse::Algorithm::spar_dl;
+    }
+}
+
+sparse::ValueFormat value_format_of(control::Values values) {
+    switch (values) {
+        case control::Values::f16:
+            return sparse::ValueFormat::f16;
+        case control::Values::bf16:
+            return sparse::ValueFormat::bf16;
+        default:
+            return sparse::ValueFormat::f32;
+    }
+}
+
+sparse::ResidualMode residual_mode_of(control::Residuals residuals) {
+    switch (residuals) {
+        case control::Residuals::partial:
+            return sparse::ResidualMode::partial;
+        case control::Residuals::local:
+            return sparse::ResidualMode::local;
+        default:
+            return sparse::ResidualMode::global;
+    }
+}
+
+sparse::TeamGather gather_of(control::TeamGather gather) {
+    switch (gather) {
+        case control::TeamGather::recursive:
+            return sparse::TeamGather::recursive;
+        case control::TeamGather::bruck:
+            return sparse::TeamGather::bruck;
+        default:
+            return sparse::TeamGather::automatic;
+    }
+}
+
+size_t elements_of(const std::vector<BufferPtr>& buffers) {
+    size_t count = 0;
+    for (const BufferPtr& buffer : buffers) count += buffer->count;
+    return count;
+}
+
+// Of the buffers' lengths, whatever their types: what is owed is kept in f32.
+uint32_t counts_digest(const std::vector<BufferPtr>& buffers) {
+    uint64_t state = buffers.size();
+    for (const BufferPtr& buffer : buffers) state = mix(state, buffer->count);
+    return static_cast<uint32_t>(state);
+}
+
+// The greatest number of teams, not above `wanted`, that the participants can be divided into.
+size_t teams_for(size_t participants, size_t wanted, sparse::TeamGather gather) {
+    for (size_t teams = std::min(wanted, participants); teams > 1; --teams) {
+        const bool power_of_two = (teams & (teams - 1)) == 0;
+        if (participants % teams == 0 && (power_of_two || gather != sparse::TeamGather::recursive))
+            return teams;
+    }
+    return 1;
+}
+
+}  // namespace
+
+Compression::Compression(JobState& job, std::function<void()> ready)
+    : job_(job), ready_(std::move(ready)) {}
+
+// -------------------------------------------------------------------------------------------- links
+
+bool Compression::needs_links() const {
+    const control::JobOptions& options = job_.options;
+    const bool chooses_teams =
+        options.compression == control::Compression::spardl && options.teams == 0;
+    const bool chooses_dense = options.dense_fallback != control::DenseFallback::never;
+    return is_top_k() && (chooses_teams || chooses_dense);
+}
+
+void Compression::commit_view() {
+    if (!needs_links()) return;
+    Exchange::Plan plan;
+    plan.kind = Exchange::Kind::probe;
+    plan.job = job_.id;
+    plan.nodes = job_.view.nodes();
+    plan.number = exchange_number(job_.token, ExchangeKind::probe, job_.view.epoch, 0);
+    const auto self = std::find(plan.nodes.begin(), plan.nodes.end(), job_.services.self);
+    if (plan.nodes.size() <= 1 || self == plan.nodes.end()) {
+        measured_epoch_ = job_.view.epoch;
+        return;
+    }
+    plan.self = static_cast<size_t>(self - plan.nodes.begin());
+    auto probe = Exchange::start(job_.services, std::move(plan), {},
+                                 [this](Exchange& done, const Result<>& result) {
+                                     probe_.reset();
+                                     measured(result, done.link());
+                                 });
+    if (!probe->ended()) probe_ = std::move(probe);
+}
+
+void Compression::stop(const base::Error& error) {
+    if (const auto probe = probe_) probe->abort(error);
+}
+
+void Compression::measured(const Result<>& result, const sparse::Link& link) {
+    // The next view measures anew.
+    if (!result) return;
+    link_ = link;
+    measured_epoch_ = job_.view.epoch;
+    base::log_info("links measured",
+                   {{"job", job_.options.name},
+                    {"latency_us", fmt::format("{:.1f}", link.alpha_s * 1e6)},
+                    {"mb_per_s", fmt::format("{:.0f}", 1e-6 / link.beta_s_per_byte)}});
+    ready_();
+}
+
+// --------------------------------------------------------------------------------------- exchanges
+
+Result<sparse::Options> Compression::options_for(size_t participants, bool all_here) const {
+    const control::JobOptions& job = job_.options;
+    sparse::Options options;
+    options.algorithm = algorithm_of(job.compression);
+    options.density = job.density;
+    options.format.index = job.indices == control::Indices::plain ? sparse::IndexFormat::plain
+                                                                  : sparse::IndexFormat::elias_fano;
+    options.format.value = value_format_of(job.values);
+    options.residuals = residual_mode_of(job.residuals);
+    options.gather = gather_of(job.team_gather);
+    options.link = link_;
+    options.view = job_.view.epoch;
+    options.all_reduce = job_.services.options.all_reduce;
+    options.teams = job.teams;
+    // A view that lacks members has to do with fewer teams; a whole one says that the option is wrong.
+    if (job.teams > 1 && !all_here)
+        options.teams = teams_for(participants, job.teams, options.gather);
+    if (participants > 1) PACE_TRY(sparse::check(options, participants));
+    return options;
+}
+
+bool Compression::goes_dense(size_t participants, size_t count, const sparse::Options& options) {
+    if (participants == 1) return true;
+    if (job_.options.dense_fallback == control::DenseFallback::never) return false;
+    sparse::Problem problem;
+    problem.P = participants;
+    problem.n = count;
+    problem.k = static_cast<size_t>(options.density * static_cast<double>(count));
+    problem.format = options.format;
+    const sparse::DenseChoice choice = sparse::should_go_dense(problem, link_);
+    if (choice.reason != last_reason_) {
+        last_reason_ = choice.reason;
+        base::log_info("dense or sparse", {{"job", job_.options.name}, {"reason", choice.reason}});
+    }
+    return choice.dense;
+}
+
+Result<std::shared_ptr<sparse::SparseState>> Compression::state_of(const Key& key, size_t count) {
+    std::shared_ptr<sparse::SparseState>& state = states_[key];
+    if (!state) {
+        try {
+            state = std::make_shared<sparse::SparseState>(count);
+        } catch (const std::bad_alloc&) {
+            return base::make_error(ErrorKind::memory,
+                                    "no memory for what a reduction of {} elements leaves out",
+                                    count);
+        }
+    }
+    if (state->residual().count() != count)
+        return base::make_error(ErrorKind::mismatch,
+                                "what is owed has {} elements, but the buffers {}",
+                                state->residual().count(), count);
+    return state;
+}
+
+Result<> Compression::choose(Exchange::Plan& plan, const std::vector<WorkerPtr>& members) {
+    const control::Compression compression = job_.options.compression;
+    if (compression == control::Compression::f16) plan.half = protocol::DType::f16;
+    if (compression == control::Compression::bf16) plan.half = protocol::DType::bf16;
+    if (!is_top_k()) return {};
+    SparsePlan top_k;
+    if (is_flat())
+        for (const control::Member& member : job_.view.members) top_k.hosts.push_back(member.node);
+    const size_t participants = is_flat() ? top_k.hosts.size() : plan.nodes.size();
+    const bool all_here = job_.view.members.size() == job_.options.world;
+    const std::vector<BufferPtr>& buffers = members.front()->head().buffers;
+    const size_t count = elements_of(buffers);
+    PACE_TRY_ASSIGN(options, options_for(participants, all_here));
+    if (goes_dense(participants, count, options)) options.algorithm = sparse::Algorithm::dense;
+    plan.dense_instead = options.algorithm == sparse::Algorithm::dense;
+    top_k.options = options;
+    top_k.number = exchange_number(job_.token, ExchangeKind::flat, job_.view.epoch, plan.number);
+
+    const uint32_t counts = counts_digest(buffers);
+    if (!is_flat()) {
+        // Alone and with nothing owed, the workers' buffers are summed where they lie.
+        if (participants == 1 && !states_.contains({kNode, counts})) return {};
+        PACE_TRY_ASSIGN(state, state_of({kNode, counts}, count));
+        top_k.participants.push_back({plan.self, state});
+    } else {
+        for (const WorkerPtr& worker : members) {
+            PACE_TRY_ASSIGN(state, state_of({worker->rank, counts}, count));
+            const auto member = std::find_if(
+                job_.view.members.begin(), job_.view.members.end(),
+                [&](const control::Member& other) { return other.rank == worker->rank; });
+            top_k.participants.push_back(
+                {static_cast<size_t>(member - job_.view.members.begin()), state});
+        }
+    }
+    plan.check = static_cast<uint32_t>(mix(plan.check, static_cast<uint64_t>(options.algorithm)));
+    plan.top_k = std::make_shared<SparsePlan>(std::move(top_k));
+    return {};
+}
+
+void Compression::committed(const Exchange& exchange) {
+    if (exchange.plan().dense_instead && is_top_k()) ++job_.services.counters.rounds_dense_instead;
+    if (!exchange.plan().top_k) return;
+    for (const SparseParticipant& participant : exchange.plan().top_k->participants)
+        participant.state->commit();
+}
+
+// ------------------------------------------------------------------------------- what is owed, by hand
+
+Result<> Compression::save(const Worker& worker) {
+    const std::vector<BufferPtr>& buffers = worker.head().buffers;
+    // The first of the node's workers speaks for the node.
+    const bool speaks = is_flat() || job_.workers.begin()->first == worker.rank;
+    const auto state = states_.find({owner_of(worker), counts_digest(buffers)});
+    const float* next =
+        speaks && state != states_.end() ? state->second->residual().values().data() : nullptr;
+    for (const BufferPtr& buffer : buffers) {
+        if (next == nullptr) {
+            std::memset(buffer->memory.data(), 0, buffer->bytes());
+            continue;
+        }
+        std::memcpy(buffer->memory.data(), next, buffer->bytes());
+        next += buffer->count;
+    }
+    return {};
+}
+
+Result<> Compression::load(const Worker& worker) {
+    const std::vector<BufferPtr>& buffers = worker.head().buffers;
+    const size_t count = elements_of(buffers);
+    PACE_TRY_ASSIGN(state, state_of({owner_of(worker), counts_digest(buffers)}, count));
+    std::vector<float> values;
+    values.reserve(count);
+    for (const BufferPtr& buffer : buffers) {
+        const auto* data = reinterpret_cast<const float*>(buffer->memory.data());
+        values.insert(values.end(), data, data + buffer->count);
+    }
+    return state->residual().absorb(values);
+}
+
+void Compression::departed(const Worker& worker) {
+    if (!is_flat()) return;
+    // Its debts go to the first worker that stays.
+    for (auto entry = states_.begin(); entry != states_.end();) {
+        const bool is_its = entry->first.owner == worker.rank;
+        if (!is_its || job_.workers.empty()) {
+            ++entry;
+            continue;
+        }
+        const auto heir = state_of({job_.workers.begin()->first, entry->first.counts},
+                                   entry->second->residual().count());
+        if (heir && !(*heir)->residual().begun())
+            (void)(*heir)->residual().absorb(entry->second->residual().values());
+        entry = states_.erase(entry);
+    }
+}
+
+}  // namespace pace::daemon

@@ -1,0 +1,78 @@
+// Compression: how the reductions of a job travel: as they are, as halves, or as the greatest elements alone, and what such
+// exchanges still owe.
+//
+// What top-k leaves out is owed by whoever left it out: this node, or, flat, each worker. It is kept per set of buffers (their
+// lengths, in order), survives changes of the view, and moves on when its owner leaves. An exchange changes it only when its
+// round commits.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "daemon/exchange/exchange.h"
+#include "daemon/exchange/job_state.h"
+#include "daemon/sparse/sparse_state.h"
+
+namespace pace::daemon {
+
+inline bool is_top_k(control::Compression compression) {
+    return compression >= control::Compression::spardl;
+}
+
+class Compression {
+  public:
+    // `ready` is called when rounds may begin that had to wait.
+    Compression(JobState& job, std::function<void()> ready);
+
+    bool is_top_k() const { return daemon::is_top_k(job_.options.compression); }
+
+    // A new view: measures its links, if anything is to be chosen by them. False from ready() until that has ended.
+    void commit_view();
+    void stop(const base::Error& error);
+    bool ready() const { return !needs_links() || measured_epoch_ == job_.view.epoch; }
+
+    // Says in `plan`, a reduction's, how it travels. ErrorKind::invalid if the options do not fit its nodes or buffers.
+    base::Result<> choose(Exchange::Plan& plan, const std::vector<WorkerPtr>& members);
+    // The exchange's round has committed: what it owes counts.
+    void committed(const Exchange& exchange);
+
+    // The local verbs.
+    base::Result<> save(const Worker& worker);
+    base::Result<> load(const Worker& worker);
+
+    // The worker has left; `last`: nobody is here any more.
+    void departed(const Worker& worker);
+
+    const sparse::Link& link() const { return link_; }
+
+  private:
+    // Whose, of which buffers.
+    struct Key {
+        control::Rank owner = 0;  // kNode: this node
+        uint32_t counts = 0;
+        bool operator<(const Key& other) const {
+            return std::pair(owner, counts) < std::pair(other.owner, other.counts);
+        }
+    };
+    static constexpr control::Rank kNode = control::kNoRank;
+
+    bool is_flat() const { return job_.options.hierarchy == control::Hierarchy::flat; }
+    bool needs_links() const;
+    control::Rank owner_of(const Worker& worker) const { return is_flat() ? worker.rank : kNode; }
+    base::Result<std::shared_ptr<sparse::SparseState>> state_of(const Key& key, size_t count);
+    base::Result<sparse::Options> options_for(size_t participants, bool all_here) const;
+    bool goes_dense(size_t participants, size_t count, const sparse::Options& options);
+    void measured(const base::Result<>& result, const sparse::Link& link);
+
+    JobState& job_;
+    std::function<void()> ready_;
+    std::map<Key, std::shared_ptr<sparse::SparseState>> states_;
+    std::shared_ptr<Exchange> probe_;
+    sparse::Link link_;
+    uint64_t measured_epoch_ = 0;
+    std::string last_reason_;  // why dense or sparse, as it was last logged
+};
+
+}  // namespace pace::daemon

@@ -1,0 +1,85 @@
+// SparseRun: the top-k reduction within an exchange. The nodes take part, or, flat, every worker by itself: then several
+// participants are here, and each keeps its own residual.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/task.h"
+#include "daemon/collectives/communicator.h"
+#include "daemon/collectives/local_part.h"
+#include "daemon/exchange/scratch.h"
+#include "daemon/exchange/services.h"
+#include "daemon/sparse/flat_transport.h"
+#include "daemon/sparse/sparse_all_reduce.h"
+
+namespace pace::daemon {
+
+// A participant on this node.
+struct SparseParticipant {
+    size_t number = 0;  // among all participants; flat only
+    std::shared_ptr<sparse::SparseState> state;
+};
+
+struct SparsePlan {
+    sparse::Options options;
+    // By number, the node that each participant is on; empty: the nodes are the participants.
+    std::vector<NodeId> hosts;
+    // This node's: one, or one per contribution of the exchange.
+    std::vector<SparseParticipant> participants;
+    // Of the exchange among workers.
+    uint64_t number = 0;
+};
+
+class SparseRun {
+  public:
+    SparseRun(Services& services, SparsePlan plan) : services_(services), plan_(std::move(plan)) {}
+    ~SparseRun();
+    SparseRun(const SparseRun&) = delete;
+    SparseRun& operator=(const SparseRun&) = delete;
+
+    bool is_flat() const { return !plan_.hosts.empty(); }
+    const SparsePlan& plan() const { return plan_; }
+
+    // Flat: connects the participants, of which `self` is this node. Before run().
+    base::Result<> connect(uint32_t check, NodeId self);
+
+    // `nodes` is the exchange's communicator, `part` what all of this node's workers contribute, in the order of the
+    // participants. As sparse_all_reduce().
+    base::Task<base::Result<>> run(collectives::Communicator& nodes,
+                                   const collectives::LocalPart& part, double scale,
+                                   std::span<std::byte> result);
+    const sparse::Report& report() const { return report_; }
+
+    // Of a flat run; others have none of their own.
+    void abort(const base::Error& error);
+    void peer_lost(transports::PeerId peer, const base::Error& error);
+    base::TimePoint last_progress() const;
+    std::vector<NodeId> waiting_for() const;
+    collectives::Communicator::Counters traffic() const;
+
+  private:
+    struct Local {
+        size_t number = 0;
+        std::unique_ptr<collectives::LocalPart> part;
+        std::unique_ptr<collectives::Communicator> communicator;
+        Scratch memory;  // of all but the first, whose result is the exchange's
+    };
+
+    base::Task<base::Result<>> run_flat(const collectives::LocalPart& part, double scale,
+                                        std::span<std::byte> result);
+    base::Task<base::Result<>> run_one(size_t index, double scale, std::span<std::byte> result);
+    kernels::WorkerPool::Post post() const;
+
+    Services& services_;
+    SparsePlan plan_;
+    NodeId self_ = 0;
+    std::unique_ptr<sparse::FlatNode> flat_;
+    std::vector<Local> locals_;
+    sparse::Report report_;
+};
+
+}  // namespace pace::daemon
