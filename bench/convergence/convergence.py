@@ -43,10 +43,12 @@ def parse_flags():
     add("--batch", type=int, default=32, help="examples in a step of one worker")
     add("--learning-rate", type=float, default=0.1, help="of plain gradient descent; falls to 0 at the last step")
     add("--density", type=float, default=0.01, help="share of the elements that SparDL sends")
+    add("--resync-every", type=int, default=0, help="rounds between averages of the models, where not all are "
+        "waited for; 0: none, as their models are equal anyway")
     add("--target", type=float, default=0.85, help="accuracy whose time is told")
     add("--step-ms", type=float, default=20, help="a step lasts this, mostly asleep")
     add("--light-ms", type=float, default=40, help="and so much longer on the one delayed worker")
-    add("--severe-ms", type=float, default=6, help="or so much longer on worker 1, twice that on worker 2, ...")
+    add("--severe-ms", type=float, default=8, help="or so much longer on worker 1, twice that on worker 2, ...")
     add("--data", default="/usr/share/datasets/fashion-mnist", help="folder of the data set's files")
     add("--build", type=pathlib.Path, default=ROOT / "build" / "demo", help="folder of the built programs")
     add("--out", type=pathlib.Path, help="folder for the results (default: convergence in the build folder)")

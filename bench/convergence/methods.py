@@ -3,7 +3,7 @@
 import dataclasses
 
 _SPARDL = ["--compression", "spardl", "--dense-fallback", "never", "--teams", 1]
-_BACKUP = ["--quorum", "count", "--late", "drop", "--divide-by", "contributors"]
+_BACKUP = ["--late", "drop", "--divide-by", "contributors"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,9 +25,10 @@ METHODS = {
                              lambda flags: [*_spardl(flags), "--residuals", "partial"], waits=True, quick=False),
     "spardl-local": Method("SparDL, local residuals", "tab:purple",
                            lambda flags: [*_spardl(flags), "--residuals", "local"], waits=True, quick=False),
-    "solo": Method("solo", "tab:red", lambda _: ["--quorum", "solo"]),
-    "majority": Method("majority", "tab:green", lambda _: ["--quorum", "majority"]),
-    "majority-strict": Method("strict majority", "tab:olive", lambda _: ["--quorum", "majority-strict"], quick=False),
+    "solo": Method("solo", "tab:red", lambda flags: _quorum(flags, "solo")),
+    "majority": Method("majority", "tab:green", lambda flags: _quorum(flags, "majority")),
+    "majority-strict": Method("strict majority", "tab:olive", lambda flags: _quorum(flags, "majority-strict"),
+                              quick=False),
     "backup-1": Method("1 backup worker", "tab:orange", lambda flags: _backup(flags, 1)),
     "backup-2": Method("2 backup workers", "tab:brown", lambda flags: _backup(flags, 2), quick=False),
 }
@@ -37,8 +38,12 @@ def _spardl(flags):
     return [*_SPARDL, "--density", flags.density]
 
 
+def _quorum(flags, quorum):
+    return ["--quorum", quorum, "--resync-every", flags.resync_every]
+
+
 def _backup(flags, count):
-    return [*_BACKUP, "--quorum-count", flags.workers - count]
+    return [*_quorum(flags, "count"), *_BACKUP, "--quorum-count", flags.workers - count]
 
 
 @dataclasses.dataclass(frozen=True)
