@@ -20,7 +20,7 @@ struct Subject {
 
     // Of those that have them.
     std::function<void()> prepare;       // before each sparse exchange, when the buffer is filled
-    std::function<uint32_t()> active;    // workers that were in time in the last; else all are
+    std::function<bool()> in_time;       // whether this worker was, in the last; else all are
     std::function<uint64_t()> received;  // bytes over the network in the last, without headers
 };
 

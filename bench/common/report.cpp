@@ -16,7 +16,7 @@ Account summary_of(const Scoreboard& board) {
         summary.peak_rss_bytes = std::max(summary.peak_rss_bytes, account.peak_rss_bytes);
         summary.wire_bytes = std::max(summary.wire_bytes, account.wire_bytes);
         summary.payload_bytes = std::max(summary.payload_bytes, account.payload_bytes);
-        summary.active += account.active / board.world();
+        summary.in_time += account.in_time;
     }
     return summary;
 }
@@ -36,7 +36,7 @@ void write_report(const Options& options, const Scoreboard& board,
                  "\"payload_bytes\": %llu, \"active\": %.3f, \"samples_s\": [",
                  version.c_str(), static_cast<unsigned long long>(summary.peak_rss_bytes),
                  static_cast<unsigned long long>(summary.wire_bytes),
-                 static_cast<unsigned long long>(summary.payload_bytes), summary.active);
+                 static_cast<unsigned long long>(summary.payload_bytes), summary.in_time);
     const char* separator = "";
     for (const double seconds : samples_s) {
         std::fprintf(file, "%s%.9f", separator, seconds);

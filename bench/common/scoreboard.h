@@ -27,7 +27,7 @@ enum class Phase : uint32_t { kWarmUp = 0, kMeasure = 1, kEnd = 2 };
 // What a worker says of the whole measurement.
 struct Account {
     uint64_t peak_rss_bytes = 0;
-    double active = 0;           // workers that were in time, mean over its exchanges
+    double in_time = 0;          // share of its exchanges for which it was
     uint64_t wire_bytes = 0;     // that its network interface received for an exchange, on average
     uint64_t payload_bytes = 0;  // the same as the implementation counts it; 0: it does not
     uint64_t result_hash = 0;    // of the exchange that is checked

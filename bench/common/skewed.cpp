@@ -40,7 +40,7 @@ class Receipts {
 
     void add() {
         ++exchanges_;
-        if (!subject_.active) {
+        if (!subject_.in_time) {
             check_elements(options_, subject_.buffer, subject_.expected);
             return;
         }
@@ -72,7 +72,7 @@ void measure_skewed(const Options& options, Scoreboard& board, const Subject& su
     const std::chrono::duration<double, std::milli> delay(options.skew_ms * (options.rank + 1));
     const uint32_t samples = std::min(options.iterations, kSamplesMax);
     Receipts receipts(options, subject);
-    double active = 0;
+    uint32_t in_time = 0;
     for (uint32_t i = 0; i < kWarmUpIterations + samples; ++i) {
         std::ranges::fill(subject.buffer, static_cast<float>(options.rank + 1));
         board.meet(subject.progress);
@@ -85,9 +85,9 @@ void measure_skewed(const Options& options, Scoreboard& board, const Subject& su
         receipts.add();
         if (i < kWarmUpIterations) continue;
         board.record(i - kWarmUpIterations, taken.count());
-        active += subject.active ? subject.active() : options.world;
+        if (!subject.in_time || subject.in_time()) ++in_time;
     }
-    board.account().active = active / samples;
+    board.account().in_time = static_cast<double>(in_time) / samples;
     board.account().peak_rss_bytes = peak_rss_bytes();
     board.account().result_hash = static_cast<uint64_t>(receipts.sum());
     board.meet(subject.progress);

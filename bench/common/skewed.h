@@ -6,8 +6,8 @@
 namespace pace::bench {
 
 // options.iterations times: the workers meet, then worker r calls (r + 1) * options.skew_ms after the
-// meeting. An iteration's time is the mean that the workers spent in the call, which is where a late
-// worker's share ends; "active" is the mean of what the workers are told of how many were in time.
+// meeting. An iteration's time is the mean that the workers spent in the call; "active" in the report is
+// how many were in time, on average.
 //
 // Worker r brings r + 1. Where nobody may be left out, everyone must get the sum of all; else what
 // all have been given by the end must be the same, and no more than was brought.

@@ -1,12 +1,10 @@
 // pace_worker.cpp: one worker that exchanges its buffer through a daemon, by pace.h alone. What
 // --algorithm may say is in job.h.
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "bench/common/check.h"
 #include "bench/common/measure.h"
@@ -27,9 +25,7 @@ namespace bench = pace::bench;
 class Worker {
   public:
     Worker(const bench::Options& options, const pace_job_options& job)
-        : options_(options),
-          averaging_(job.policy == PACE_POLICY_PARTIAL_REDUCE),
-          members_(options.world) {
+        : options_(options), averaging_(job.policy == PACE_POLICY_PARTIAL_REDUCE) {
         check("pace_session_open",
               pace_session_open(options.endpoint.c_str(), &job, &session_, &error_));
         void* data = nullptr;
@@ -62,14 +58,8 @@ class Worker {
         wait("pace_reduce", request);
     }
 
-    // Of the last exchange: the workers that gave it a gradient that was not late.
-    uint32_t active() const {
-        const auto in_time = [](const pace_member& member) {
-            return member.weight > 0 && member.staleness == 0;
-        };
-        const std::span listed(members_.data(), info_.member_listed);
-        return static_cast<uint32_t>(std::ranges::count_if(listed, in_time));
-    }
+    // Of the last exchange.
+    bool in_time() const { return info_.late == 0; }
     uint64_t received() const { return info_.bytes_received; }
 
     // What one element must be after the first exchange.
@@ -85,8 +75,6 @@ class Worker {
 
     uint64_t wait(const char* call, pace_request request) {
         info_ = PACE_REQUEST_INFO_INIT;
-        info_.members = members_.data();
-        info_.member_capacity = static_cast<uint32_t>(members_.size());
         check(call, pace_request_wait(session_, request, PACE_FOREVER, &info_, &error_));
         return info_.iteration;
     }
@@ -98,7 +86,6 @@ class Worker {
     std::span<float> data_;
     uint64_t iteration_ = 0;
     pace_request_info info_ = PACE_REQUEST_INFO_INIT;
-    std::vector<pace_member> members_;
     pace_error error_{};
 };
 
@@ -126,7 +113,7 @@ int main(int argc, char** argv) {
     // The daemon moves the bytes. It waits for a worker that spins no longer than for one that sleeps
     // where all call together; where they do not, those that wait would take its processors.
     if (options.skew_ms == 0) subject.progress = [] {};
-    if (bench::is_partial(*job)) subject.active = [&worker] { return worker.active(); };
+    if (bench::is_partial(*job)) subject.in_time = [&worker] { return worker.in_time(); };
     if (bench::is_sparse(*job)) subject.received = [&worker] { return worker.received(); };
     subject.version = library_version();
     bench::measure(options, board, subject);
