@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "daemon/collectives/all_reduce.h"
 #include "daemon/sparse/gradient.h"
@@ -27,6 +29,11 @@ void sum_alone(const GradientPart& gradient, double scale, std::span<std::byte> 
     if (!sum.empty()) pool.parallel_for(sum.size(), kDenseGrainBytes, work);
 }
 
+Task<Result<>> done_aside(const Aside& aside, const std::function<void()>& work) {
+    co_await aside.run(work);
+    co_return Result<>();
+}
+
 }  // namespace
 
 Task<Result<>> dense(Communicator& communicator, const collectives::LocalPart& part,
@@ -41,7 +48,6 @@ Task<Result<>> dense(Communicator& communicator, const collectives::LocalPart& p
         else
             gather_gradient(part, packed, residual, next, 0, next.size(), aside.pool);
     };
-    co_await aside.run(settle);
 
     // Where types differ, the sum is made in f32 first, unscaled.
     std::unique_ptr<std::byte[]> apart;
@@ -51,16 +57,17 @@ Task<Result<>> dense(Communicator& communicator, const collectives::LocalPart& p
         sum = {apart.get(), gradient.layout().bytes()};
     }
     const double sum_scale = gradient.is_f32() ? scale : 1.0;
-    if (communicator.size() == 1 && contributes) {
-        const std::function<void()> alone = [&] {
-            sum_alone(gradient, sum_scale, sum, aside.pool);
-        };
-        co_await aside.run(alone);
-    } else {
-        Result<> summed =
-            co_await collectives::all_reduce(communicator, gradient, sum_scale, sum, options);
-        if (!summed) co_return summed;
-    }
+    const std::function<void()> alone = [&] { sum_alone(gradient, sum_scale, sum, aside.pool); };
+
+    // The residual is settled while the sum is under way, which reads the old one.
+    std::vector<Task<Result<>>> both;
+    if (communicator.size() == 1 && contributes)
+        both.push_back(done_aside(aside, alone));
+    else
+        both.push_back(collectives::all_reduce(communicator, gradient, sum_scale, sum, options));
+    both.push_back(done_aside(aside, settle));
+    const std::vector<Result<>> ended = co_await base::when_all(std::move(both));
+    if (!ended.front()) co_return ended.front();
     if (gradient.is_f32()) co_return Result<>();
     const std::function<void()> convert = [&] {
         convert_result(gradient.layout(), sum, scale, packed, result, aside.pool);

@@ -7,6 +7,10 @@
 // transport to the other's node, under an exchange number made of the exchange, the sender and the
 // receiver, so that equal slots of several participants do not meet.
 //
+//     FlatNode node(real, hosts);                // for one membership
+//     loop.add_poller(&node);
+//     Communicator communicator(node.participant(w), {exchange, check, {0, 1, …, P-1}, w, {}});
+//
 // The contract is transports/transport.h's, with these particulars:
 //  * Participants are known from the start. connect() finds the number that belongs to an address.
 //  * A node is lost, or disconnected, with all its participants: to disconnect one that is elsewhere

@@ -16,6 +16,7 @@
 #include "daemon/collectives/all_reduce.h"
 #include "daemon/collectives/barrier.h"
 #include "daemon/collectives/bench_fixture.h"
+#include "daemon/sparse/link_probe.h"
 #include "daemon/sparse/sparse_all_reduce.h"
 
 namespace {
@@ -42,7 +43,8 @@ constexpr sparse::WireFormat kHalves{sparse::IndexFormat::elias_fano, sparse::Va
 constexpr int kRounds = 5;
 
 constexpr Contender kContenders[] = {
-    {"dense all-reduce", true, sparse::Algorithm::spar_dl, 1, kPaper},
+    {"dense all-reduce", true, sparse::Algorithm::dense, 1, kPaper},
+    {"dense with a residual", false, sparse::Algorithm::dense, 1, kPaper},
     {"topka", false, sparse::Algorithm::topk_a, 1, kPaper},
     {"topkdsa", false, sparse::Algorithm::topk_dsa, 1, kPaper},
     {"gtopk", false, sparse::Algorithm::g_topk, 1, kPaper},
@@ -66,7 +68,8 @@ class SparseBench {
         : settings_(settings),
           node_(settings.cluster, self, fd),
           pool_(0),
-          gradient_(settings.elements) {
+          gradient_(settings.elements),
+          is_first_(self == 0) {
         base::Random random(self);
         for (float& value : gradient_) {
             const double u = random.uniform() + random.uniform() + random.uniform() - 1.5;
@@ -75,10 +78,32 @@ class SparseBench {
     }
 
     void run() {
+        measure_link();
         for (const Contender& contender : kContenders) measure(contender);
     }
 
   private:
+    // What the cost model would be told here, three times.
+    void measure_link() {
+        const auto probe = [](collectives::Communicator& communicator,
+                              bool is_first) -> base::Task<base::Result<>> {
+            base::Result<sparse::Link> link = co_await sparse::measure_links(communicator);
+            if (!link) co_return std::move(link).error();
+            if (is_first)
+                std::printf("link: %.1f us a message, %.3f ns a byte\n", link->alpha_s * 1e6,
+                            link->beta_s_per_byte * 1e9);
+            co_return base::Result<>();
+        };
+        for (int round = 0; round < 3; ++round) {
+            collectives::Communicator communicator(node_.transport(), node_.next_group());
+            const base::TimePoint begin = base::now();
+            node_.await(probe(communicator, is_first_));
+            if (is_first_)
+                std::printf("measured in %.2f ms\n", base::to_seconds(base::now() - begin) * 1e3);
+            std::fflush(stdout);
+        }
+    }
+
     void measure(const Contender& contender) {
         const auto* bytes = reinterpret_cast<const std::byte*>(gradient_.data());
         const collectives::LocalPart part(
@@ -112,6 +137,7 @@ class SparseBench {
     collectives::BenchNode node_;
     kernels::WorkerPool pool_;
     std::vector<float> gradient_;
+    bool is_first_;
 };
 
 void report(const std::vector<int>& fds) {
