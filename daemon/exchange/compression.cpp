@@ -90,7 +90,21 @@ size_t teams_for(size_t participants, size_t wanted, sparse::TeamGather gather) 
 }  // namespace
 
 Compression::Compression(JobState& job, std::function<void()> ready)
-    : job_(job), ready_(std::move(ready)) {}
+    : job_(job),
+      ready_(std::move(ready)),
+      handover_(job, [this](Debt debt) { inherit(std::move(debt)); }) {}
+
+void Compression::commit_view() {
+    if (!is_top_k()) return;
+    handover_.commit_view(view_);
+    view_ = job_.view;
+    measure_links();
+}
+
+void Compression::stop(const base::Error& error) {
+    handover_.stop(error);
+    if (const auto probe = probe_) probe->abort(error);
+}
 
 // -------------------------------------------------------------------------------------------- links
 
@@ -102,7 +116,7 @@ bool Compression::needs_links() const {
     return is_top_k() && (chooses_teams || chooses_dense);
 }
 
-void Compression::commit_view() {
+void Compression::measure_links() {
     if (!needs_links()) return;
     Exchange::Plan plan;
     plan.kind = Exchange::Kind::probe;
@@ -121,10 +135,6 @@ void Compression::commit_view() {
                                      measured(result, done.link());
                                  });
     if (!probe->ended()) probe_ = std::move(probe);
-}
-
-void Compression::stop(const base::Error& error) {
-    if (const auto probe = probe_) probe->abort(error);
 }
 
 void Compression::measured(const Result<>& result, const sparse::Link& link) {
@@ -193,7 +203,19 @@ Result<std::shared_ptr<sparse::SparseState>> Compression::state_of(const Key& ke
         return base::make_error(ErrorKind::mismatch,
                                 "what is owed has {} elements, but the buffers {}",
                                 state->residual().count(), count);
+    settle(key, *state);
     return state;
+}
+
+void Compression::settle(const Key& key, sparse::SparseState& state) {
+    if (state.residual().begun()) return;
+    std::erase_if(inherited_, [&](const Debt& debt) {
+        return debt.counts == key.counts && state.residual().absorb(debt.values).ok();
+    });
+}
+
+void Compression::inherit(Debt debt) {
+    inherited_.push_back(std::move(debt));
 }
 
 Result<> Compression::choose(Exchange::Plan& plan, const std::vector<WorkerPtr>& members) {
@@ -217,7 +239,8 @@ Result<> Compression::choose(Exchange::Plan& plan, const std::vector<WorkerPtr>&
     const uint32_t counts = counts_digest(buffers);
     if (!is_flat()) {
         // Alone and with nothing owed, the workers' buffers are summed where they lie.
-        if (participants == 1 && !states_.contains({kNode, counts})) return {};
+        const bool owes = states_.contains({kNode, counts}) || !inherited_.empty();
+        if (participants == 1 && !owes) return {};
         PACE_TRY_ASSIGN(state, state_of({kNode, counts}, count));
         top_k.participants.push_back({plan.self, state});
     } else {
@@ -248,9 +271,12 @@ Result<> Compression::save(const Worker& worker) {
     const std::vector<BufferPtr>& buffers = worker.head().buffers;
     // The first of the node's workers speaks for the node.
     const bool speaks = is_flat() || job_.workers.begin()->first == worker.rank;
-    const auto state = states_.find({owner_of(worker), counts_digest(buffers)});
-    const float* next =
-        speaks && state != states_.end() ? state->second->residual().values().data() : nullptr;
+    const float* next = nullptr;
+    if (speaks) {
+        PACE_TRY_ASSIGN(state,
+                        state_of({owner_of(worker), counts_digest(buffers)}, elements_of(buffers)));
+        next = state->residual().values().data();
+    }
     for (const BufferPtr& buffer : buffers) {
         if (next == nullptr) {
             std::memset(buffer->memory.data(), 0, buffer->bytes());
@@ -276,20 +302,45 @@ Result<> Compression::load(const Worker& worker) {
 }
 
 void Compression::departed(const Worker& worker) {
-    if (!is_flat()) return;
-    // Its debts go to the first worker that stays.
-    for (auto entry = states_.begin(); entry != states_.end();) {
-        const bool is_its = entry->first.owner == worker.rank;
-        if (!is_its || job_.workers.empty()) {
-            ++entry;
-            continue;
-        }
-        const auto heir = state_of({job_.workers.begin()->first, entry->first.counts},
-                                   entry->second->residual().count());
-        if (heir && !(*heir)->residual().begun())
-            (void)(*heir)->residual().absorb(entry->second->residual().values());
-        entry = states_.erase(entry);
+    if (!is_top_k()) return;
+    departed_.push_back(worker.rank);
+    exchange_ended();
+}
+
+void Compression::exchange_ended() {
+    // What is owed after an exchange is known when it has ended.
+    const bool under_way = std::any_of(states_.begin(), states_.end(), [](const auto& entry) {
+        return entry.second->residual().begun();
+    });
+    if (under_way || departed_.empty()) return;
+    const std::vector<control::Rank> departed = std::exchange(departed_, {});
+    if (job_.workers.empty()) {
+        give_all();
+        return;
     }
+    if (!is_flat()) return;
+    for (const control::Rank owner : departed)
+        if (!job_.workers.contains(owner)) bequeath(owner);
+}
+
+// Its debts go to the first worker that stays.
+void Compression::bequeath(control::Rank owner) {
+    for (const auto& [key, state] : states_) {
+        if (key.owner != owner) continue;
+        const auto values = state->residual().values();
+        inherited_.push_back({key.counts, std::vector<float>(values.begin(), values.end())});
+    }
+    std::erase_if(states_, [owner](const auto& entry) { return entry.first.owner == owner; });
+}
+
+void Compression::give_all() {
+    std::vector<Debt> debts = std::exchange(inherited_, {});
+    for (const auto& [key, state] : states_) {
+        const auto values = state->residual().values();
+        debts.push_back({key.counts, std::vector<float>(values.begin(), values.end())});
+    }
+    states_.clear();
+    handover_.give(std::move(debts));
 }
 
 }  // namespace pace::daemon

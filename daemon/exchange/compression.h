@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "daemon/exchange/exchange.h"
+#include "daemon/exchange/handover.h"
 #include "daemon/exchange/job_state.h"
 #include "daemon/sparse/sparse_state.h"
 
@@ -42,8 +43,10 @@ class Compression {
     base::Result<> save(const Worker& worker);
     base::Result<> load(const Worker& worker);
 
-    // The worker has left; `last`: nobody is here any more.
+    // The worker has left; what it owes goes to another here, or, with the last one, to another node.
     void departed(const Worker& worker);
+    // An exchange has ended, and its round has committed or is undone.
+    void exchange_ended();
 
     const sparse::Link& link() const { return link_; }
 
@@ -65,10 +68,20 @@ class Compression {
     base::Result<sparse::Options> options_for(size_t participants, bool all_here) const;
     bool goes_dense(size_t participants, size_t count, const sparse::Options& options);
     void measured(const base::Result<>& result, const sparse::Link& link);
+    void measure_links();
+    void bequeath(control::Rank owner);
+    void give_all();
+    void inherit(Debt debt);
+    // Takes over what was inherited, for as long as no exchange works on the state.
+    void settle(const Key& key, sparse::SparseState& state);
 
     JobState& job_;
     std::function<void()> ready_;
     std::map<Key, std::shared_ptr<sparse::SparseState>> states_;
+    std::vector<Debt> inherited_;  // not in a state yet
+    std::vector<control::Rank> departed_;
+    Handover handover_;
+    View view_;  // the last one
     std::shared_ptr<Exchange> probe_;
     sparse::Link link_;
     uint64_t measured_epoch_ = 0;

@@ -66,6 +66,7 @@ PartialRounds::~PartialRounds() {
 
 void PartialRounds::join(control::Rank rank, uint64_t round) {
     books_->store.join(rank, round);
+    told_before_[rank] = round;
 }
 
 void PartialRounds::adopted(control::Rank rank, uint64_t round) {
@@ -85,8 +86,9 @@ void PartialRounds::adopted(control::Rank rank, uint64_t round) {
 void PartialRounds::leave(control::Rank rank) {
     books_->store.leave(rank);
     if (books_->missed) books_->missed->forget(rank);
+    told_before_.erase(rank);
     update_hold();
-    if (run_) run_->round().look_again();
+    handed_in_late();
 }
 
 void PartialRounds::reset(const base::Error& error) {
@@ -132,8 +134,26 @@ std::optional<partial::MissedRounds> PartialRounds::catch_up(const Worker& worke
     const auto missed = books_->missed->take(worker.rank, memory_of(worker.head().buffers));
     if (!missed) return std::nullopt;
     books_->store.advance(worker.rank, round);
-    if (run_) run_->round().look_again();
     return missed;
+}
+
+void PartialRounds::handed_in_late() {
+    const std::shared_ptr<PartialRun> run = run_;
+    if (run) run->round().look_again();
+}
+
+bool PartialRounds::was_in_time(const partial::RoundOutcome& outcome, control::Rank rank) const {
+    // The round takes all that the store has: what is there now came later.
+    if (books_->store.staleness(rank, 0)) return false;
+    return std::any_of(
+        outcome.contributors.begin(), outcome.contributors.end(),
+        [rank](const partial::Contributor& contributor) { return contributor.rank == rank; });
+}
+
+bool PartialRounds::asks_for_sync(control::Rank rank, uint64_t round) {
+    const uint64_t every = job_.options.resync_every;
+    const uint64_t before = std::exchange(told_before_[rank], round);
+    return every != 0 && round / every > before / every;
 }
 
 void PartialRounds::free_memory(const Worker& worker) {

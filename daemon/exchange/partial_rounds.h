@@ -11,6 +11,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -49,10 +50,19 @@ class PartialRounds {
 
     // ---- calls
 
+    // This node is being told what the buffers are: nobody's call may say so now.
+    bool is_learning() const { return run_ && !terms() && run_->round().has_taken(); }
     // Takes the gradient that the worker's first request, a reduce, brings; once per request.
     base::Result<> hand_in(const WorkerPtr& worker);
     // What the worker has missed of the rounds before `round` is written to its buffers; none if it is up to date.
     std::optional<partial::MissedRounds> catch_up(const Worker& worker, uint64_t round);
+    // The gradient of a worker that has caught up is one that the round under way may wait for. May end that round.
+    void handed_in_late();
+    // Whether what the worker has handed in last is in the round that ended so.
+    bool was_in_time(const partial::RoundOutcome& outcome, control::Rank rank) const;
+    // Whether all are asked to sync after one of the rounds before `round`; told once to each worker. Verbs for all members
+    // have numbers too, and nobody is told after those: whoever reduces next is.
+    bool asks_for_sync(control::Rank rank, uint64_t round);
     // The worker's gradient is copied if it is needed still, so that its memory may be written to.
     void free_memory(const Worker& worker);
     // False if the round counts on the worker's first request: it goes on.
@@ -101,6 +111,8 @@ class PartialRounds {
     std::shared_ptr<PartialRun> run_;   // under way
     std::shared_ptr<PartialRun> last_;  // ended; its contributions may not be settled yet
     std::deque<Recorded> recorded_;
+    std::map<control::Rank, uint64_t>
+        told_before_;  // the first round that a worker was not told of
 };
 
 // What the rounds of such a job are, by its options.

@@ -162,6 +162,7 @@ void Rounds::ended(Exchange& exchange, const std::vector<WorkerPtr>& members,
         // The requests wait for the next view; their buffers are as they were.
         for (const WorkerPtr& worker : members) wait_again(worker);
     }
+    compression_.exchange_ended();
     if (result || preparing_ != 0) go_on();
 }
 
@@ -228,6 +229,7 @@ void Rounds::commit_round(const Exchange& exchange, const std::vector<WorkerPtr>
     everyone_ = false;
     compression_.committed(exchange);
     const uint64_t round = completed_++;
+    const uint64_t resync_every = job_.options.resync_every;
     ++job_.services.counters.rounds;
     for (const WorkerPtr& worker : members) {
         const Request& request = worker->head();
@@ -247,7 +249,7 @@ void Rounds::commit_round(const Exchange& exchange, const std::vector<WorkerPtr>
             ending.rounds = 1;
             ending.divisor = is_mean(request) ? static_cast<double>(list->size()) : 1.0;
             ending.contributors = static_cast<uint32_t>(list->size());
-            ending.resync = asks_for_sync(round, round);
+            ending.resync = resync_every != 0 && (round + 1) % resync_every == 0;
             ending.dense = exchange.plan().dense_instead;
             if (!ending.dense) ending.entries = exchange.entries();
         }

@@ -105,12 +105,12 @@ class Rounds {
     bool give_missed(const WorkerPtr& worker);
     void open_partial();
     void partial_ended(const base::Result<partial::RoundOutcome>& outcome);
+    void end_suspended();
     void skip(const partial::RoundOutcome& outcome);
     void deliver(const partial::RoundOutcome& outcome, Scratch memory);
     void delivered(const std::shared_ptr<Delivery>& delivery);
     void tell(const partial::RoundOutcome& outcome);
-    void end_partial(const WorkerPtr& worker, uint64_t first, uint64_t rounds, bool late);
-    bool asks_for_sync(uint64_t first, uint64_t last) const;
+    void end_partial(const WorkerPtr& worker, uint64_t rounds, bool late);
     void go_on();
     void serve_told(NodeId node);
     void fetch_told(NodeId donor);

@@ -34,12 +34,6 @@ std::shared_ptr<const MemberList> members_of(const View& view, const RoundOutcom
     return members;
 }
 
-bool contributes(const RoundOutcome& outcome, control::Rank rank) {
-    return std::any_of(
-        outcome.contributors.begin(), outcome.contributors.end(),
-        [rank](const partial::Contributor& contributor) { return contributor.rank == rank; });
-}
-
 }  // namespace
 
 // A result on its way to the workers that have called for it.
@@ -71,6 +65,7 @@ void Rounds::called(const WorkerPtr& worker) {
 
 // False if that has ended the request.
 bool Rounds::take_call(const WorkerPtr& worker) {
+    if (partial_->is_learning()) return true;  // with the next round
     if (const auto handed_in = partial_->hand_in(worker); !handed_in) {
         job_.end_head(worker, failed(handed_in.error()));
         return false;
@@ -81,8 +76,11 @@ bool Rounds::take_call(const WorkerPtr& worker) {
 // True if that has ended the request.
 bool Rounds::give_missed(const WorkerPtr& worker) {
     const auto missed = partial_->catch_up(*worker, completed_);
-    if (missed) end_partial(worker, missed->first, missed->count, true);
-    return missed.has_value();
+    if (!missed) return false;
+    end_partial(worker, missed->count, true);
+    // The round under way may wait for this gradient, and end before that returns.
+    partial_->handed_in_late();
+    return true;
 }
 
 bool Rounds::withdraw(const Worker& worker) {
@@ -134,6 +132,7 @@ void Rounds::partial_ended(const Result<RoundOutcome>& outcome) {
         // The requests wait for the next view, and what was taken with them.
         if (memory.size() != 0) retained_.memory = std::move(memory);
         if (preparing_ != 0) {
+            end_suspended();
             answer_prepare();
         } else {
             base::log_warning("a round has failed", {{"job", job_.options.name},
@@ -148,6 +147,7 @@ void Rounds::partial_ended(const Result<RoundOutcome>& outcome) {
             return;
         case Verdict::everyone:
             everyone_ = true;
+            if (preparing_ != 0) end_suspended();
             break;
         case Verdict::disagree:
         case Verdict::nothing:
@@ -155,6 +155,15 @@ void Rounds::partial_ended(const Result<RoundOutcome>& outcome) {
             break;
     }
     go_on();
+}
+
+// The round went on with the requests of those that were suspended meanwhile, and the next view goes without them.
+void Rounds::end_suspended() {
+    std::vector<WorkerPtr> suspended;
+    for (const auto& [rank, worker] : job_.workers)
+        if (worker->state == Worker::State::waiting && worker->suspended)
+            suspended.push_back(worker);
+    for (const WorkerPtr& worker : suspended) wait_again(worker);
 }
 
 // The round has no result.
@@ -220,7 +229,7 @@ void Rounds::delivered(const std::shared_ptr<Delivery>& delivery) {
     ++completed_;
     ++job_.services.counters.rounds;
     for (const WorkerPtr& worker : delivery->workers)
-        end_partial(worker, round, 1, !contributes(delivery->outcome, worker->rank));
+        end_partial(worker, 1, !partial_->was_in_time(delivery->outcome, worker->rank));
     // Who has called since gets the result too; the gradient counts in the next round.
     for (const WorkerPtr& worker : members_here())
         if (worker->state == Worker::State::waiting && worker->handed_in) give_missed(worker);
@@ -241,7 +250,7 @@ void Rounds::tell(const RoundOutcome& outcome) {
     told_.began_ns = run->began_ns();
 }
 
-void Rounds::end_partial(const WorkerPtr& worker, uint64_t first, uint64_t rounds, bool late) {
+void Rounds::end_partial(const WorkerPtr& worker, uint64_t rounds, bool late) {
     const Request& request = worker->head();
     const uint64_t now = base::now_ns();
     worker->iteration = request.iteration;
@@ -250,7 +259,7 @@ void Rounds::end_partial(const WorkerPtr& worker, uint64_t first, uint64_t round
     ending.group = completed_ - 1;
     ending.rounds = rounds;
     ending.late = late;
-    ending.resync = asks_for_sync(first, completed_ - 1);
+    ending.resync = partial_->asks_for_sync(worker->rank, completed_);
     ending.divisor = told_.outcome.divisor;
     ending.contributors = static_cast<uint32_t>(told_.outcome.contributors.size());
     ending.members = told_.members;
@@ -262,11 +271,6 @@ void Rounds::end_partial(const WorkerPtr& worker, uint64_t first, uint64_t round
     ending.moving_ns = now - began;
     if (late) ++job_.services.counters.gradients_late;
     job_.end_head(worker, std::move(ending));
-}
-
-bool Rounds::asks_for_sync(uint64_t first, uint64_t last) const {
-    const uint64_t every = job_.options.resync_every;
-    return every != 0 && (last + 1) / every > first / every;
 }
 
 // ---------------------------------------------------------------------------- rounds that were missed

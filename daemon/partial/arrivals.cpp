@@ -29,39 +29,57 @@ void Arrivals::listen() {
     for (size_t node = 0; node < communicator_.size(); ++node) {
         const bool is_self = node == communicator_.self();
         if (counts_here() == is_self) continue;
-        messages_[node].count = roster_.nodes[node].size();
-        messages_[node].by_arrival.reset(new Message[messages_[node].count]);
+        const size_t workers = roster_.nodes[node].size();
+        messages_[node].by_arrival.reset(new Message[2 * workers]);
         if (is_self) continue;
-        for (size_t i = 0; i < messages_[node].count; ++i) {
-            pending_.add();
-            base::spawn(hear(node, i), [this] { pending_.done(); });
-        }
+        for (size_t i = 0; i < workers; ++i) listen_once_more(node);
     }
+}
+
+void Arrivals::listen_once_more(size_t node) {
+    pending_.add();
+    base::spawn(hear(node, messages_[node].posted++), [this] { pending_.done(); });
+}
+
+bool Arrivals::starts_alone(Rank rank) const {
+    return kind_ == Kind::solo || (kind_ == Kind::majority && rank == initiator_);
 }
 
 void Arrivals::arrived(Rank rank, bool waits) {
     if (stopped_) return;
-    const bool is_initiator = kind_ == Kind::majority && rank == initiator_;
-    if (!waits && (kind_ == Kind::solo || is_initiator)) {
+    if (!waits && starts_alone(rank)) {
         events_.start();
         return;
     }
-    const Arrival arrival = !waits         ? Arrival::gives
-                            : is_initiator ? Arrival::initiator_waits
-                                           : Arrival::waits;
+    const bool is_initiator = kind_ == Kind::majority && rank == initiator_;
+    say(!waits ? Arrival::gives : is_initiator ? Arrival::initiator_waits : Arrival::waits);
+}
+
+void Arrivals::gives_after_all(Rank rank) {
+    if (stopped_) return;
+    if (starts_alone(rank)) {
+        events_.start();
+    } else {
+        say(Arrival::gives_after_all);
+    }
+}
+
+void Arrivals::say(Arrival arrival) {
     if (counts_here()) {
         count(arrival);
         return;
     }
     Messages& own = messages_[communicator_.self()];
-    if (told_ == own.count) return;
-    own.by_arrival[told_].arrival = static_cast<std::byte>(arrival);
+    if (own.posted == 2 * roster_.nodes[communicator_.self()].size()) return;
+    own.by_arrival[own.posted].arrival = static_cast<std::byte>(arrival);
     pending_.add();
-    base::spawn(tell(told_++), [this] { pending_.done(); });
+    base::spawn(tell(own.posted++), [this] { pending_.done(); });
 }
 
 void Arrivals::count(Arrival arrival) {
-    ++(arrival == Arrival::gives ? giving_ : waiting_);
+    const bool gives = arrival == Arrival::gives || arrival == Arrival::gives_after_all;
+    ++(gives ? giving_ : waiting_);
+    if (arrival == Arrival::gives_after_all && waiting_ > 0) --waiting_;
     if (arrival == Arrival::initiator_waits) initiator_waits_ = true;
     if (is_due()) events_.start();
 }
@@ -95,7 +113,10 @@ base::Task<> Arrivals::hear(size_t node, size_t index) {
                                std::span(&message.arrival, 1));
     const base::Result<> result = co_await message.operation.ended();
     const auto arrival = static_cast<Arrival>(message.arrival);
-    if (result && arrival >= Arrival::gives && arrival <= Arrival::initiator_waits) {
+    if (result && arrival >= Arrival::gives && arrival <= Arrival::gives_after_all) {
+        const bool waits = arrival == Arrival::waits || arrival == Arrival::initiator_waits;
+        if (waits && messages_[node].posted < 2 * roster_.nodes[node].size())
+            listen_once_more(node);
         count(arrival);
         co_return;
     }

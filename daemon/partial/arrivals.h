@@ -12,6 +12,10 @@
 //     one gives, and the quorum is filled by those that give and those that wait (a number), or
 //                the worker that was drawn waits (majority).
 //
+// A worker that waits may give after all, and the node that counts is told that too; so a worker is
+// told of at most twice. A worker that takes its call back is not: the round may then start without
+// it, one too early.
+//
 // Receives for workers that have not called end when the communicator is aborted. An error aborts
 // it. One thread, the communicator's.
 #pragma once
@@ -30,7 +34,7 @@
 namespace pace::partial {
 
 // How a worker has called; also on the wire.
-enum class Arrival : uint8_t { gives = 1, waits = 2, initiator_waits = 3 };
+enum class Arrival : uint8_t { gives = 1, waits = 2, initiator_waits = 3, gives_after_all = 4 };
 
 class Arrivals {
   public:
@@ -52,6 +56,8 @@ class Arrivals {
 
     // A worker of this node has called; each at most once. After stop() without effect.
     void arrived(Rank rank, bool waits);
+    // One that had called to wait gives after all; each at most once. As arrived().
+    void gives_after_all(Rank rank);
 
     // The round has started: nobody needs to be told any more.
     void stop() { stopped_ = true; }
@@ -66,13 +72,16 @@ class Arrivals {
         std::byte arrival{};
     };
     struct Messages {
-        std::unique_ptr<Message[]> by_arrival;
-        size_t count = 0;
+        std::unique_ptr<Message[]> by_arrival;  // two per worker
+        size_t posted = 0;
     };
 
     bool counts_here() const { return counter_ == communicator_.self(); }
     void count(Arrival arrival);
     bool is_due() const;
+    bool starts_alone(Rank rank) const;
+    void say(Arrival arrival);
+    void listen_once_more(size_t node);
     base::Task<> tell(size_t index);
     base::Task<> hear(size_t node, size_t index);
 
@@ -87,7 +96,6 @@ class Arrivals {
     size_t giving_ = 0;
     size_t waiting_ = 0;
     bool initiator_waits_ = false;
-    size_t told_ = 0;
     bool stopped_ = false;
     std::unique_ptr<Messages[]> messages_;  // by node; at a node that does not count, own ones
     base::Counter pending_;

@@ -115,6 +115,32 @@ TEST(Everyone, AWithdrawnWaitIsNoWait) {
     EXPECT_FALSE(job.round(1).waits_no_more(1));
 }
 
+// Whoever has taken a wait back and gives counts like one that gave at once, wherever that is counted.
+TEST(Everyone, AWorkerThatWaitedAndGivesAfterAllCounts) {
+    constexpr size_t kNodes = 3;
+    for (const Quorum& quorum : all_quorums(2 * kNodes)) {
+        if (quorum.kind == Quorum::Kind::all) continue;
+        for (uint64_t round = 0; round < 2 * kNodes; ++round) {
+            JobOptions options;
+            options.quorum = quorum;
+            TestJob job(make_roster(kNodes, 2), options);
+            job.begin(round);
+            for (Rank rank = 0; rank < 2 * kNodes; ++rank) {
+                const size_t node = job.node_of(rank);
+                job.round(node).waits(rank);
+                job.run();
+                EXPECT_TRUE(job.round(node).waits_no_more(rank));
+                job.arrive(rank, 1);
+                job.run();
+                if (job.ended(node)) break;
+            }
+            job.expect_well();
+            EXPECT_GE(job.outcome(0)->contributors.size(), arrivals_needed(quorum, 2 * kNodes))
+                << kind_name(quorum);
+        }
+    }
+}
+
 TEST(Everyone, AHeldNodeHoldsTheRoundUntilItLetsGo) {
     JobOptions options;
     options.quorum = {Quorum::Kind::solo, 0, 0};

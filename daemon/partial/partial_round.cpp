@@ -98,6 +98,7 @@ void PartialRound::begin_start() {
     activation_.listen();
     arrivals_.listen();
     listening_ = true;
+    for (Call& call : calls_) call.counts_as_waiting = call.waits;
     for (const Call& call : std::vector(calls_)) arrivals_.arrived(call.rank, call.waits);
 }
 
@@ -115,11 +116,14 @@ void PartialRound::call(Rank rank, bool waits) {
     const auto known = std::find_if(calls_.begin(), calls_.end(),
                                     [rank](const Call& other) { return other.rank == rank; });
     if (known != calls_.end()) {
-        // Withdrawn, and called anew: who counts has heard of it once.
+        // Taken back, and called anew.
         known->waits = waits;
+        const bool gives_after_all =
+            listening_ && !waits && std::exchange(known->counts_as_waiting, false);
+        if (gives_after_all) arrivals_.gives_after_all(rank);
         return;
     }
-    calls_.push_back({rank, waits});
+    calls_.push_back({rank, waits, waits && listening_});
     if (!listening_) return;
     if (!activation_.activated())
         arrivals_.arrived(rank, waits);

@@ -89,7 +89,7 @@ class PartialRound {
     // A worker of this node has called for this round, and what it gives is in the store. At any
     // time, also before run(); a second time, or after the start, it has no effect.
     void arrived(Rank rank);
-    // A worker of this node has called a verb of all members. As arrived().
+    // A worker of this node has called a verb of all members. As arrived(), which may follow.
     void waits(Rank rank);
     // It does so no more. False if the round counts on it already: then its call goes on.
     bool waits_no_more(Rank rank);
@@ -126,6 +126,7 @@ class PartialRound {
     struct Call {
         Rank rank = 0;
         bool waits = false;
+        bool counts_as_waiting = false;  // told so to whoever counts
     };
 
     base::Result<> check_plan() const;

@@ -135,5 +135,165 @@ TEST(Sparse, WhatIsAppliedAndWhatIsOwedIsWhatWasGiven) {
         }
 }
 
+// Saved at the end of one job and loaded at the beginning of another, on other nodes.
+TEST(Sparse, WhatIsOwedIsSavedAndLoadedExactly) {
+    Cluster cluster({.nodes = 3});
+    for (const int32_t hierarchy : {PACE_HIERARCHY_NODE, PACE_HIERARCHY_FLAT}) {
+        const auto tune = [hierarchy](pace_job_options& job) {
+            job.compression = PACE_COMPRESSION_SPARDL;
+            job.density = 0.05;
+            job.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
+            job.hierarchy = hierarchy;
+        };
+        const std::string name = hierarchy == PACE_HIERARCHY_FLAT ? "flat" : "node";
+        base::Random random(11);
+        Crew before(cluster, {0, 0, 1, 2}, tune, name + "-before");
+        for (int round = 0; round < 3; ++round) before.round(random);
+        const std::vector<double> owed = before.owed();
+        Crew after(cluster, {2, 1, 0, 0}, tune, name + "-after");
+        for (size_t rank = 0; rank < 4; ++rank)
+            for (uint64_t i = 0; i < kElements; ++i) after.at(rank, i) = before.at(rank, i);
+        after.everyone([](Worker& worker) { return worker.load_residual(); });
+        EXPECT_EQ(after.owed(), owed);
+        after.given = before.given;
+        after.applied = before.applied;
+        for (int round = 0; round < 3; ++round) after.round(random);
+        after.expect_nothing_lost();
+        if (testing::Test::HasFatalFailure()) return;
+    }
+}
+
+TEST(Sparse, WhatALeaverOwesIsHandedOver) {
+    for (const int32_t hierarchy : {PACE_HIERARCHY_NODE, PACE_HIERARCHY_FLAT}) {
+        Cluster cluster({.nodes = 3});
+        base::Random random(5);
+        Crew crew(cluster, {0, 0, 1, 2, 2}, [hierarchy](pace_job_options& job) {
+            job.compression = PACE_COMPRESSION_SPARDL;
+            job.density = 0.05;
+            job.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
+            job.hierarchy = hierarchy;
+        });
+        for (int round = 0; round < 3; ++round) crew.round(random);
+        // One of two on its node; then the last ones of two nodes, one after the other.
+        for (const size_t staying : {4U, 3U, 2U}) {
+            crew.workers.resize(staying);
+            crew.data.resize(2 * staying);
+            crew.round(random);
+            if (testing::Test::HasFatalFailure()) return;
+            EXPECT_EQ(crew.workers[0]->info().member_count, staying);
+            // It travels beside the rounds.
+            std::vector<double> debts;
+            const auto is_whole = [&] {
+                debts = crew.owed();
+                for (uint64_t i = 0; i < kElements; ++i)
+                    if (crew.applied[i] + debts[i] != crew.given[i]) return false;
+                return true;
+            };
+            bool whole = false;
+            for (const Deadline end = soon(); !whole && std::chrono::steady_clock::now() < end;)
+                whole = is_whole();
+            ASSERT_TRUE(whole) << staying << " stay, hierarchy " << hierarchy << cluster.logs();
+        }
+    }
+}
+
+TEST(Sparse, DenseIsTakenWhereItIsFasterAndSaid) {
+    Cluster cluster({.nodes = 3});
+    base::Random random(3);
+    Crew crew(cluster, {0, 1, 2}, [](pace_job_options& job) {
+        job.compression = PACE_COMPRESSION_SPARDL;
+        job.density = 1;
+        job.values = PACE_VALUES_F32;
+        job.indices = PACE_INDICES_PLAIN;
+    });
+    crew.round(random);
+    EXPECT_EQ(crew.workers[1]->info().dense, 1U);
+    EXPECT_EQ(crew.workers[1]->info().entries, 0U);
+    EXPECT_EQ(crew.applied, crew.given);
+    EXPECT_NE(cluster.logs().find("dense is expected to be faster"), std::string::npos);
+    const std::string document = cluster.pacectl(0, {"daemon", "--json"});
+    EXPECT_NE(document.find("\"rounds_dense_instead\": 1"), std::string::npos) << document;
+}
+
+TEST(Sparse, OneNodeAloneSumsExactly) {
+    Cluster cluster({.nodes = 1, .controller = false});
+    base::Random random(3);
+    Crew crew(cluster, {0, 0, 0}, [](pace_job_options& job) {
+        job.compression = PACE_COMPRESSION_SPARDL;
+        job.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
+    });
+    crew.round(random);
+    EXPECT_EQ(crew.applied, crew.given);
+    // What is loaded is paid at once.
+    for (size_t rank = 0; rank < 3; ++rank)
+        for (uint64_t i = 0; i < kElements; ++i) crew.given[i] += crew.at(rank, i) = 1;
+    crew.everyone([](Worker& worker) { return worker.load_residual(); });
+    crew.round(random);
+    EXPECT_EQ(crew.applied, crew.given);
+    crew.expect_nothing_lost();
+}
+
+TEST(Sparse, HalvesTravelAndComeOutAlike) {
+    Cluster cluster({.nodes = 3});
+    for (const int32_t compression : {PACE_COMPRESSION_F16, PACE_COMPRESSION_BF16}) {
+        Crew crew(
+            cluster, {0, 1, 1, 2},
+            [compression](pace_job_options& job) { job.compression = compression; },
+            compression == PACE_COMPRESSION_F16 ? "f16" : "bf16");
+        for (size_t rank = 0; rank < 4; ++rank)
+            for (uint64_t i = 0; i < kElements; ++i)
+                crew.at(rank, i) = 1.0F / static_cast<float>(1 + i + rank);
+        crew.everyone([](Worker& worker) { return worker.reduce(PACE_OP_MEAN); });
+        // Two roundings: of what a node sends, and of the result.
+        const double tolerance = compression == PACE_COMPRESSION_F16 ? 0x1p-10 : 0x1p-7;
+        for (uint64_t i = 0; i < kElements; ++i) {
+            double mean = 0;
+            for (size_t rank = 0; rank < 4; ++rank)
+                mean += 0.25 / static_cast<double>(1 + i + rank);
+            ASSERT_NEAR(crew.at(0, i), mean, mean * tolerance) << i;
+            for (size_t rank = 1; rank < 4; ++rank) ASSERT_EQ(crew.at(rank, i), crew.at(0, i));
+        }
+        EXPECT_LT(crew.workers[0]->info().bytes_sent, kElements * 3 * 2);
+    }
+}
+
+TEST(Sparse, WhatIsNoNumberIsRefusedBeforeAnythingMoves) {
+    Cluster cluster({.nodes = 2});
+    Crew crew(cluster, {0, 1}, [](pace_job_options& job) { job.reject_nonfinite = 1; });
+    for (const float bad : {NAN, INFINITY, -INFINITY}) {
+        for (size_t rank = 0; rank < 2; ++rank)
+            for (uint64_t i = 0; i < kElements; ++i) crew.at(rank, i) = 1;
+        crew.at(0, 700) = bad;
+        const pace_request other = crew.workers[1]->reduce(PACE_OP_SUM);
+        EXPECT_EQ(crew.workers[0]->wait(crew.workers[0]->reduce(PACE_OP_SUM)), PACE_E_INVALID);
+        const std::string complaint = crew.workers[0]->complaint();
+        EXPECT_NE(complaint.find("buffers[1]"), std::string::npos) << complaint;
+        EXPECT_NE(complaint.find("element 200"), std::string::npos) << complaint;
+        EXPECT_EQ(crew.at(0, 0), 1) << "nothing has moved";
+        crew.at(0, 700) = 1;
+        crew.workers[0]->finish(crew.workers[0]->reduce(PACE_OP_SUM));
+        crew.workers[1]->finish(other);
+        EXPECT_EQ(crew.at(1, 700), 2);
+    }
+}
+
+TEST(Sparse, TeamsThatDoNotDivideTheNodesAreRefused) {
+    Cluster cluster({.nodes = 3});
+    Crew crew(cluster, {0, 1, 2}, [](pace_job_options& job) {
+        job.compression = PACE_COMPRESSION_SPARDL;
+        job.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
+        job.teams = 2;
+    });
+    std::vector<pace_request> requests;
+    for (const auto& worker : crew.workers) requests.push_back(worker->reduce(PACE_OP_SUM));
+    for (size_t rank = 0; rank < 3; ++rank) {
+        EXPECT_EQ(crew.workers[rank]->wait(requests[rank]), PACE_E_INVALID);
+        const std::string complaint = crew.workers[rank]->complaint();
+        EXPECT_NE(complaint.find("teams"), std::string::npos) << complaint;
+    }
+    // The job is whole: only such a reduction is not possible.
+    crew.everyone([](Worker& worker) { return worker.barrier(); });
+}
+
 }  // namespace
 }  // namespace pace::cluster

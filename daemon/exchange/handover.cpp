@@ -1,0 +1,146 @@
+#include "daemon/exchange/handover.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "base/log.h"
+#include "daemon/collectives/transfer.h"
+#include "daemon/exchange/digest.h"
+
+namespace pace::daemon {
+
+using base::Result;
+
+namespace {
+
+constexpr uint32_t kCheck = 0x44454254;
+constexpr size_t kDebtsMax = 16;
+constexpr uint64_t kElementsMax = uint64_t{1} << 32U;
+
+struct List {
+    struct Entry {
+        uint64_t counts = 0;
+        uint64_t elements = 0;
+    };
+    uint64_t debts = 0;
+    std::array<Entry, kDebtsMax> entries{};
+};
+
+NodeId heir_of(const View& view, NodeId leaver) {
+    const std::vector<NodeId> nodes = view.nodes();
+    const auto place = std::find(nodes.begin(), nodes.end(), leaver);
+    if (place == nodes.end() || nodes.size() < 2) return 0;
+    const auto next = std::next(place);
+    return next == nodes.end() ? nodes.front() : *next;
+}
+
+}  // namespace
+
+// One transfer's end here. Frees itself when it has ended.
+class Handover::Taking {
+  public:
+    Taking(Services& services, collectives::Group group)
+        : communicator(services.transport, std::move(group)) {}
+    NodeId leaver = 0;
+    uint64_t epoch = 0;
+    Scratch memory;
+    collectives::Communicator communicator;
+};
+
+uint64_t Handover::number(uint64_t epoch, NodeId leaver, uint64_t part) const {
+    return mix(exchange_number(job_.token, ExchangeKind::handover, epoch, leaver), part);
+}
+
+void Handover::give(std::vector<Debt> debts) {
+    const View& view = job_.view;
+    const NodeId self = job_.services.self;
+    const NodeId heir = heir_of(view, self);
+    if (heir == 0) return;
+    debts.resize(std::min(debts.size(), kDebtsMax));
+    List list;
+    list.debts = debts.size();
+    for (size_t i = 0; i < debts.size(); ++i)
+        list.entries[i] = {debts[i].counts, debts[i].values.size()};
+    const auto send = [&](uint64_t part, const void* data, size_t bytes) {
+        Scratch copy;
+        const auto memory = copy.reserve(bytes);
+        if (!memory) return;
+        std::memcpy(memory->data(), data, bytes);
+        (void)Gift::give(job_.services, number(view.epoch, self, part), kCheck, heir,
+                         std::move(copy), bytes);
+    };
+    send(0, &list, sizeof(list));
+    for (size_t i = 0; i < debts.size(); ++i)
+        send(i + 1, debts[i].values.data(), debts[i].values.size() * sizeof(float));
+}
+
+void Handover::commit_view(const View& before) {
+    for (const NodeId node : before.nodes()) {
+        const bool is_mine = heir_of(before, node) == job_.services.self;
+        if (is_mine && !job_.view.contains_node(node)) take_list(node, before.epoch);
+    }
+}
+
+void Handover::stop(const base::Error& error) {
+    const auto takings = std::exchange(takings_, {});
+    for (const auto& weak : takings)
+        if (const auto taking = weak.lock()) taking->communicator.abort(error);
+}
+
+std::shared_ptr<Handover::Taking> Handover::taking_from(NodeId leaver, uint64_t epoch,
+                                                        uint64_t part, size_t bytes) {
+    const auto peer = job_.services.peers.peer(leaver);
+    if (!peer) return nullptr;  // it died
+    collectives::Group group;
+    group.exchange = number(epoch, leaver, part);
+    group.check = kCheck;
+    group.nodes = {*peer, 0};
+    group.self = 1;
+    auto taking = std::make_shared<Taking>(job_.services, std::move(group));
+    taking->leaver = leaver;
+    taking->epoch = epoch;
+    if (!taking->memory.reserve(bytes)) return nullptr;
+    takings_.push_back(taking);
+    return taking;
+}
+
+void Handover::take_list(NodeId leaver, uint64_t epoch) {
+    const auto taking = taking_from(leaver, epoch, 0, sizeof(List));
+    if (!taking) return;
+    const std::span<std::byte> memory(taking->memory.data(), sizeof(List));
+    base::spawn<Result<>>(
+        collectives::transfer_from(taking->communicator, 0, memory, job_.services.options.transfer),
+        [this, taking](const Result<>& result) {
+            if (result) take_debts(taking);
+        });
+}
+
+void Handover::take_debts(const std::shared_ptr<Taking>& taking) {
+    List list;
+    std::memcpy(&list, taking->memory.data(), sizeof(list));
+    for (size_t i = 0; i < std::min<size_t>(list.debts, kDebtsMax); ++i) {
+        const List::Entry entry = list.entries[i];
+        if (entry.elements > kElementsMax) return;
+        const size_t bytes = entry.elements * sizeof(float);
+        const auto part = taking_from(taking->leaver, taking->epoch, i + 1, bytes);
+        if (!part) return;
+        base::spawn<Result<>>(
+            collectives::transfer_from(part->communicator, 0, {part->memory.data(), bytes},
+                                       job_.services.options.transfer),
+            [this, part, entry](const Result<>& result) {
+                if (!result) return;
+                Debt debt{entry.counts, std::vector<float>(entry.elements)};
+                std::memcpy(debt.values.data(), part->memory.data(),
+                            entry.elements * sizeof(float));
+                base::log_info("took over what a node owed",
+                               {{"job", job_.options.name},
+                                {"node", job_.services.peers.name(part->leaver)},
+                                {"elements", entry.elements}});
+                inherit_(std::move(debt));
+            });
+    }
+}
+
+}  // namespace pace::daemon

@@ -1,0 +1,49 @@
+// Handover: what a node still owes when its last worker of a job leaves goes to the next node of the view.
+//
+// The node that leaves gives a list of what follows, of a fixed size, then each debt: one float per element. The heir, which
+// learns of the leaving by the next view, takes them in exchanges numbered by the last view in which both were. A node that
+// died gives nothing; one that owes nothing says so.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "daemon/exchange/gift.h"
+#include "daemon/exchange/job_state.h"
+
+namespace pace::daemon {
+
+// Of the buffers of one kind of reduction: the digest of their lengths, a float per element.
+struct Debt {
+    uint64_t counts = 0;
+    std::vector<float> values;
+};
+
+class Handover {
+  public:
+    // `inherit` is called for each debt that this node takes over.
+    Handover(JobState& job, std::function<void(Debt)> inherit)
+        : job_(job), inherit_(std::move(inherit)) {}
+
+    // The last worker here has left.
+    void give(std::vector<Debt> debts);
+    // A new view has been committed, after the one given.
+    void commit_view(const View& before);
+    void stop(const base::Error& error);
+
+  private:
+    class Taking;
+
+    uint64_t number(uint64_t epoch, NodeId leaver, uint64_t part) const;
+    void take_list(NodeId leaver, uint64_t epoch);
+    void take_debts(const std::shared_ptr<Taking>& taking);
+    std::shared_ptr<Taking> taking_from(NodeId leaver, uint64_t epoch, uint64_t part, size_t bytes);
+
+    JobState& job_;
+    std::function<void(Debt)> inherit_;
+    std::vector<std::weak_ptr<Taking>> takings_;
+};
+
+}  // namespace pace::daemon
