@@ -20,7 +20,7 @@ def draw(records, flags, path):
 
 
 def _draw_imbalance(axis, imbalance, records, flags):
-    floor = flags.target
+    top = flags.target
     for name, method in METHODS.items():
         runs = [record for record in records if record["imbalance"] == imbalance and record["method"] == name]
         for number, run in enumerate(runs):
@@ -28,9 +28,9 @@ def _draw_imbalance(axis, imbalance, records, flags):
             axis.plot(seconds, accuracy, color=method.colour, linewidth=1.3, alpha=1 if number == 0 else 0.35,
                       label=f"{method.label}: {run['accuracy']:.2%}" if number == 0 else None)
             axis.plot(seconds[-1], accuracy[-1], marker="o", color=method.colour, markersize=4)
-            floor = min(floor, run["accuracy"])
+            top = max(top, *accuracy)
     axis.axhline(flags.target, color="black", linewidth=0.8, linestyle="--")
-    axis.set(xlabel="seconds", ylabel="accuracy on the test set", ylim=(floor - 0.08, floor + 0.05),
+    axis.set(xlabel="seconds", ylabel="accuracy on the test set", ylim=(flags.target - 0.09, top + 0.01),
              title=IMBALANCES[imbalance].title)
     axis.set_xlim(left=0)
     axis.legend(loc="lower right", fontsize=8)

@@ -2,7 +2,6 @@
 
 #include <zlib.h>
 
-#include <algorithm>
 #include <chrono>
 
 namespace demo {
@@ -88,8 +87,7 @@ void Trainer::train_on_common_steps() {
         tempo_.sleep_out(steps_, begin);
         const Outcome outcome = exchange_.reduce(buffer, steps_);
         apply(step);
-        after_exchange(outcome,
-                       options_.rank == 0 ? std::max<uint64_t>(1, outcome.info.rounds) : 0);
+        after_exchange(outcome, options_.rank == 0 ? outcome.info.rounds : 0);
         if (outcome.info.resync == 1) average_models(0);
         leaves = options_.waits_for_all() ? wish_to_leave != 0.0F : should_leave();
     }
