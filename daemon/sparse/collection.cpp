@@ -2,26 +2,23 @@
 
 #include <algorithm>
 #include <bit>
-#include <iterator>
 #include <utility>
 
 #include "daemon/sparse/top_k.h"
 
 namespace pace::sparse {
 
-Collection::Collection(std::span<float> gradient, Division division, ValueFormat format,
-                       ResidualMode mode, kernels::WorkerPool& pool, Form form)
+Collection::Collection(std::span<float> gradient, UndoLog& log, ValueFormat format,
+                       kernels::WorkerPool& pool, Form form)
     : gradient_(gradient),
-      division_(division),
+      log_(log),
       format_(format),
-      mode_(mode),
       pool_(pool),
       form_(std::move(form)),
-      is_formed_(division.blocks(), !form_),
-      changed_(division.blocks()) {}
+      is_formed_(log.division().blocks(), !form_) {}
 
 std::span<float> Collection::formed(size_t block) {
-    const Block range = division_.block(block);
+    const Block range = division().block(block);
     if (!is_formed_[block]) form_(range.begin, range.end);
     is_formed_[block] = true;
     return gradient_.subspan(range.begin, range.length());
@@ -32,7 +29,7 @@ std::span<const float> Collection::values(size_t block) {
 }
 
 void Collection::form_all() {
-    for (size_t block = 0; block < division_.blocks(); ++block) (void)formed(block);
+    for (size_t block = 0; block < division().blocks(); ++block) (void)formed(block);
 }
 
 Entries Collection::cut(size_t block, size_t k) {
@@ -59,8 +56,7 @@ Entries Collection::take(size_t block, Entries chosen) {
             before.push_back(index, chosen.values[at]);
         }
     }
-    changed_[block].mine = sent.indices;
-    changed_[block].before.push_back(std::move(before));
+    log_.note_cut(block, std::move(before));
     return sent;
 }
 
@@ -74,11 +70,11 @@ void Collection::add(size_t block, const Entries& received) {
         before.values[i] = value;
         value = sparse::add(value, received.values[i]);
     }
-    changed_[block].before.push_back(std::move(before));
+    log_.note(block, std::move(before));
 }
 
 void Collection::keep(size_t block, const Entries& discarded, size_t holders, size_t place) {
-    if (mode_ != ResidualMode::global || discarded.empty()) return;
+    if (log_.mode() != ResidualMode::global || discarded.empty()) return;
     Entries share;
     if (std::has_single_bit(holders)) {
         share = discarded;
@@ -91,31 +87,13 @@ void Collection::keep(size_t block, const Entries& discarded, size_t holders, si
     add(block, share);
 }
 
-std::vector<uint32_t> Collection::final_indices(const Changed& changed,
-                                                std::span<const uint32_t> chosen) const {
-    if (mode_ == ResidualMode::local) return changed.mine;
-    std::vector<uint32_t> both;
-    std::set_intersection(chosen.begin(), chosen.end(), changed.mine.begin(), changed.mine.end(),
-                          std::back_inserter(both));
-    return both;
+void Collection::settle() {
+    form_all();
+    log_.settle();
 }
 
 void Collection::finish(size_t block, std::span<const uint32_t> chosen) {
-    Changed changed = std::exchange(changed_[block], {});
-    std::vector<uint32_t> other_modes;
-    if (mode_ != ResidualMode::global) {
-        other_modes = final_indices(changed, chosen);
-        chosen = other_modes;
-    }
-    const std::span<float> values = formed(block);
-    for (auto run = changed.before.rbegin(); run != changed.before.rend(); ++run) {
-        size_t at = 0;
-        for (size_t i = 0; i < run->size(); ++i) {
-            const uint32_t index = run->indices[i];
-            while (at < chosen.size() && chosen[at] < index) ++at;
-            if (at == chosen.size() || chosen[at] != index) values[index] = run->values[i];
-        }
-    }
+    log_.undo(block, chosen, formed(block));
 }
 
 }  // namespace pace::sparse

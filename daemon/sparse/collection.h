@@ -4,8 +4,9 @@
 // The paper keeps a copy of G beside the G that it works on, and takes the residual from the one or
 // the other: at indices of the final result what was left of the block that was cut here (ξ),
 // elsewhere the worker's own G. Here there is one vector. Whatever changes an element writes down
-// its index and what it was, which is as little as what travels; at the end the elements that did
-// not make it into the result get back what they were. What remains in the vector is the residual.
+// its index and what it was (undo_log.h), which is as little as what travels; at the end the elements
+// that did not make it into the result get back what they were. What remains in the vector is the
+// residual.
 //
 //     Σ final + Σ_w residual_w = Σ_w G_w       at every index, in mode `global`
 //
@@ -22,6 +23,7 @@
 #include "daemon/sparse/division.h"
 #include "daemon/sparse/entries.h"
 #include "daemon/sparse/options.h"
+#include "daemon/sparse/undo_log.h"
 
 namespace pace::sparse {
 
@@ -30,13 +32,14 @@ class Collection {
     // Computes G at [begin, end).
     using Form = std::function<void(size_t begin, size_t end)>;
 
-    // `gradient` is where G goes, division.count() elements that the caller owns; it becomes the
+    // `gradient` is where G goes, division().count() elements that the caller owns; it becomes the
     // residual. Each block is formed when it is first needed, so that it is in the caches when it is
     // cut, and the last ones while the first are under way. Without `form`, G is there already.
-    Collection(std::span<float> gradient, Division division, ValueFormat format, ResidualMode mode,
+    // `log`, which is empty, says how it is divided and what is kept.
+    Collection(std::span<float> gradient, UndoLog& log, ValueFormat format,
                kernels::WorkerPool& pool, Form form = {});
 
-    const Division& division() const { return division_; }
+    const Division& division() const { return log_.division(); }
     // The block's elements as they are now.
     std::span<const float> values(size_t block);
     // Forms what is not formed yet.
@@ -56,29 +59,23 @@ class Collection {
     // whole to one of them in turn: the paper's d-th parts do not add up in floating point.
     void keep(size_t block, const Entries& discarded, size_t holders, size_t place);
 
+    // From here on nothing is taken, added or kept that could be in the result, and everything is
+    // formed: said before the first message without which no worker can have the result.
+    void settle();
+
     // `chosen` are the block's indices in the final result (lines 12 to 14). Once per block, the
     // last.
     void finish(size_t block, std::span<const uint32_t> chosen);
 
   private:
-    // What elements of a block were before they were changed, in the order of the changes.
-    struct Changed {
-        std::vector<Entries> before;
-        std::vector<uint32_t> mine;  // the indices that cut() took
-    };
-
     std::span<float> formed(size_t block);
-    std::vector<uint32_t> final_indices(const Changed& changed,
-                                        std::span<const uint32_t> chosen) const;
 
     std::span<float> gradient_;
-    Division division_;
+    UndoLog& log_;
     ValueFormat format_;
-    ResidualMode mode_;
     kernels::WorkerPool& pool_;
     Form form_;
-    std::vector<bool> is_formed_;   // by block
-    std::vector<Changed> changed_;  // by block
+    std::vector<bool> is_formed_;  // by block
 };
 
 }  // namespace pace::sparse

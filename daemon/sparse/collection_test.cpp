@@ -10,7 +10,8 @@ namespace {
 std::vector<float> residual(ResidualMode mode, const std::vector<uint32_t>& chosen) {
     kernels::WorkerPool pool(0);
     std::vector<float> gradient = {9, 2, 1, 7, 0, -8, 3, 0};
-    Collection collection(gradient, Division(8, 1, 0.375), ValueFormat::f32, mode, pool);
+    UndoLog log(Division(8, 1, 0.375), mode);
+    Collection collection(gradient, log, ValueFormat::f32, pool);
     Entries received;
     received.push_back(1, 3);
     received.push_back(4, 1);
@@ -47,8 +48,8 @@ TEST(Collection, LocalKeepsItsOwnThatWasNotSent) {
 TEST(Collection, WhatRoundingTakesStays) {
     kernels::WorkerPool pool(0);
     std::vector<float> gradient = {2049, 1e-30F, 3};
-    Collection collection(gradient, Division(3, 1, 1), ValueFormat::f16, ResidualMode::global,
-                          pool);
+    UndoLog log(Division(3, 1, 1), ResidualMode::global);
+    Collection collection(gradient, log, ValueFormat::f16, pool);
     const Entries cut = collection.cut(0, 3);
     EXPECT_EQ(cut.indices, (std::vector<uint32_t>{0, 2}));
     collection.finish(0, cut.indices);
@@ -65,8 +66,8 @@ TEST(Collection, SharesAddUpForAnyNumberOfHolders) {
         std::vector<float> total(20, 0.0F);
         for (size_t place = 0; place < holders; ++place) {
             std::vector<float> gradient(20, 0.0F);
-            Collection collection(gradient, Division(20, 1, 1), ValueFormat::f32,
-                                  ResidualMode::global, pool);
+            UndoLog log(Division(20, 1, 1), ResidualMode::global);
+            Collection collection(gradient, log, ValueFormat::f32, pool);
             collection.keep(0, discarded, holders, place);
             collection.finish(0, all);
             for (size_t i = 0; i < 20; ++i) total[i] += gradient[i];

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "daemon/sparse/division.h"
+#include "daemon/sparse/team_gather.h"
 
 namespace pace::sparse {
 
@@ -34,7 +35,9 @@ Cost spar_dl_cost(const Problem& problem, size_t d, TeamGather gather) {
     const double k = static_cast<double>(problem.k) * entry_bytes(problem);
     const double L = k * teams / P;
     Cost cost{2 * log2_up(problem.P / d) + log2_up(d), 2 * k * (P - teams) / P};
-    if (gather != TeamGather::bruck && std::has_single_bit(d))
+    const ValueFormat value = problem.format.value;
+    if (teams_wait(gather, problem.residuals, value, d)) cost.messages += log2_up(d);
+    if (is_recursive(gather, problem.residuals, value, d))
         cost.bytes += L * log2_up(d);  // equation (4)
     else
         cost.bytes += (teams - 1) * (k / P + L) / 2;  // equation (6), k/P <= h <= L

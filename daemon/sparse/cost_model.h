@@ -25,12 +25,14 @@ struct Problem {
     size_t n = 0;
     size_t k = 0;
     WireFormat format;
+    ResidualMode residuals = ResidualMode::global;
 };
 
 // Bytes of an entry on the wire, counts left out: 8 in the papers' format.
 double entry_bytes(const Problem& problem);
 
-// SparDL with d teams: equations (3), (5) and (7), with the middle of (7)'s bounds.
+// SparDL with d teams: equations (3), (5) and (7), with the middle of (7)'s bounds, and the waiting
+// of team_gather.h where there is one.
 Cost spar_dl_cost(const Problem& problem, size_t d, TeamGather gather);
 // The middle of Table 1's bounds, where it has bounds. For P that are no powers of two, logarithms
 // are rounded up, which is what this code does.

@@ -49,6 +49,7 @@ class Tree {
             exchange_.collection.keep(0, round_entries(split.kept, exchange_.format().value), 1, 0);
             held = std::move(split.kept);
         }
+        exchange_.collection.settle();
         Bytes final_bytes(size_);
         encode(exchange_.format(), frame_, held, final_bytes);
         Result<> moved = co_await up_and_down(final_bytes);

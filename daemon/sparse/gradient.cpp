@@ -119,6 +119,26 @@ void scatter_result(const Entries& entries, double scale, const Packed& packed,
     if (packed.count() > 0) pool.parallel_for(packed.count(), kGradientGrain, scatter);
 }
 
+bool is_zero(DType dtype, const std::byte* data, size_t index) {
+    // By their bits: a thread may be set to take subnormal numbers for zero.
+    switch (dtype) {
+        case DType::f32:
+            return load_element<uint32_t>(data, index) << 1U == 0;
+        case DType::f64:
+            return load_element<uint64_t>(data, index) << 1U == 0;
+        case DType::f16:
+        case DType::bf16:
+            return (load_element<uint16_t>(data, index) & 0x7FFFU) == 0;
+    }
+    return false;
+}
+
+bool becomes_zero(DType dtype, float value, double scale) {
+    std::array<std::byte, sizeof(double)> element{};
+    from_float(dtype, value, scale, element.data(), 0);
+    return is_zero(dtype, element.data(), 0);
+}
+
 void convert_result(const collectives::Layout& layout, std::span<const std::byte> sum, double scale,
                     const Packed& packed, std::span<std::byte> result, kernels::WorkerPool& pool) {
     packed.layout().zero_padding({0, packed.layout().bytes()}, result.data());

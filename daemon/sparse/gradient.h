@@ -29,6 +29,11 @@ void add_residual(protocol::DType dtype, std::span<const kernels::Source> member
 void scatter_result(const Entries& entries, double scale, const Packed& packed,
                     std::span<std::byte> result, kernels::WorkerPool& pool);
 
+// Whether element `index` of `data` is zero, and whether scatter_result() makes a zero of `value`.
+// Subnormal numbers are not.
+bool is_zero(protocol::DType dtype, const std::byte* data, size_t index);
+bool becomes_zero(protocol::DType dtype, float value, double scale);
+
 // Writes scale · sum, rounded likewise, to `result`. `sum` lies as `layout`, which is
 // packed.layout() with f32 in every segment. Same.
 void convert_result(const collectives::Layout& layout, std::span<const std::byte> sum, double scale,

@@ -206,6 +206,7 @@ class OkTopk {
                 chosen.push_back(reduced.indices[i] + static_cast<uint32_t>(begin),
                                  reduced.values[i]);
         exchange_.collection.keep(0, round_entries(chosen, format_.value), 1, 0);
+        exchange_.collection.settle();
         return chosen;
     }
 

@@ -33,7 +33,7 @@ constexpr std::string_view name_of(Algorithm algorithm) {
 
 // Spar-All-Gather between teams (section 3.3).
 enum class TeamGather : uint8_t {
-    automatic = 0,  // recursive where the number of teams is a power of two, else bruck
+    automatic = 0,  // recursive for a power of two of teams, unless they then wait; else bruck
     recursive = 1,  // R-SAG
     bruck = 2,      // B-SAG
 };

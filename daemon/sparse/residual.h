@@ -37,6 +37,8 @@ class Residual {
     void commit();
     void discard() { begun_ = false; }
     bool begun() const { return begun_; }
+    // What begin() has lent.
+    std::span<float> next() { return next_; }
 
     // Adds another worker's residual to this one: what it owed is owed here. ErrorKind::invalid if
     // the counts differ or an exchange has begun.

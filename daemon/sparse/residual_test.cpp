@@ -68,16 +68,25 @@ TEST(Residual, IsHandedOver) {
 
 TEST(SparseState, WhatAdaptsCountsWithTheExchange) {
     SparseState state(1);
-    (void)state.begin();
+    (void)state.begin(UndoLog());
     state.next().view = 5;
     state.discard();
     state.commit();
-    (void)state.begin();
+    (void)state.begin(UndoLog());
     EXPECT_EQ(state.next().view, 0U);
     state.next().view = 6;
+    state.end();
     state.commit();
-    (void)state.begin();
+    (void)state.begin(UndoLog());
     EXPECT_EQ(state.next().view, 6U);
+}
+
+TEST(SparseState, WhatDidNotEndDoesNotCount) {
+    SparseState state(2);
+    const std::span<float> next = state.begin(UndoLog());
+    next[0] = 1;
+    state.commit();
+    EXPECT_EQ(values_of(state.residual()), (std::vector<float>{0, 0}));
 }
 
 }  // namespace

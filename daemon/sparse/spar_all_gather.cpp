@@ -1,8 +1,8 @@
 #include "daemon/sparse/spar_all_gather.h"
 
-#include <bit>
 #include <utility>
 
+#include "daemon/sparse/team_gather.h"
 #include "daemon/sparse/top_k.h"
 
 namespace pace::sparse {
@@ -22,9 +22,10 @@ void round_shared(Exchange& exchange, size_t block, Entries& held, size_t alike,
 // R-SAG: recursive doubling, the top L after each exchange. The 2^t workers that hold the same
 // after exchange t discard the same, and each keeps 1/2^t of it. (The paper says half, after each;
 // from the second exchange on, four and more hold it, and halves would be too much.)
-Task<Result<Entries>> r_sag(Exchange& exchange, Ring position, size_t block) {
+Task<Result<Entries>> r_sag(Exchange& exchange, Ring position, size_t block, bool wait) {
     const Frame frame = exchange.frame(block);
     Entries held = co_await cut_aside(exchange, block, frame.k);
+    if (!wait) exchange.collection.settle();
     for (size_t t = 0; (size_t{1} << t) < position.size; ++t) {
         const size_t distance = size_t{1} << t;
         round_shared(exchange, block, held, distance, position.self % distance);
@@ -44,11 +45,12 @@ Task<Result<Entries>> r_sag(Exchange& exchange, Ring position, size_t block) {
 // way, or the teams would end with different blocks; then the top L of the sum. Algorithm 2 adapts
 // h so that the sum has about L entries. (The paper cuts to L first and to h of these then: the
 // same.)
-Task<Result<Entries>> b_sag(Exchange& exchange, Ring position, size_t block) {
+Task<Result<Entries>> b_sag(Exchange& exchange, Ring position, size_t block, bool wait) {
     Frame frame = exchange.frame(block);
     const size_t L = frame.k;
     frame.k = std::min(exchange.adaptation.ratio.h(), L);
     const Entries own = co_await cut_aside(exchange, block, frame.k);
+    if (!wait) exchange.collection.settle();
     Result<std::vector<Entries>> all =
         co_await gather_entries(exchange, position, SparsePhase::between_teams,
                                 std::vector<Frame>(position.size, frame), own);
@@ -61,21 +63,38 @@ Task<Result<Entries>> b_sag(Exchange& exchange, Ring position, size_t block) {
     co_return std::move(split.kept);
 }
 
-}  // namespace
-
-bool is_recursive(const Options& options, size_t teams) {
-    return options.gather != TeamGather::bruck && std::has_single_bit(teams);
+// Ends when all of `position` have come here: a byte from each (team_gather.h says what for).
+Task<Result<>> wait_for_all(Exchange& exchange, Ring position) {
+    const std::vector<size_t> ones(position.size, 1);
+    Bytes gathered(position.size);
+    const Result<> moved =
+        co_await bruck_all_gather(exchange.communicator, position,
+                                  slot_of(SparsePhase::between_teams, kRoundsMax), ones, gathered);
+    co_return moved;
 }
+
+}  // namespace
 
 Task<Result<Entries>> spar_all_gather(Exchange& exchange, Ring position, size_t block) {
     if (position.size == 1) {
         // Algorithm 1, line 10.
         Entries own = co_await cut_aside(exchange, block, exchange.frame(block).k);
+        exchange.collection.settle();
         co_return own;
     }
-    if (is_recursive(exchange.options, position.size))
-        co_return co_await r_sag(exchange, position, block);
-    co_return co_await b_sag(exchange, position, block);
+    const Options& options = exchange.options;
+    const bool wait =
+        teams_wait(options.gather, options.residuals, options.format.value, position.size);
+    Task<Result<Entries>> meet =
+        is_recursive(options.gather, options.residuals, options.format.value, position.size)
+            ? r_sag(exchange, position, block, wait)
+            : b_sag(exchange, position, block, wait);
+    Result<Entries> held = co_await std::move(meet);
+    if (!held || !wait) co_return held;
+    exchange.collection.settle();
+    Result<> all = co_await wait_for_all(exchange, position);
+    if (!all) co_return std::move(all).error();
+    co_return held;
 }
 
 }  // namespace pace::sparse

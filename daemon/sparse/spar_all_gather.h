@@ -9,12 +9,10 @@
 
 namespace pace::sparse {
 
-// True where the teams meet by recursive doubling (R-SAG).
-bool is_recursive(const Options& options, size_t teams);
-
 // Cuts this worker's block, `block`, and makes it one with those of the same rank in the other
 // teams, which `position` connects. Returns the at most L = dk/P entries that all of these workers
-// then have alike, as they travel. With one team, just cuts. Ends when every operation has ended.
+// then have alike, as they travel, and has settled the collection. With one team, just cuts. Ends
+// when every operation has ended.
 base::Task<base::Result<Entries>> spar_all_gather(Exchange& exchange, Ring position, size_t block);
 
 }  // namespace pace::sparse

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "daemon/sparse/reference.h"
+#include "daemon/sparse/team_gather.h"
 #include "daemon/sparse/test_run.h"
 
 namespace pace::sparse {
@@ -31,7 +32,7 @@ void expect_reference(size_t P, size_t count, const Options& options,
                              static_cast<int>(options.gather),
                              static_cast<int>(options.residuals)));
     const bool recursive =
-        options.gather != TeamGather::bruck && std::has_single_bit(options.teams);
+        is_recursive(options.gather, options.residuals, options.format.value, options.teams);
     const Division division(count, P / options.teams, options.density);
     std::vector<CompressionRatio> ratios;
     for (size_t i = 0; i < division.blocks(); ++i)
@@ -69,7 +70,8 @@ TEST_P(SparDLAmong, EqualsThePaperForEveryNumberOfTeamsAndLosesNothing) {
     const size_t P = GetParam();
     for (size_t teams = 1; teams <= P; ++teams) {
         if (P % teams != 0) continue;
-        for (const TeamGather gather : {TeamGather::automatic, TeamGather::bruck})
+        for (const TeamGather gather : {TeamGather::bruck, TeamGather::recursive}) {
+            if (gather == TeamGather::recursive && !std::has_single_bit(teams)) continue;
             for (const ResidualMode mode :
                  {ResidualMode::global, ResidualMode::partial, ResidualMode::local}) {
                 Options options;
@@ -83,6 +85,7 @@ TEST_P(SparDLAmong, EqualsThePaperForEveryNumberOfTeamsAndLosesNothing) {
                 options.format = {IndexFormat::plain, ValueFormat::f32};
                 expect_reference(P, 64 * P, options, std::nullopt);
             }
+        }
     }
 }
 

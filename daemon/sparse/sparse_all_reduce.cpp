@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "daemon/sparse/chosen.h"
 #include "daemon/sparse/cost_model.h"
 #include "daemon/sparse/dense.h"
 #include "daemon/sparse/exchange.h"
@@ -12,8 +13,8 @@
 #include "daemon/sparse/gradient.h"
 #include "daemon/sparse/ok_topk.h"
 #include "daemon/sparse/packed.h"
-#include "daemon/sparse/spar_all_gather.h"
 #include "daemon/sparse/spar_dl.h"
+#include "daemon/sparse/team_gather.h"
 #include "daemon/sparse/topk_a.h"
 #include "daemon/sparse/topk_dsa.h"
 
@@ -102,13 +103,15 @@ struct Call {
 };
 
 Task<Result<Report>> run_dense(const Call& call) {
-    const std::span<float> next = call.state.begin();
+    const std::span<float> next = call.state.begin(UndoLog());
     Result<> summed =
         co_await dense(call.communicator, call.part, call.packed, call.scale, call.result,
                        call.state.residual().values(), next, call.options.all_reduce, call.aside);
+    call.state.log().settle();  // `next` is made, whatever has become of the sum
     if (!summed) co_return std::move(summed).error();
     Report report;
     report.chosen = call.packed.count();
+    report.hidden = encode_hidden({}, call.scale, call.packed);
     co_return report;
 }
 
@@ -118,30 +121,32 @@ Task<Result<Report>> run_by_entries(const Call& call) {
     const size_t nodes = call.communicator.size();
     const size_t n = packed.count();
     Report report;
-    report.teams = teams_of(options, {nodes, n, top_count(n, options.density), options.format});
+    report.teams = teams_of(
+        options, {nodes, n, top_count(n, options.density), options.format, options.residuals});
 
     // Algorithm 1, lines 1 and 2.
-    const std::span<float> gradient = call.state.begin();
+    const bool in_blocks = options.algorithm == Algorithm::spar_dl;
+    const Division division(n, in_blocks ? nodes / report.teams : 1, options.density);
+    const std::span<float> gradient = call.state.begin(UndoLog(division, options.residuals));
     const Collection::Form form = [&](size_t begin, size_t end) {
         gather_gradient(call.part, packed, call.state.residual().values(), gradient, begin, end,
                         call.aside.pool);
     };
-    const bool in_blocks = options.algorithm == Algorithm::spar_dl;
-    const Division division(n, in_blocks ? nodes / report.teams : 1, options.density);
     const size_t own = in_blocks ? call.communicator.self() % division.blocks() : 0;
     adapt(call.state.next(), options, nodes, report.teams, division.block(own));
-    Collection collection(gradient, division, options.format.value, options.residuals,
-                          call.aside.pool, form);
+    Collection collection(gradient, call.state.log(), options.format.value, call.aside.pool, form);
     Exchange exchange{call.communicator, options, collection, call.state.next(), call.aside};
 
     Result<Entries> chosen = co_await entries_of(exchange, report.teams);
     if (!chosen) co_return std::move(chosen).error();
     const std::function<void()> scatter = [&] {
         scatter_result(*chosen, call.scale, packed, call.result, call.aside.pool);
+        report.hidden = encode_hidden(*chosen, call.scale, packed);
     };
     co_await call.aside.run(scatter);
     report.chosen = chosen->size();
-    if (in_blocks && report.teams > 1 && !is_recursive(options, report.teams))
+    if (in_blocks && report.teams > 1 &&
+        !is_recursive(options.gather, options.residuals, options.format.value, report.teams))
         report.h = call.state.next().ratio.h();
     co_return report;
 }
@@ -185,19 +190,20 @@ Task<Result<Report>> sparse_all_reduce(Communicator& communicator,
         co_return std::move(fits).error();
     if (Result<> sane = check(options, communicator.size()); !sane)
         co_return std::move(sane).error();
-    if (communicator.aborted()) co_return communicator.status().error();
+    const bool is_dense = options.algorithm == Algorithm::dense;
+    // A node that does not contribute makes its residual even so: others need nothing of it.
+    if (communicator.aborted() && !(is_dense && !communicator.contributes(communicator.self())))
+        co_return communicator.status().error();
 
     const size_t n = packed.count();
     const Communicator::Counters before = communicator.counters();
     const Call call{communicator, part,  packed,  scale,
                     result,       state, options, Aside{pool, std::move(post), n}};
-    const bool is_dense = options.algorithm == Algorithm::dense;
     Task<Result<Report>> run = is_dense ? run_dense(call) : run_by_entries(call);
     Result<Report> report = co_await std::move(run);
-    if (report)
-        count_since(*report, before, communicator.counters());
-    else
-        state.discard();
+    if (!report) co_return report;
+    state.end();
+    count_since(*report, before, communicator.counters());
     co_return report;
 }
 

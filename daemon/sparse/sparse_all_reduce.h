@@ -12,18 +12,31 @@
 // (Group::contributes is not looked at: leave members out instead. The dense algorithm does look, and
 // keeps such a node's G, so that nothing is lost either way).
 //
+// When a node dies in an exchange's last messages, some nodes may have the result and others an
+// error. Whoever has it proves that all nodes' contributions are in it, or were: each algorithm
+// settles (undo_log.h) before the message that others need from it to have the result.
+//
+//     spar_dl           after the cut in Spar-All-Gather, or after all of it (team_gather.h)
+//     topk_a            after the cut
+//     topk_dsa, ok_topk after summing the own region, before it is gathered
+//     g_topk            after the children's sums, before going up; the root, before going down
+//     dense             always: the residual does not depend on the sum
+//
 // One node alone may run every algorithm, but all except `dense` cut then, too: k elements are
 // applied and the rest waits, for no saving. Ask for `dense` there.
 //
 //     SparseState state(count);                        // one per worker or node, kept for the job
 //     auto report = co_await sparse_all_reduce(communicator, part, 1.0 / P, result, state,
 //                                              options, pool);
-//     // when the exchange counts everywhere: state.commit(); when it is undone: state.discard()
+//     // when the exchange counts everywhere: state.commit(); when it is undone: state.discard();
+//     // when it failed here and counts all the same, with the result of another node:
+//     // state.conclude(layout, result, hidden), then state.commit()
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "base/result.h"
 #include "base/task.h"
@@ -43,6 +56,10 @@ struct Report {
     uint64_t messages_received = 0;
     uint64_t bytes_sent = 0;
     uint64_t bytes_received = 0;
+    // What the result does not show of what was chosen (chosen.h), at least kHiddenHeaderBytes. Equal
+    // on all nodes. Belongs to the result: a node that fetches this one's result, for
+    // SparseState::conclude(), needs both.
+    std::vector<std::byte> hidden;
 };
 
 // ErrorKind::invalid, with the option, its value and what to do, if they make no sense for so many
@@ -62,7 +79,8 @@ base::Result<> check(const Options& options, size_t nodes);
 //
 // Ends when every operation has ended. Errors: what the transport says (unavailable, mismatch),
 // what abort() was given, corrupt if a peer's bytes do not decode, invalid for options or sizes.
-// After an error the state has been discarded.
+// After an error the state remembers what it sent, until it is told what has become of the exchange:
+// discard() or conclude().
 base::Task<base::Result<Report>> sparse_all_reduce(collectives::Communicator& communicator,
                                                    const collectives::LocalPart& part, double scale,
                                                    std::span<std::byte> result, SparseState& state,

@@ -10,6 +10,7 @@ using base::Task;
 Task<Result<Entries>> topk_a(Exchange& exchange) {
     const Frame frame = exchange.frame(0);
     const Entries own = co_await cut_aside(exchange, 0, frame.k);
+    exchange.collection.settle();
     // Recursive doubling in SparCML, which needs a power of two; Bruck's costs the same and does
     // not.
     Result<std::vector<Entries>> all =

@@ -116,6 +116,7 @@ Task<Result<Entries>> topk_dsa(Exchange& exchange) {
     Entries errors = round_entries(*total, format.value);
     for (uint32_t& index : errors.indices) index += static_cast<uint32_t>(mine.begin);
     exchange.collection.keep(0, errors, 1, 0);
+    exchange.collection.settle();
 
     // All-gather.
     Result<std::vector<Bytes>> parts = co_await gather_parts(

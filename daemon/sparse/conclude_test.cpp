@@ -1,0 +1,310 @@
+// A node dies in the last messages of an exchange: some of the others have the result, some do not.
+// Those that do not conclude from those that do, and all go on as if nobody had died. At every step,
+// for every algorithm; compared bit for bit with the same exchange undisturbed.
+#include <bit>
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+#include "daemon/sparse/test_run.h"
+
+namespace pace::sparse {
+namespace {
+
+using base::ErrorKind;
+using Seed = std::optional<uint64_t>;
+
+// What nodes keep, and the results and outcomes of one exchange among them, whatever becomes of it.
+struct Round {
+    Round(std::vector<SparseState> begun_with, const std::vector<Vector>& gradients,
+          const Options& chosen, Seed seed)
+        : options(chosen),
+          layout(layout_of(gradients[0].size())),
+          pool(0),
+          states(std::move(begun_with)),
+          results(states.size(), std::vector<std::byte>(layout.bytes())),
+          reports(states.size()),
+          cluster(states.size(), seed) {
+        for (const Vector& gradient : gradients) parts.push_back(part_of(layout, gradient));
+        for (size_t w = 0; w < states.size(); ++w)
+            cluster.start(w, reporting(sparse_all_reduce(cluster.communicator(w), parts[w], 0.5,
+                                                         results[w], states[w], options, pool),
+                                       reports[w]));
+    }
+
+    void run_well() {
+        cluster.run_well();
+        for (SparseState& state : states) state.commit();
+    }
+    // False if everything had ended before.
+    bool run_steps(size_t steps) {
+        for (size_t i = 0; i < steps && !cluster.all_ended(); ++i) cluster.network().progress();
+        return !cluster.all_ended();
+    }
+    bool has_result(size_t w) const { return cluster.outcome(w).ok(); }
+    Vector residual(size_t w) const {
+        const auto values = states[w].residual().values();
+        return {values.begin(), values.end()};
+    }
+
+    Options options;
+    collectives::Layout layout;
+    kernels::WorkerPool pool;
+    std::vector<SparseState> states;
+    std::vector<std::vector<std::byte>> results;
+    std::vector<Report> reports;
+    std::vector<collectives::LocalPart> parts;
+    collectives::TestCluster cluster;  // the last member: it ends what still uses the others
+};
+
+bool same_bits(const Vector& a, const Vector& b) {
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+template <typename Value>
+std::vector<Value> without(std::vector<Value> values, size_t place) {
+    values.erase(values.begin() + static_cast<std::ptrdiff_t>(place));
+    return values;
+}
+
+// The second exchange of a job, undisturbed; and disturbed in every way.
+class Trials {
+  public:
+    Trials(size_t P, size_t n, const Options& options)
+        // Small whole numbers, so that sums cancel; or too long ones for 16 bits, so that all round.
+        : bound_(options.format.value == ValueFormat::f32 ? 4 : 20000),
+          options_(options),
+          gradients_(gradients_of(P, n, 2, bound_)) {
+        Round first(std::vector<SparseState>(P, SparseState(n)), gradients_of(P, n, 1, bound_),
+                    options, std::nullopt);
+        first.run_well();
+        before_ = first.states;
+        undisturbed_ = std::make_unique<Round>(before_, gradients_, options, std::nullopt);
+        undisturbed_->run_well();
+        if (options.residuals == ResidualMode::global) {
+            std::vector<double> all(n, 0.0);
+            for (size_t w = 0; w < P; ++w) {
+                add(all, undisturbed_->residual(w), -1);
+                add(all, gradients_[w], 1);
+                add(all, residual_before(w), 1);
+            }
+            // The result is halved.
+            add(all, result(*undisturbed_, 0), -2);
+            EXPECT_EQ(all, std::vector<double>(n, 0.0)) << "even undisturbed something is lost";
+        }
+    }
+
+    // The node dies after so many steps. False if there was nothing left to disturb.
+    bool kill(size_t victim, size_t step, Seed seed) {
+        Round round(before_, gradients_, options_, seed);
+        if (!round.run_steps(step)) return false;
+        round.cluster.network().kill(round.cluster.transport(victim));
+        round.cluster.run();
+        settle(round, victim, fmt::format("victim {} step {}", victim, step));
+        return true;
+    }
+
+    // The node is told to give up after so many steps, and the others when nothing moves any more.
+    bool abort(size_t first, size_t step, Seed seed) {
+        Round round(before_, gradients_, options_, seed);
+        if (!round.run_steps(step)) return false;
+        round.cluster.communicator(first).abort({ErrorKind::aborted, "the view changes"});
+        round.cluster.run();
+        for (size_t w = 0; w < before_.size(); ++w)
+            if (!round.cluster.ended(w))
+                round.cluster.communicator(w).abort({ErrorKind::aborted, "the view changes"});
+        // What is still under way with one that has given up ends with the connection.
+        for (size_t w = 0; w < before_.size(); ++w)
+            for (size_t other = 0; other < before_.size(); ++other)
+                if (!round.cluster.ended(w) && other != w)
+                    round.cluster.transport(w).disconnect(
+                        round.cluster.communicator(w).group().nodes[other]);
+        round.cluster.run();
+        settle(round, kNobody, fmt::format("node {} gives up at step {}", first, step));
+        return true;
+    }
+
+    size_t concluded() const { return concluded_; }
+    size_t discarded() const { return discarded_; }
+
+  private:
+    static constexpr size_t kNobody = SIZE_MAX;
+
+    static void add(std::vector<double>& sum, const Vector& values, double factor) {
+        for (size_t i = 0; i < sum.size(); ++i) sum[i] += factor * static_cast<double>(values[i]);
+    }
+    static Vector result(const Round& round, size_t w) {
+        return unpacked(round.layout, round.results[w]);
+    }
+    Vector residual_before(size_t w) const {
+        const auto values = before_[w].residual().values();
+        return {values.begin(), values.end()};
+    }
+
+    void settle(Round& round, size_t dead, const std::string& what) {
+        SCOPED_TRACE(what);
+        size_t donor = kNobody;
+        for (size_t w = 0; w < before_.size(); ++w) {
+            if (w == dead) continue;
+            ASSERT_EQ(round.cluster.ends(w), 1) << "node " << w;
+            if (round.has_result(w)) donor = w;
+        }
+        if (donor == kNobody)
+            discard(round, dead);
+        else
+            conclude(round, dead, donor);
+    }
+
+    void conclude(Round& round, size_t dead, size_t donor) {
+        ASSERT_TRUE(round.results[donor] == undisturbed_->results[0]);
+        ASSERT_TRUE(round.reports[donor].hidden == undisturbed_->reports[0].hidden);
+        bool any = false;
+        for (size_t w = 0; w < before_.size(); ++w) {
+            if (w == dead) continue;
+            if (round.has_result(w)) {
+                ASSERT_TRUE(round.results[w] == round.results[donor]);
+            } else {
+                any = true;
+                const auto concluded = round.states[w].conclude(round.layout, round.results[donor],
+                                                                round.reports[donor].hidden);
+                ASSERT_TRUE(concluded.ok()) << "node " << w << ": " << concluded.error().message;
+            }
+            round.states[w].commit();
+            ASSERT_TRUE(same_bits(round.residual(w), undisturbed_->residual(w)))
+                << "node " << w << (round.has_result(w) ? "" : ", which concluded");
+        }
+        expect_conserved(round, dead, donor);
+        if (!any) return;
+        if (concluded_++ == 0) expect_same_future(round, undisturbed_->states, dead, kNewView);
+    }
+
+    // result + Σ survivors' residuals = Σ G - what the dead one kept.
+    void expect_conserved(const Round& round, size_t dead, size_t donor) {
+        if (options_.residuals != ResidualMode::global) return;
+        std::vector<double> all(gradients_[0].size(), 0.0);
+        for (size_t w = 0; w < before_.size(); ++w) {
+            add(all, gradients_[w], 1);
+            add(all, residual_before(w), 1);
+            add(all, w == dead ? undisturbed_->residual(w) : round.residual(w), -1);
+        }
+        add(all, result(round, donor), -2);
+        ASSERT_EQ(all, std::vector<double>(all.size(), 0.0));
+    }
+
+    // Nobody has a result: all is as it was.
+    void discard(Round& round, size_t dead) {
+        for (size_t w = 0; w < before_.size(); ++w) {
+            round.states[w].discard();
+            round.states[w].commit();
+            ASSERT_TRUE(same_bits(round.residual(w), residual_before(w))) << "node " << w;
+        }
+        if (discarded_++ == 0)
+            expect_same_future(round, before_, dead, dead == kNobody ? 0 : kNewView);
+    }
+
+    // The survivors' next exchange is what it would be from `expected`.
+    void expect_same_future(const Round& round, std::vector<SparseState> expected, size_t dead,
+                            uint64_t view) {
+        std::vector<SparseState> found = round.states;
+        std::vector<Vector> gradients =
+            gradients_of(before_.size(), gradients_[0].size(), 3, bound_);
+        if (dead != kNobody) {
+            expected = without(std::move(expected), dead);
+            found = without(std::move(found), dead);
+            gradients = without(std::move(gradients), dead);
+        }
+        Options options = options_;
+        options.view = view;
+        if (expected.size() % options.teams != 0) options.teams = 1;
+        Round right(std::move(expected), gradients, options, std::nullopt);
+        Round here(std::move(found), gradients, options, std::nullopt);
+        right.run_well();
+        here.run_well();
+        for (size_t w = 0; w < gradients.size(); ++w) {
+            ASSERT_TRUE(here.results[w] == right.results[w]);
+            ASSERT_TRUE(same_bits(here.residual(w), right.residual(w)));
+        }
+    }
+
+    static constexpr uint64_t kNewView = 1;
+
+    uint64_t bound_;
+    Options options_;
+    std::vector<Vector> gradients_;
+    std::vector<SparseState> before_;
+    std::unique_ptr<Round> undisturbed_;
+    size_t concluded_ = 0;
+    size_t discarded_ = 0;
+};
+
+std::vector<Options> all_options(size_t P) {
+    std::vector<Options> all;
+    const auto add = [&](Algorithm algorithm, size_t teams, TeamGather gather) {
+        for (const ResidualMode mode :
+             {ResidualMode::global, ResidualMode::partial, ResidualMode::local})
+            for (const ValueFormat value : {ValueFormat::f32, ValueFormat::bf16}) {
+                if (mode != ResidualMode::global && value != ValueFormat::f32) continue;
+                Options options;
+                options.algorithm = algorithm;
+                options.teams = teams;
+                options.gather = gather;
+                options.density = 0.2;
+                options.format.value = value;
+                options.residuals = mode;
+                all.push_back(options);
+                if (algorithm == Algorithm::dense) return;
+            }
+    };
+    for (size_t d = 1; d <= P; ++d) {
+        if (P % d != 0) continue;
+        add(Algorithm::spar_dl, d, TeamGather::bruck);
+        if (d > 1 && std::has_single_bit(d)) add(Algorithm::spar_dl, d, TeamGather::recursive);
+    }
+    for (const Algorithm algorithm : {Algorithm::topk_a, Algorithm::topk_dsa, Algorithm::g_topk,
+                                      Algorithm::ok_topk, Algorithm::dense})
+        add(algorithm, 1, TeamGather::automatic);
+    return all;
+}
+
+std::string words_of(const Options& options, size_t P) {
+    return fmt::format("{} P {} d {} gather {} values {} residuals {}", name_of(options.algorithm),
+                       P, options.teams, static_cast<int>(options.gather),
+                       static_cast<int>(options.format.value), static_cast<int>(options.residuals));
+}
+
+class ConcludeAmong : public testing::TestWithParam<size_t> {};
+INSTANTIATE_TEST_SUITE_P(Nodes, ConcludeAmong, testing::Range(size_t{2}, size_t{10}));
+
+TEST_P(ConcludeAmong, WhoeverDiesWheneverTheOthersGoOnAsIfNobodyHad) {
+    const size_t P = GetParam();
+    for (const Options& options : all_options(P)) {
+        SCOPED_TRACE(words_of(options, P));
+        Trials trials(P, 120, options);
+        for (size_t victim = 0; victim < P; ++victim) {
+            for (size_t step = 0; trials.kill(victim, step, std::nullopt); ++step)
+                ASSERT_FALSE(HasFatalFailure());
+            for (size_t step = victim; trials.kill(victim, step, 100 * step + victim); step += 3)
+                ASSERT_FALSE(HasFatalFailure());
+        }
+        EXPECT_GT(trials.discarded(), 0U);
+        // Of two, nobody is left to conclude from; of three, gTopk's two are told at once.
+        if (P > 3) {
+            EXPECT_GT(trials.concluded(), 0U);
+        }
+    }
+}
+
+TEST_P(ConcludeAmong, WhoeverGivesUpWheneverAllGoOnAsIfNobodyHad) {
+    const size_t P = GetParam();
+    for (const Options& options : all_options(P)) {
+        SCOPED_TRACE(words_of(options, P));
+        Trials trials(P, 120, options);
+        for (size_t node = 0; node < P; ++node)
+            for (size_t step = 0; trials.abort(node, step, 7 * step + node); ++step)
+                ASSERT_FALSE(HasFatalFailure());
+        EXPECT_GT(trials.concluded(), 0U);
+    }
+}
+
+}  // namespace
+}  // namespace pace::sparse
