@@ -26,11 +26,11 @@
 
 namespace pace::daemon {
 
-// The slot on which a node tells the others of an exchange that it cannot take part as they expect (collectives/slots.h
-// leaves the phase free). Zero bytes; looked at only when an exchange has stalled.
-inline constexpr uint32_t kPoisonSlot = 0xF0000000U;
+// The slot on which a node tells the others of an exchange that it cannot take part as they expect. Zero bytes; looked at only
+// when an exchange has stalled. Of phase 0, which no collective uses (collectives/slots.h, sparse/messages.h).
+inline constexpr uint32_t kPoisonSlot = 0x0FFFFFFFU;
 // The slot on which nodes of a stalled exchange compare what was called.
-inline constexpr uint32_t kCallSlot = 0xE0000000U;
+inline constexpr uint32_t kCallSlot = 0x0FFFFFFEU;
 
 class Exchange final : public Active, public std::enable_shared_from_this<Exchange> {
   public:

@@ -135,6 +135,29 @@ TEST(Sparse, WhatIsAppliedAndWhatIsOwedIsWhatWasGiven) {
         }
 }
 
+// Nodes that have waited for a while compare what was called, beside the messages of the exchange itself.
+TEST(Sparse, ANodeThatCallsLateDoesNotConfuseTheOthers) {
+    Cluster cluster({.nodes = 3});
+    for (const Variant& variant : variants()) {
+        SCOPED_TRACE(variant.name);
+        Crew crew(cluster, {0, 1, 2}, variant.tune, variant.name);
+        base::Random random(2);
+        crew.round(random);
+        for (size_t rank = 0; rank < 3; ++rank)
+            for (uint64_t i = 0; i < kElements; ++i)
+                crew.given[i] += crew.at(rank, i) = static_cast<float>(random.below(100));
+        std::vector<pace_request> requests;
+        for (const size_t rank : {0U, 1U})
+            requests.push_back(crew.workers[rank]->reduce(PACE_OP_SUM));
+        EXPECT_EQ(crew.workers[0]->wait(requests[0], 250), PACE_TIMEOUT);
+        requests.push_back(crew.workers[2]->reduce(PACE_OP_SUM));
+        for (size_t rank = 0; rank < 3; ++rank) crew.workers[rank]->finish(requests[rank]);
+        for (uint64_t i = 0; i < kElements; ++i) crew.applied[i] += crew.at(2, i);
+        crew.expect_nothing_lost();
+        if (testing::Test::HasFailure()) return;
+    }
+}
+
 // Saved at the end of one job and loaded at the beginning of another, on other nodes.
 TEST(Sparse, WhatIsOwedIsSavedAndLoadedExactly) {
     Cluster cluster({.nodes = 3});
