@@ -14,6 +14,11 @@ namespace {
 using base::ErrorKind;
 using Seed = std::optional<uint64_t>;
 
+Vector values_of(const SparseState& state) {
+    const auto values = state.residual().values();
+    return {values.begin(), values.end()};
+}
+
 // What nodes keep, and the results and outcomes of one exchange among them, whatever becomes of it.
 struct Round {
     Round(std::vector<SparseState> begun_with, const std::vector<Vector>& gradients,
@@ -42,10 +47,7 @@ struct Round {
         return !cluster.all_ended();
     }
     bool has_result(size_t w) const { return cluster.outcome(w).ok(); }
-    Vector residual(size_t w) const {
-        const auto values = states[w].residual().values();
-        return {values.begin(), values.end()};
-    }
+    Vector residual(size_t w) const { return values_of(states[w]); }
 
     Options options;
     collectives::Layout layout;
@@ -136,10 +138,7 @@ class Trials {
     static Vector result(const Round& round, size_t w) {
         return unpacked(round.layout, round.results[w]);
     }
-    Vector residual_before(size_t w) const {
-        const auto values = before_[w].residual().values();
-        return {values.begin(), values.end()};
-    }
+    Vector residual_before(size_t w) const { return values_of(before_[w]); }
 
     void settle(Round& round, size_t dead, const std::string& what) {
         SCOPED_TRACE(what);
@@ -191,9 +190,16 @@ class Trials {
         ASSERT_EQ(all, std::vector<double>(all.size(), 0.0));
     }
 
-    // Nobody has a result: all is as it was.
+    // Nobody has a result: all is as it was. Had somebody had it, though, whoever has settled could
+    // have concluded from it.
     void discard(Round& round, size_t dead) {
         for (size_t w = 0; w < before_.size(); ++w) {
+            SparseState other = round.states[w];
+            if (w != dead && other.conclude(round.layout, undisturbed_->results[0],
+                                            undisturbed_->reports[0].hidden)) {
+                other.commit();
+                ASSERT_TRUE(same_bits(values_of(other), undisturbed_->residual(w))) << "node " << w;
+            }
             round.states[w].discard();
             round.states[w].commit();
             ASSERT_TRUE(same_bits(round.residual(w), residual_before(w))) << "node " << w;
@@ -292,6 +298,22 @@ TEST_P(ConcludeAmong, WhoeverDiesWheneverTheOthersGoOnAsIfNobodyHad) {
             EXPECT_GT(trials.concluded(), 0U);
         }
     }
+}
+
+// Messages that stay at their sender until they are matched.
+TEST(Conclude, LargeMessagesMakeNoDifference) {
+    size_t concluded = 0;
+    for (Options options : all_options(4)) {
+        if (options.residuals != ResidualMode::global) continue;
+        options.density = 0.7;
+        SCOPED_TRACE(words_of(options, 4));
+        Trials trials(4, 9000, options);
+        for (size_t victim = 0; victim < 4; ++victim)
+            for (size_t step = victim; trials.kill(victim, step, 100 * step + victim); step += 3)
+                ASSERT_FALSE(HasFatalFailure());
+        concluded += trials.concluded();
+    }
+    EXPECT_GT(concluded, 0U);
 }
 
 TEST_P(ConcludeAmong, WhoeverGivesUpWheneverAllGoOnAsIfNobodyHad) {
