@@ -302,25 +302,44 @@ Result<> Compression::load(const Worker& worker) {
 }
 
 void Compression::departed(const Worker& worker) {
-    if (!is_top_k()) return;
-    departed_.push_back(worker.rank);
-    exchange_ended();
+    if (is_top_k()) departed_.push_back(worker.rank);
 }
 
 void Compression::exchange_ended() {
-    // What is owed after an exchange is known when it has ended.
-    const bool under_way = std::any_of(states_.begin(), states_.end(), [](const auto& entry) {
-        return entry.second->residual().begun();
-    });
-    if (under_way || departed_.empty()) return;
-    const std::vector<control::Rank> departed = std::exchange(departed_, {});
+    if (departed_.empty()) return;
     if (job_.workers.empty()) {
+        // No view will tell what became of an exchange that failed here.
+        discard();
+        departed_.clear();
         give_all();
         return;
     }
+    const bool is_open = std::any_of(states_.begin(), states_.end(), [](const auto& entry) {
+        return entry.second->residual().begun();
+    });
+    if (is_open) return;
+    const std::vector<control::Rank> departed = std::exchange(departed_, {});
     if (!is_flat()) return;
     for (const control::Rank owner : departed)
         if (!job_.workers.contains(owner)) bequeath(owner);
+}
+
+void Compression::discard() {
+    for (const auto& [key, state] : states_) state->discard();
+}
+
+void Compression::conclude(const collectives::Layout& layout, std::span<const std::byte> result,
+                           std::span<const std::byte> hidden_untrusted) {
+    for (const auto& [key, state] : states_) {
+        if (!state->residual().begun()) continue;
+        if (const auto concluded = state->conclude(layout, result, hidden_untrusted); concluded) {
+            state->commit();
+        } else {
+            base::log_error("what is owed may be wrong",
+                            {{"job", job_.options.name}, {"reason", concluded.error().message}});
+            state->discard();
+        }
+    }
 }
 
 // Its debts go to the first worker that stays.

@@ -45,8 +45,13 @@ class Compression {
 
     // The worker has left; what it owes goes to another here, or, with the last one, to another node.
     void departed(const Worker& worker);
-    // An exchange has ended, and its round has committed or is undone.
+    // No exchange is under way.
     void exchange_ended();
+    // Exchanges that ended with an error are undone,
+    void discard();
+    // or were completed elsewhere with this result; `hidden` as the node that has it says.
+    void conclude(const collectives::Layout& layout, std::span<const std::byte> result,
+                  std::span<const std::byte> hidden_untrusted);
 
     const sparse::Link& link() const { return link_; }
 

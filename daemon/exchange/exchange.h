@@ -82,6 +82,10 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     bool ended() const { return ended_; }
     // Of a top-k reduction that has ended well.
     size_t entries() const { return sparse_ ? sparse_->report().chosen : 0; }
+    // With the result, for nodes that missed it (sparse::Report).
+    std::vector<std::byte> hidden() const {
+        return sparse_ ? sparse_->report().hidden : std::vector<std::byte>();
+    }
     // Of a probe that has ended well.
     const sparse::Link& link() const { return link_; }
     const Plan& plan() const { return plan_; }

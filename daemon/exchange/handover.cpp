@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/log.h"
-#include "daemon/collectives/transfer.h"
 #include "daemon/exchange/digest.h"
 
 namespace pace::daemon {
@@ -37,17 +36,6 @@ NodeId heir_of(const View& view, NodeId leaver) {
 }
 
 }  // namespace
-
-// One transfer's end here. Frees itself when it has ended.
-class Handover::Taking {
-  public:
-    Taking(Services& services, collectives::Group group)
-        : communicator(services.transport, std::move(group)) {}
-    NodeId leaver = 0;
-    uint64_t epoch = 0;
-    Scratch memory;
-    collectives::Communicator communicator;
-};
 
 uint64_t Handover::number(uint64_t epoch, NodeId leaver, uint64_t part) const {
     return mix(exchange_number(job_.token, ExchangeKind::handover, epoch, leaver), part);
@@ -86,60 +74,42 @@ void Handover::commit_view(const View& before) {
 void Handover::stop(const base::Error& error) {
     const auto takings = std::exchange(takings_, {});
     for (const auto& weak : takings)
-        if (const auto taking = weak.lock()) taking->communicator.abort(error);
+        if (const auto taking = weak.lock()) taking->abort(error);
 }
 
-std::shared_ptr<Handover::Taking> Handover::taking_from(NodeId leaver, uint64_t epoch,
-                                                        uint64_t part, size_t bytes) {
-    const auto peer = job_.services.peers.peer(leaver);
-    if (!peer) return nullptr;  // it died
-    collectives::Group group;
-    group.exchange = number(epoch, leaver, part);
-    group.check = kCheck;
-    group.nodes = {*peer, 0};
-    group.self = 1;
-    auto taking = std::make_shared<Taking>(job_.services, std::move(group));
-    taking->leaver = leaver;
-    taking->epoch = epoch;
-    if (!taking->memory.reserve(bytes)) return nullptr;
-    takings_.push_back(taking);
-    return taking;
+void Handover::take(NodeId leaver, uint64_t epoch, uint64_t part, size_t bytes,
+                    const std::function<void(std::span<const std::byte>)>& taken) {
+    const auto taking =
+        Taking::take(job_.services, number(epoch, leaver, part), kCheck, leaver, bytes,
+                     [taken](const Result<std::span<const std::byte>>& result) {
+                         if (result) taken(*result);
+                     });
+    if (taking) takings_.push_back(taking);
 }
 
 void Handover::take_list(NodeId leaver, uint64_t epoch) {
-    const auto taking = taking_from(leaver, epoch, 0, sizeof(List));
-    if (!taking) return;
-    const std::span<std::byte> memory(taking->memory.data(), sizeof(List));
-    base::spawn<Result<>>(
-        collectives::transfer_from(taking->communicator, 0, memory, job_.services.options.transfer),
-        [this, taking](const Result<>& result) {
-            if (result) take_debts(taking);
-        });
+    take(leaver, epoch, 0, sizeof(List), [this, leaver, epoch](std::span<const std::byte> list) {
+        take_debts(leaver, epoch, list);
+    });
 }
 
-void Handover::take_debts(const std::shared_ptr<Taking>& taking) {
+void Handover::take_debts(NodeId leaver, uint64_t epoch,
+                          std::span<const std::byte> list_untrusted) {
     List list;
-    std::memcpy(&list, taking->memory.data(), sizeof(list));
+    std::memcpy(&list, list_untrusted.data(), sizeof(list));
     for (size_t i = 0; i < std::min<size_t>(list.debts, kDebtsMax); ++i) {
         const List::Entry entry = list.entries[i];
         if (entry.elements > kElementsMax) return;
-        const size_t bytes = entry.elements * sizeof(float);
-        const auto part = taking_from(taking->leaver, taking->epoch, i + 1, bytes);
-        if (!part) return;
-        base::spawn<Result<>>(
-            collectives::transfer_from(part->communicator, 0, {part->memory.data(), bytes},
-                                       job_.services.options.transfer),
-            [this, part, entry](const Result<>& result) {
-                if (!result) return;
-                Debt debt{entry.counts, std::vector<float>(entry.elements)};
-                std::memcpy(debt.values.data(), part->memory.data(),
-                            entry.elements * sizeof(float));
-                base::log_info("took over what a node owed",
-                               {{"job", job_.options.name},
-                                {"node", job_.services.peers.name(part->leaver)},
-                                {"elements", entry.elements}});
-                inherit_(std::move(debt));
-            });
+        take(leaver, epoch, i + 1, entry.elements * sizeof(float),
+             [this, leaver, entry](std::span<const std::byte> bytes) {
+                 Debt debt{entry.counts, std::vector<float>(entry.elements)};
+                 std::memcpy(debt.values.data(), bytes.data(), bytes.size());
+                 base::log_info("took over what a node owed",
+                                {{"job", job_.options.name},
+                                 {"node", job_.services.peers.name(leaver)},
+                                 {"elements", entry.elements}});
+                 inherit_(std::move(debt));
+             });
     }
 }
 

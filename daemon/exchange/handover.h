@@ -8,10 +8,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "daemon/exchange/gift.h"
 #include "daemon/exchange/job_state.h"
+#include "daemon/exchange/taking.h"
 
 namespace pace::daemon {
 
@@ -34,12 +36,11 @@ class Handover {
     void stop(const base::Error& error);
 
   private:
-    class Taking;
-
     uint64_t number(uint64_t epoch, NodeId leaver, uint64_t part) const;
     void take_list(NodeId leaver, uint64_t epoch);
-    void take_debts(const std::shared_ptr<Taking>& taking);
-    std::shared_ptr<Taking> taking_from(NodeId leaver, uint64_t epoch, uint64_t part, size_t bytes);
+    void take_debts(NodeId leaver, uint64_t epoch, std::span<const std::byte> list_untrusted);
+    void take(NodeId leaver, uint64_t epoch, uint64_t part, size_t bytes,
+              const std::function<void(std::span<const std::byte>)>& taken);
 
     JobState& job_;
     std::function<void(Debt)> inherit_;

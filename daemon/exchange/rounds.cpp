@@ -150,6 +150,9 @@ void Rounds::ended(Exchange& exchange, const std::vector<WorkerPtr>& members,
     active_.reset();
     keep_result(exchange, result);
     if (result) {
+        if (exchange.plan().kind == Exchange::Kind::fetch)
+            compression_.conclude(exchange.plan().layout,
+                                  {retained_.memory.data(), retained_.bytes}, hidden_);
         commit_round(exchange, members);
     } else if (result.error().kind == ErrorKind::mismatch) {
         const Worker& worker = *members.front();
@@ -162,7 +165,7 @@ void Rounds::ended(Exchange& exchange, const std::vector<WorkerPtr>& members,
         // The requests wait for the next view; their buffers are as they were.
         for (const WorkerPtr& worker : members) wait_again(worker);
     }
-    compression_.exchange_ended();
+    if (!is_busy()) compression_.exchange_ended();
     if (result || preparing_ != 0) go_on();
 }
 
@@ -189,6 +192,7 @@ void Rounds::keep_result(Exchange& exchange, const Result<>& result) {
     if (has_result) {
         retained_.valid = true;
         retained_.bytes = exchange.result_bytes();
+        if (exchange.plan().kind != Exchange::Kind::fetch) hidden_ = exchange.hidden();
         retained_.check = exchange.plan().check;
         retained_.unmet = exchange.plan().nodes;
         std::erase(retained_.unmet, job_.services.self);
@@ -263,6 +267,7 @@ Result<> Rounds::run_local(const Worker& worker) {
 }
 
 void Rounds::fail_round(const std::vector<WorkerPtr>& members, const base::Error& error) {
+    compression_.discard();
     send_poison(job_.services, round_number(), job_.view.nodes());
     if (partial_) partial_->commit_nothing(completed_);
     everyone_ = false;
@@ -271,125 +276,6 @@ void Rounds::fail_round(const std::vector<WorkerPtr>& members, const base::Error
     for (const WorkerPtr& worker : members) job_.end_head(worker, failed(error));
     // The next one begins without a call.
     if (partial_) job_.services.loop.defer([this] { try_start(); });
-}
-
-void Rounds::prepare(uint64_t epoch) {
-    if (epoch <= job_.view.epoch || epoch < preparing_) return;
-    preparing_ = epoch;
-    const auto error = base::make_error(ErrorKind::aborted, "the job's membership is changing");
-    stop_gifts(error);
-    compression_.stop(error);
-    if (partial_ && partial_->under_way()) {
-        partial_->abort(error);
-        return;
-    }
-    if (!is_busy()) {
-        answer_prepare();
-        return;
-    }
-    if (!active_) return;
-    // On one node alone a round cannot be held up by anybody: it commits, then the answer goes out.
-    active_->abort(error);
-}
-
-void Rounds::answer_prepare() {
-    control::ViewPrepared prepared;
-    prepared.job = job_.id;
-    prepared.epoch = preparing_;
-    prepared.completed = completed_;
-    job_.services.control->send(prepared);
-}
-
-void Rounds::commit(const control::CommitView& view) {
-    preparing_ = 0;
-    view_base_ = view.base_round;
-    everyone_ = false;
-    compression_.commit_view();
-    const bool behind =
-        std::find(view.behind.begin(), view.behind.end(), job_.services.self) != view.behind.end();
-    if (view.donor == job_.services.self) {
-        for (const NodeId node : view.behind) {
-            if (node == job_.services.self) continue;
-            if (partial_) serve_told(node);
-            serve(node);
-        }
-    }
-    if (behind && completed_ + 1 == view.base_round && view.donor != job_.services.self) {
-        if (partial_) {
-            fetch_told(view.donor);
-        } else {
-            fetch_from(view.donor);
-        }
-        return;
-    }
-    if (partial_) partial_->put_back();
-    completed_ = view.base_round;
-    try_start();
-}
-
-void Rounds::fetch_from(NodeId donor) {
-    std::vector<WorkerPtr> members;
-    for (const auto& [rank, worker] : job_.workers) {
-        if (worker->state == Worker::State::waiting && round_view_.contains(rank))
-            members.push_back(worker);
-    }
-    if (members.empty()) {
-        if (partial_) partial_->commit_nothing(completed_);
-        ++completed_;
-        try_start();
-        return;
-    }
-    const Request& first = members.front()->head();
-    Exchange::Plan plan;
-    plan.kind = Exchange::Kind::fetch;
-    plan.job = job_.id;
-    plan.number =
-        exchange_number(job_.token, ExchangeKind::fetch, job_.view.epoch, job_.services.self);
-    plan.check = check_of(first);
-    plan.nodes = {donor, job_.services.self};
-    plan.self = 1;
-    plan.layout = layout_of(first.buffers);
-    for (const WorkerPtr& worker : members) {
-        const Request& request = worker->head();
-        const bool keeps_own = request.verb == Verb::broadcast && worker->rank == request.root;
-        if (!keeps_own) plan.recipients.push_back(request.buffers);
-    }
-    begin(std::move(plan), members);
-}
-
-void Rounds::serve(NodeId node) {
-    const uint64_t number = exchange_number(job_.token, ExchangeKind::fetch, job_.view.epoch, node);
-    if (!retained_.valid) {
-        send_poison(job_.services, number, {node});
-        return;
-    }
-    // A copy: the retained result goes when the next round commits, the other node may take longer.
-    Scratch copy;
-    const auto bytes = copy.reserve(retained_.bytes);
-    if (!bytes) {
-        send_poison(job_.services, number, {node});
-        return;
-    }
-    std::copy_n(retained_.memory.data(), retained_.bytes, bytes->data());
-    gifts_.push_back(
-        Gift::give(job_.services, number, retained_.check, node, std::move(copy), retained_.bytes));
-}
-
-void Rounds::stop_gifts(const base::Error& error) {
-    for (const auto& weak : gifts_) {
-        if (const auto gift = weak.lock()) gift->abort(error);
-    }
-    gifts_.clear();
-}
-
-void Rounds::invalidate(const base::Error& error) {
-    preparing_ = 0;
-    retained_.valid = false;
-    stop_gifts(error);
-    compression_.stop(error);
-    if (partial_) partial_->reset(error);
-    everyone_ = false;
-    if (active_) active_->abort(error);
 }
 
 }  // namespace pace::daemon

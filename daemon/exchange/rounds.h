@@ -17,6 +17,7 @@
 #include "daemon/exchange/gift.h"
 #include "daemon/exchange/job_state.h"
 #include "daemon/exchange/partial_rounds.h"
+#include "daemon/exchange/taking.h"
 
 namespace pace::daemon {
 
@@ -94,6 +95,9 @@ class Rounds {
     void wait_again(const WorkerPtr& worker);
     void answer_prepare();
     void fetch_from(NodeId donor);
+    void fetch_hidden(NodeId donor);
+    void serve_hidden(NodeId node);
+    uint64_t hidden_number(NodeId node, uint64_t part) const;
     void serve(NodeId node);
     void stop_gifts(const base::Error& error);
     uint64_t round_number() const;
@@ -127,6 +131,8 @@ class Rounds {
     Retained retained_;
     bool lent_ = false;  // the exchange under way has the memory of retained_
     std::vector<std::weak_ptr<Gift>> gifts_;
+    std::vector<std::byte> hidden_;  // of the last result, if top-k chose it
+    std::weak_ptr<Taking> taking_;   // of another node's
 
     Compression compression_;
 

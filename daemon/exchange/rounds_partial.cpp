@@ -94,6 +94,7 @@ void Rounds::departed(const Worker& worker) {
 void Rounds::left(const Worker& worker) {
     departed(worker);
     compression_.departed(worker);
+    if (!is_busy()) compression_.exchange_ended();
 }
 
 std::optional<uint64_t> Rounds::model_round(const Worker& worker) const {
@@ -352,8 +353,9 @@ void Rounds::told(NodeId donor, const Result<>& result, Scratch memory) {
 void Rounds::fetch_failed(const base::Error& error) {
     // The next view names another donor, unless the last one has nothing to give any more.
     if (error.kind == ErrorKind::mismatch || error.kind == ErrorKind::corrupt) {
-        base::log_error("a round is lost here",
-                        {{"job", job_.options.name}, {"round", completed_}});
+        base::log_error(
+            "a round is lost here",
+            {{"job", job_.options.name}, {"round", completed_}, {"reason", error.message}});
         partial_->used_up();
         skip({Verdict::nothing, {}, 1.0});
         retained_.valid = false;

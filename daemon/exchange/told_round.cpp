@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "daemon/collectives/layout.h"
+
 namespace pace::daemon {
 
 using base::ErrorKind;
@@ -12,7 +14,7 @@ using partial::Verdict;
 
 namespace {
 
-struct Header {
+struct ToldHeader {
     uint64_t verdict = 0;
     double divisor = 1.0;
 };
@@ -20,11 +22,13 @@ struct Header {
 }  // namespace
 
 size_t told_round_bytes(const partial::Roster& roster) {
-    return sizeof(Header) + partial::kTermsBytes + roster.workers() * sizeof(uint32_t);
+    const size_t bytes =
+        sizeof(ToldHeader) + partial::kTermsBytes + roster.workers() * sizeof(uint32_t);
+    return (bytes + collectives::kCutBytes - 1) / collectives::kCutBytes * collectives::kCutBytes;
 }
 
 std::vector<std::byte> write(const ToldRound& told, const partial::Roster& roster) {
-    const Header header{static_cast<uint64_t>(told.outcome.verdict), told.outcome.divisor};
+    const ToldHeader header{static_cast<uint64_t>(told.outcome.verdict), told.outcome.divisor};
     std::vector<std::byte> bytes(told_round_bytes(roster));
     std::memcpy(bytes.data(), &header, sizeof(header));
     if (told.terms) {
@@ -42,7 +46,7 @@ std::vector<std::byte> write(const ToldRound& told, const partial::Roster& roste
 
 Result<ToldRound> read_told_round(const partial::Roster& roster,
                                   std::span<const std::byte> bytes_untrusted) {
-    Header header;
+    ToldHeader header;
     const auto corrupt = [] {
         return base::make_error(ErrorKind::corrupt, "a peer's account of a round does not parse");
     };

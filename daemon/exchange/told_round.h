@@ -1,7 +1,7 @@
 // ToldRound: what a node that missed a round of a partial job is told about it, ahead of the result: whether it was a sum at all,
 // and of what. Both nodes know its size from the roster.
 //
-//     | verdict u64 | divisor f64 | terms (partial/terms.h) | staleness u32 per worker of the roster |
+//     | verdict u64 | divisor f64 | terms (partial/terms.h) | staleness u32 per worker of the roster | zeros |
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,8 @@ struct ToldRound {
 // In place of a digest of buffers.
 inline constexpr uint32_t kToldRoundCheck = 0x544F4C44;
 
-size_t told_round_bytes(const partial::Roster& roster);  // a multiple of four
+// As much as a layout of so many bytes takes: whole cut units.
+size_t told_round_bytes(const partial::Roster& roster);
 std::vector<std::byte> write(const ToldRound& told, const partial::Roster& roster);
 // ErrorKind::corrupt.
 base::Result<ToldRound> read_told_round(const partial::Roster& roster,

@@ -1,0 +1,181 @@
+// Rounds when the membership changes: they stop, and go on over the next view; who missed the last one's result gets it.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "daemon/control/controller_link.h"
+#include "daemon/exchange/digest.h"
+#include "daemon/exchange/rounds.h"
+
+namespace pace::daemon {
+
+using base::ErrorKind;
+using base::Result;
+using protocol::Verb;
+
+void Rounds::prepare(uint64_t epoch) {
+    if (epoch <= job_.view.epoch || epoch < preparing_) return;
+    preparing_ = epoch;
+    const auto error = base::make_error(ErrorKind::aborted, "the job's membership is changing");
+    stop_gifts(error);
+    compression_.stop(error);
+    if (const auto taking = taking_.lock()) taking->abort(error);
+    if (partial_ && partial_->under_way()) {
+        partial_->abort(error);
+        return;
+    }
+    if (!is_busy()) {
+        answer_prepare();
+        return;
+    }
+    if (!active_) return;
+    // On one node alone a round cannot be held up by anybody: it commits, then the answer goes out.
+    active_->abort(error);
+}
+
+void Rounds::answer_prepare() {
+    control::ViewPrepared prepared;
+    prepared.job = job_.id;
+    prepared.epoch = preparing_;
+    prepared.completed = completed_;
+    job_.services.control->send(prepared);
+}
+
+void Rounds::commit(const control::CommitView& view) {
+    preparing_ = 0;
+    view_base_ = view.base_round;
+    everyone_ = false;
+    compression_.commit_view();
+    const bool behind =
+        std::find(view.behind.begin(), view.behind.end(), job_.services.self) != view.behind.end();
+    if (view.donor == job_.services.self) {
+        for (const NodeId node : view.behind) {
+            if (node == job_.services.self) continue;
+            if (partial_) serve_told(node);
+            if (compression_.is_top_k()) serve_hidden(node);
+            serve(node);
+        }
+    }
+    if (behind && completed_ + 1 == view.base_round && view.donor != job_.services.self) {
+        if (partial_) {
+            fetch_told(view.donor);
+        } else if (compression_.is_top_k()) {
+            fetch_hidden(view.donor);
+        } else {
+            fetch_from(view.donor);
+        }
+        return;
+    }
+    if (partial_) partial_->put_back();
+    compression_.discard();
+    compression_.exchange_ended();
+    completed_ = view.base_round;
+    try_start();
+}
+
+void Rounds::fetch_from(NodeId donor) {
+    std::vector<WorkerPtr> members;
+    for (const auto& [rank, worker] : job_.workers) {
+        if (worker->state == Worker::State::waiting && round_view_.contains(rank))
+            members.push_back(worker);
+    }
+    if (members.empty()) {
+        if (partial_) partial_->commit_nothing(completed_);
+        ++completed_;
+        try_start();
+        return;
+    }
+    const Request& first = members.front()->head();
+    Exchange::Plan plan;
+    plan.kind = Exchange::Kind::fetch;
+    plan.job = job_.id;
+    plan.number =
+        exchange_number(job_.token, ExchangeKind::fetch, job_.view.epoch, job_.services.self);
+    plan.check = check_of(first);
+    plan.nodes = {donor, job_.services.self};
+    plan.self = 1;
+    plan.layout = layout_of(first.buffers);
+    for (const WorkerPtr& worker : members) {
+        const Request& request = worker->head();
+        const bool keeps_own = request.verb == Verb::broadcast && worker->rank == request.root;
+        if (!keeps_own) plan.recipients.push_back(request.buffers);
+    }
+    begin(std::move(plan), members);
+}
+
+void Rounds::serve(NodeId node) {
+    const uint64_t number = exchange_number(job_.token, ExchangeKind::fetch, job_.view.epoch, node);
+    if (!retained_.valid) {
+        send_poison(job_.services, number, {node});
+        return;
+    }
+    // A copy: the retained result goes when the next round commits, the other node may take longer.
+    Scratch copy;
+    const auto bytes = copy.reserve(retained_.bytes);
+    if (!bytes) {
+        send_poison(job_.services, number, {node});
+        return;
+    }
+    std::copy_n(retained_.memory.data(), retained_.bytes, bytes->data());
+    gifts_.push_back(
+        Gift::give(job_.services, number, retained_.check, node, std::move(copy), retained_.bytes));
+}
+
+void Rounds::stop_gifts(const base::Error& error) {
+    for (const auto& weak : gifts_) {
+        if (const auto gift = weak.lock()) gift->abort(error);
+    }
+    gifts_.clear();
+}
+
+void Rounds::invalidate(const base::Error& error) {
+    preparing_ = 0;
+    retained_.valid = false;
+    stop_gifts(error);
+    compression_.stop(error);
+    if (partial_) partial_->reset(error);
+    everyone_ = false;
+    if (active_) active_->abort(error);
+}
+
+uint64_t Rounds::hidden_number(NodeId node, uint64_t part) const {
+    return mix(exchange_number(job_.token, ExchangeKind::hidden, job_.view.epoch, node), part);
+}
+
+// How many bytes, then the bytes.
+void Rounds::serve_hidden(NodeId node) {
+    const uint64_t size = hidden_.size();
+    const auto give = [&](uint64_t part, const void* data, size_t bytes) {
+        Scratch copy;
+        if (!copy.reserve(bytes)) return;
+        std::memcpy(copy.data(), data, bytes);
+        gifts_.push_back(
+            Gift::give(job_.services, hidden_number(node, part), 0, node, std::move(copy), bytes));
+    };
+    give(0, &size, sizeof(size));
+    if (size != 0) give(1, hidden_.data(), size);
+}
+
+void Rounds::fetch_hidden(NodeId donor) {
+    const NodeId self = job_.services.self;
+    const auto then_result = [this, donor](const Result<std::span<const std::byte>>& got) {
+        if (!got || preparing_ != 0) return;  // the next view names another donor
+        hidden_.assign(got->begin(), got->end());
+        fetch_from(donor);
+    };
+    taking_ = Taking::take(
+        job_.services, hidden_number(self, 0), 0, donor, sizeof(uint64_t),
+        [this, donor, self, then_result](const Result<std::span<const std::byte>>& got) {
+            if (!got || preparing_ != 0) return;
+            uint64_t size = 0;
+            std::memcpy(&size, got->data(), sizeof(size));
+            if (size == 0) {
+                then_result(std::span<const std::byte>());
+                return;
+            }
+            taking_ =
+                Taking::take(job_.services, hidden_number(self, 1), 0, donor, size, then_result);
+        });
+}
+
+}  // namespace pace::daemon
