@@ -193,7 +193,7 @@ typedef enum pace_residuals {
 /* How the teams of SparDL gather each other's results. Source: SparDL, section 3.3. */
 typedef enum pace_team_gather {
     PACE_TEAM_GATHER_DEFAULT = 0,   /* automatic */
-    PACE_TEAM_GATHER_AUTOMATIC = 1, /* recursive where the number of teams is a power of two */
+    PACE_TEAM_GATHER_AUTOMATIC = 1, /* whichever is cheaper for the number of teams */
     PACE_TEAM_GATHER_RECURSIVE = 2,
     PACE_TEAM_GATHER_BRUCK = 3
 } pace_team_gather;

@@ -180,6 +180,7 @@ bool Compression::goes_dense(size_t participants, size_t count, const sparse::Op
     problem.n = count;
     problem.k = static_cast<size_t>(options.density * static_cast<double>(count));
     problem.format = options.format;
+    problem.residuals = options.residuals;
     const sparse::DenseChoice choice = sparse::should_go_dense(problem, link_);
     if (choice.reason != last_reason_) {
         last_reason_ = choice.reason;
