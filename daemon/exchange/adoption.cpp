@@ -77,7 +77,8 @@ void Adoptions::stop(const base::Error& error) {
 }
 
 void Adoptions::at_boundary(const WorkerPtr& donor) {
-    if (donations_.empty()) return;
+    // Who waits for a model has none to give.
+    if (donations_.empty() || donor->state == Worker::State::adopting) return;
     const auto round = job_.model_round(*donor);
     if (!round) return;  // with its next request
     std::vector<Donation> due;

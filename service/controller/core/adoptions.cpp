@@ -44,7 +44,7 @@ std::vector<Adoptions::Adoption> Adoptions::list(std::span<const Member> members
     for (const Adoption& adoption : listed) on_finished(adoption.newcomer);
     std::erase_if(listed, [](const Adoption& a) { return a.donor == kNoRank; });
     pending_.insert(pending_.end(), listed.begin(), listed.end());
-    return listed;
+    return pending_;
 }
 
 void Adoptions::on_finished(Rank newcomer) {

@@ -2,9 +2,10 @@
 //
 // An adoption is listed in the view that admits the newcomer. It stays on our list until an event
 // shows that the newcomer has got it (its ready signal, or a heartbeat that finds it computing or
-// past its first round), and is listed again, with another donor, in the next view that the donor
-// is not part of. A view change for other reasons does not repeat it: the transfer goes on across
-// views. A daemon must ignore an adoption of a newcomer whose request has ended.
+// past its first round), and is listed again in every view until then, with another donor where the
+// first is not part of it: daemons stop transfers when the view changes, and a newcomer that no view
+// lists goes on with what it has. A daemon must ignore an adoption of a newcomer whose request has
+// ended.
 #pragma once
 
 #include <span>
