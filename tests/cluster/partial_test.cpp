@@ -1,156 +1,286 @@
-// Reductions that do not wait for the slow: what the fast get, what the late get, and that nothing is lost.
-#include <memory>
+// Reductions that do not wait for the slow: who starts a round, what the fast get, what the late get, and what they are told.
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "cluster.h"
-#include "worker.h"
+#include "crew.h"
 
 namespace pace::cluster {
 namespace {
 
-constexpr uint64_t kElements = 1000;
-
-// The workers of one job, spread over the cluster's nodes in turn, each with one buffer of floats.
-struct Crew {
-    Crew(const Cluster& cluster, size_t nodes, uint32_t world,
-         const std::function<void(pace_job_options&)>& tune) {
-        for (uint32_t rank = 0; rank < world; ++rank) {
-            workers.push_back(
-                std::make_unique<Worker>(WorkerOptions{.endpoint = cluster.endpoint(rank % nodes),
-                                                       .rank = rank,
-                                                       .world = world,
-                                                       .tune = tune}));
-            EXPECT_EQ(workers.back()->opened(), PACE_OK) << workers.back()->complaint();
-            data.push_back(workers.back()->add_floats(kElements, 0));
-        }
-    }
-
-    // Everyone calls it, and waits for its end.
-    void everyone(const std::function<pace_request(Worker&)>& verb) {
-        std::vector<pace_request> requests;
-        for (const auto& worker : workers) requests.push_back(verb(*worker));
-        for (size_t i = 0; i < workers.size(); ++i) workers[i]->finish(requests[i]);
-    }
-    void barrier() {
-        everyone([](Worker& worker) { return worker.barrier(); });
-    }
-
-    pace_request call(size_t rank, float gradient) {
-        std::fill_n(data[rank], kElements, gradient);
-        return workers[rank]->reduce(PACE_OP_SUM);
-    }
-    // What the worker's buffer has, the same everywhere.
-    float value(size_t rank) const {
-        for (uint64_t i = 0; i < kElements; ++i)
-            EXPECT_EQ(data[rank][i], data[rank][0]) << "a torn buffer";
-        return data[rank][0];
-    }
-
-    std::vector<std::unique_ptr<Worker>> workers;
-    std::vector<float*> data;
+// Placements of workers on nodes: one node, several, more workers than nodes, unevenly.
+struct Place {
+    size_t nodes;
+    std::vector<size_t> of_worker;
 };
-
-void solo(pace_job_options& job) {
-    job.quorum = PACE_QUORUM_SOLO;
+const std::vector<Place>& places_of_four() {
+    static const std::vector<Place> places = {{1, {0, 0, 0, 0}},
+                                              {2, {0, 1, 0, 1}},
+                                              {2, {1, 1, 1, 0}},
+                                              {3, {0, 1, 1, 2}},
+                                              {4, {3, 2, 1, 0}}};
+    return places;
 }
 
 TEST(Partial, SoloWaitsForNobody) {
     for (const size_t nodes : {1U, 3U}) {
         Cluster cluster({.nodes = nodes});
-        Crew crew(cluster, nodes, 3, solo);
+        Crew crew(cluster, {.nodes = in_turn(3, nodes), .tune = solo});
         crew.barrier();
         for (int round = 0; round < 5; ++round) {
-            crew.workers[1]->finish(crew.call(1, 7));
-            EXPECT_EQ(crew.value(1), 7);
-            const pace_request_info& info = crew.workers[1]->info();
+            EXPECT_EQ(crew.reduce(1, 7), 7);
+            const pace_request_info& info = crew.worker(1).info();
             EXPECT_EQ(info.contributor_count, 1U);
             EXPECT_EQ(info.rounds, 1U);
             EXPECT_EQ(info.late, 0U);
             EXPECT_EQ(info.divisor, 1);
             EXPECT_EQ(info.member_count, 3U);
-            EXPECT_EQ(crew.workers[1]->members()[1].weight, 1);
-            EXPECT_EQ(crew.workers[1]->members()[0].weight, 0);
+            EXPECT_EQ(info.node_count, nodes);
+            EXPECT_EQ(crew.worker(1).members()[1].weight, 1);
+            EXPECT_EQ(crew.worker(1).members()[0].weight, 0);
         }
+    }
+}
+
+// Without any reduce before: the others' nodes do not even know what the buffers are.
+TEST(Partial, ANodeWhoseWorkersHaveNotCalledTakesPartInRoundsOfAnySize) {
+    for (const uint64_t elements : {1U, 1000U, 300000U}) {
+        Cluster cluster({.nodes = 3});
+        Crew crew(cluster, {.nodes = {2, 0, 1, 0}, .tune = solo, .elements = elements});
+        for (const double gradient : {1, 2, 4}) EXPECT_EQ(crew.reduce(2, gradient), gradient);
+        crew.barrier();  // all nodes have the results
+        EXPECT_EQ(crew.reduce(0, 8), 7);
+        EXPECT_EQ(crew.worker(0).info().rounds, 3U);
+        EXPECT_EQ(crew.reduce(3, 16), 7);
+        crew.barrier();
+        EXPECT_EQ(crew.reduce(2, 32), 56);
     }
 }
 
 TEST(Partial, ALateWorkerGetsWhatItMissedAndItsGradientCountsInTheNextRound) {
     Cluster cluster({.nodes = 2});
-    Crew crew(cluster, 2, 2, solo);
+    Crew crew(cluster, {.nodes = {0, 1}, .tune = solo});
     crew.barrier();
-    for (const float gradient : {1.0F, 2.0F, 4.0F}) crew.workers[0]->finish(crew.call(0, gradient));
-    crew.workers[1]->finish(crew.call(1, 100));
-    EXPECT_EQ(crew.value(1), 7);
-    EXPECT_EQ(crew.workers[1]->info().rounds, 3U);
-    EXPECT_EQ(crew.workers[1]->info().late, 1U);
-    crew.workers[0]->finish(crew.call(0, 8));
-    EXPECT_EQ(crew.value(0), 108);
-    EXPECT_EQ(crew.workers[0]->info().contributor_count, 2U);
-    EXPECT_EQ(crew.workers[0]->members()[1].staleness, 3U);
-    crew.workers[1]->finish(crew.call(1, 16));
-    EXPECT_EQ(crew.value(1), 108);
-    EXPECT_EQ(crew.workers[1]->info().rounds, 1U);
+    for (const double gradient : {1, 2, 4}) crew.reduce(0, gradient);
+    crew.barrier();  // its node has them, too
+    EXPECT_EQ(crew.reduce(1, 100), 7);
+    EXPECT_EQ(crew.worker(1).info().rounds, 3U);
+    EXPECT_EQ(crew.worker(1).info().late, 1U);
+    EXPECT_EQ(crew.reduce(0, 8), 108);
+    EXPECT_EQ(crew.worker(0).info().contributor_count, 2U);
+    EXPECT_EQ(crew.worker(0).members()[1].staleness, 4U);
+    EXPECT_EQ(crew.worker(0).members()[0].staleness, 0U);
+    EXPECT_EQ(crew.reduce(1, 16), 108);
+    EXPECT_EQ(crew.worker(1).info().rounds, 1U);
 }
 
-TEST(Partial, AQuorumIsWaitedFor) {
-    Cluster cluster({.nodes = 2});
-    Crew crew(cluster, 2, 4, [](pace_job_options& job) {
-        job.quorum = PACE_QUORUM_COUNT;
-        job.quorum_count = 3;
-        job.divide_by = PACE_DIVIDE_BY_CONTRIBUTORS;
-    });
-    crew.barrier();
-    const pace_request first = crew.call(0, 1);
-    const pace_request second = crew.call(3, 2);
-    EXPECT_EQ(crew.workers[0]->wait(first, 20), PACE_TIMEOUT);
-    const pace_request third = crew.call(2, 4);
-    crew.workers[0]->finish(first);
-    crew.workers[3]->finish(second);
-    crew.workers[2]->finish(third);
-    for (const size_t rank : {0U, 2U, 3U}) EXPECT_EQ(crew.value(rank), 7);
-    EXPECT_EQ(crew.workers[2]->info().contributor_count, 3U);
-}
-
-TEST(Partial, EverythingThatWasHandedInIsAppliedOnce) {
-    for (const int32_t quorum :
-         {PACE_QUORUM_SOLO, PACE_QUORUM_MAJORITY, PACE_QUORUM_MAJORITY_STRICT}) {
-        Cluster cluster({.nodes = 3});
-        Crew crew(cluster, 3, 5, [quorum](pace_job_options& job) { job.quorum = quorum; });
-        crew.barrier();
-        std::vector<float> model(5, 0);
-        float given = 0;
-        for (uint32_t step = 0; step < 20; ++step) {
-            std::vector<pace_request> requests(5);
-            std::vector<bool> called(5, false);
-            for (uint32_t rank = 0; rank < 5; ++rank) {
-                // Worker r calls in every (r+1)-th step.
-                if (step % (rank + 1) != 0 && quorum == PACE_QUORUM_SOLO) continue;
-                called[rank] = true;
-                const auto gradient = static_cast<float>(rank * 10 + step);
-                given += gradient;
-                requests[rank] = crew.call(rank, gradient);
-            }
-            for (uint32_t rank = 0; rank < 5; ++rank) {
-                if (!called[rank]) continue;
-                crew.workers[rank]->finish(requests[rank]);
-                model[rank] += crew.value(rank);
-            }
-        }
-        // The first round after a barrier has all that is left; the call after the next gets it.
-        for (int flush = 0; flush < 2; ++flush) {
+TEST(Partial, AQuorumIsWaitedForWhereverItsWorkersAre) {
+    for (const Place& place : places_of_four()) {
+        Cluster cluster({.nodes = place.nodes});
+        for (const uint32_t quorum : {1U, 2U, 3U, 4U}) {
+            Crew crew(cluster, {.nodes = place.of_worker,
+                                .tune = quorum_of(quorum),
+                                .job = "quorum-" + std::to_string(quorum)});
             crew.barrier();
             std::vector<pace_request> requests;
-            for (size_t rank = 0; rank < 5; ++rank) requests.push_back(crew.call(rank, 0));
-            for (size_t rank = 0; rank < 5; ++rank) {
-                crew.workers[rank]->finish(requests[rank]);
-                model[rank] += crew.value(rank);
+            double sum = 0;
+            for (uint32_t i = 0; i < quorum; ++i) {
+                const bool is_last = i + 1 == quorum;
+                if (is_last && i > 0) {
+                    EXPECT_EQ(crew.worker(quorum % 4).wait(requests[0], kMomentMs), PACE_TIMEOUT);
+                }
+                requests.push_back(crew.call((quorum + i) % 4, i + 1));
+                sum += i + 1;
+            }
+            for (uint32_t i = 0; i < quorum; ++i) {
+                const size_t rank = (quorum + i) % 4;
+                crew.worker(rank).finish(requests[i]);
+                EXPECT_EQ(crew.worker(rank).info().contributor_count, quorum);
+                EXPECT_EQ(crew.value(rank), sum);
             }
         }
-        for (size_t rank = 0; rank < 5; ++rank) EXPECT_EQ(model[rank], given) << rank;
     }
+}
+
+TEST(Partial, AStrictMajorityIsHalfOfTheWorkersOrMore) {
+    for (const size_t nodes : {1U, 3U}) {
+        for (const size_t world : {2U, 3U, 5U}) {
+            Cluster cluster({.nodes = nodes});
+            Crew crew(cluster, {.nodes = in_turn(world, nodes), .tune = majority_strict});
+            crew.barrier();
+            const size_t needed = (world + 1) / 2;
+            std::vector<pace_request> requests;
+            for (size_t rank = 0; rank + 1 < needed; ++rank) requests.push_back(crew.call(rank, 1));
+            if (needed > 1) {
+                EXPECT_EQ(crew.worker(0).wait(requests[0], kMomentMs), PACE_TIMEOUT);
+            }
+            requests.push_back(crew.call(needed - 1, 1));
+            for (size_t rank = 0; rank < needed; ++rank) {
+                crew.worker(rank).finish(requests[rank]);
+                EXPECT_EQ(crew.value(rank), static_cast<double>(needed));
+                EXPECT_EQ(crew.worker(rank).info().contributor_count, needed);
+            }
+        }
+    }
+}
+
+// All but one call; the round goes on unless that one was drawn to start it. In 60 rounds both happen.
+TEST(Partial, AMajorityRoundWaitsForTheOneThatWasDrawn) {
+    for (const size_t nodes : {1U, 3U}) {
+        Cluster cluster({.nodes = nodes});
+        Crew crew(cluster, {.nodes = in_turn(4, nodes), .tune = majority});
+        crew.barrier();
+        int waited = 0;
+        for (size_t round = 0; round < 60; ++round) {
+            std::vector<pace_request> requests(4);
+            for (size_t i = 1; i < 4; ++i)
+                requests[(round + i) % 4] = crew.call((round + i) % 4, 1);
+            const size_t first = (round + 1) % 4;
+            const pace_status status = crew.worker(first).wait(requests[first], kMomentMs);
+            if (status != PACE_OK) {
+                ++waited;
+                EXPECT_EQ(status, PACE_TIMEOUT);
+            }
+            requests[round % 4] = crew.call(round % 4, 1);
+            for (size_t rank = 0; rank < 4; ++rank)
+                if (rank != first || status != PACE_OK) crew.worker(rank).finish(requests[rank]);
+        }
+        EXPECT_GT(waited, 0);
+        EXPECT_LT(waited, 60);
+    }
+}
+
+// Backup workers: a quorum of N - b, and the late ones are not needed.
+TEST(Partial, DroppedGradientsCountNowhere) {
+    for (const size_t nodes : {1U, 2U}) {
+        Cluster cluster({.nodes = nodes});
+        const auto backup = [](pace_job_options& job) {
+            quorum_of(2)(job);
+            job.late = PACE_LATE_DROP;
+        };
+        Crew crew(cluster, {.nodes = in_turn(3, nodes), .tune = backup});
+        crew.barrier();
+        for (int round = 0; round < 3; ++round) {
+            const pace_request request = crew.call(0, 1);
+            EXPECT_EQ(crew.reduce(1, 2), 3);
+            crew.worker(0).finish(request);
+        }
+        EXPECT_EQ(crew.reduce(2, 100), 9);
+        EXPECT_EQ(crew.worker(2).info().late, 1U);
+        EXPECT_EQ(crew.worker(2).info().rounds, 3U);
+        // In time now, it counts.
+        const pace_request request = crew.call(0, 1);
+        EXPECT_EQ(crew.reduce(2, 4), 5);
+        EXPECT_EQ(crew.worker(2).info().late, 0U);
+        crew.worker(0).finish(request);
+        EXPECT_EQ(crew.value(0), 5);
+        EXPECT_EQ(crew.worker(0).members()[2].staleness, 0U);
+    }
+}
+
+void solo_staleness_three(pace_job_options& job) {
+    solo(job);
+    job.staleness_max = 3;
+}
+
+// Worker 1 falls behind; worker 2, on the same node, shows how far its node has come.
+TEST(Partial, AWorkerTooFarBehindIsWaitedFor) {
+    for (const size_t nodes : {1U, 2U}) {
+        Cluster cluster({.nodes = nodes});
+        Crew crew(cluster, {.nodes = {0, nodes - 1, nodes - 1}, .tune = solo_staleness_three});
+        crew.barrier();
+        for (int cycle = 0; cycle < 3; ++cycle) {
+            for (int round = 0; round < 3; ++round) {
+                EXPECT_EQ(crew.reduce(0, 1), 1);
+                EXPECT_EQ(crew.reduce(2, 0), 1);
+            }
+            const pace_request held = crew.call(0, 1);
+            EXPECT_EQ(crew.worker(0).wait(held, kMomentMs), PACE_TIMEOUT);
+            EXPECT_EQ(crew.reduce(1, 10), 3);
+            crew.worker(0).finish(held);
+            EXPECT_EQ(crew.value(0), 11);
+            EXPECT_EQ(crew.worker(0).members()[1].staleness, 3U);
+            EXPECT_EQ(crew.reduce(1, 0), 11);
+            EXPECT_EQ(crew.reduce(2, 0), 11);
+            crew.barrier();
+        }
+    }
+}
+
+TEST(Partial, AWorkerTooFarBehindIsNotWaitedForWhenItHasLeft) {
+    for (const size_t nodes : {1U, 2U}) {
+        Cluster cluster({.nodes = nodes});
+        Crew crew(cluster, {.nodes = {0, nodes - 1, nodes - 1}, .tune = solo_staleness_three});
+        crew.barrier();
+        for (int round = 0; round < 3; ++round) {
+            crew.reduce(0, 1);
+            crew.reduce(2, 0);
+        }
+        const pace_request held = crew.call(0, 1);
+        EXPECT_EQ(crew.worker(0).wait(held, kMomentMs), PACE_TIMEOUT);
+        crew.leave(1);
+        crew.worker(0).finish(held);
+        EXPECT_EQ(crew.value(0), 1);
+    }
+}
+
+TEST(Partial, AMeanIsDividedByTheWorldOrByTheContributors) {
+    struct Case {
+        int32_t divide_by;
+        double result, divisor;
+    };
+    Cluster cluster({.nodes = 2});
+    for (const Case& one :
+         {Case{PACE_DIVIDE_BY_WORLD, 3, 4}, Case{PACE_DIVIDE_BY_CONTRIBUTORS, 6, 2}}) {
+        const auto tune = [&one](pace_job_options& job) {
+            quorum_of(2)(job);
+            job.divide_by = one.divide_by;
+        };
+        Crew crew(cluster, {.nodes = {0, 1, 1, 0},
+                            .tune = tune,
+                            .op = PACE_OP_MEAN,
+                            .job = "divided-by-" + std::to_string(one.divide_by)});
+        crew.barrier();
+        const pace_request request = crew.call(3, 4);
+        EXPECT_EQ(crew.reduce(1, 8), one.result);
+        crew.worker(3).finish(request);
+        EXPECT_EQ(crew.value(3), one.result);
+        EXPECT_EQ(crew.worker(3).info().divisor, one.divisor);
+        const std::vector<double> weights = {0, 1 / one.divisor, 0, 1 / one.divisor};
+        for (size_t rank = 0; rank < 4; ++rank)
+            EXPECT_EQ(crew.worker(3).members()[rank].weight, weights[rank]);
+        // Whoever missed it is told of the same round.
+        EXPECT_EQ(crew.reduce(0, 0), one.result);
+        EXPECT_EQ(crew.worker(0).info().divisor, one.divisor);
+        EXPECT_EQ(crew.worker(0).info().contributor_count, 2U);
+    }
+}
+
+// Its older gradient is in the round, the new one came after that had begun: it is late all the same.
+TEST(Partial, AGradientIsLateAlsoWhereAnOlderOneOfTheWorkerIsInTime) {
+    Cluster cluster({.nodes = 2});
+    Crew crew(cluster, {.nodes = {0, 0, 1}, .tune = [](pace_job_options& job) {
+                            solo(job);
+                            job.staleness_max = 3;
+                        }});
+    crew.barrier();
+    EXPECT_EQ(crew.reduce(0, 1), 1);
+    EXPECT_EQ(crew.reduce(0, 2), 2);
+    EXPECT_EQ(crew.reduce(1, 4), 3);
+    crew.barrier();
+    // The round begins, with what worker 1 gave, and waits for worker 2.
+    const pace_request first = crew.call(0, 8);
+    EXPECT_EQ(crew.worker(0).wait(first, kMomentMs), PACE_TIMEOUT);
+    const pace_request second = crew.call(1, 16);
+    EXPECT_EQ(crew.worker(1).wait(second, kMomentMs), PACE_TIMEOUT);
+    EXPECT_EQ(crew.reduce(2, 32), 3);
+    crew.worker(0).finish(first);
+    crew.worker(1).finish(second);
+    for (const size_t rank : {0U, 1U}) EXPECT_EQ(crew.value(rank), 8 + 4 + 32);
+    EXPECT_EQ(crew.worker(0).info().late, 0U);
+    EXPECT_EQ(crew.worker(1).info().late, 1U);
+    EXPECT_EQ(crew.reduce(0, 64), 64 + 16);
 }
 
 }  // namespace

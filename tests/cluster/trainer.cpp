@@ -1,6 +1,6 @@
 // The trainer of the cluster tests: a worker that uses pace.h alone and checks every number that it gets.
 //
-// It prints "joined", "step K MICROSECONDS" (on the monotonic clock) after each step, what went wrong otherwise ("outcome NAME MESSAGE"), and "done". In reduce mode the
+// It prints "joined", "step K MICROSECONDS" (on the monotonic clock) after each step, what went wrong otherwise ("outcome NAME MESSAGE"), and "done". In partial mode it is partial_trainer.h's. In reduce mode the
 // gradient of worker r at step k is (r + 1) * (k % 100 + 1) in every element, so that the sum over any members is known exactly. In average
 // mode the model is one number in every element: averaging must keep it uniform and between the smallest and the largest.
 #include <cinttypes>
@@ -14,74 +14,16 @@
 #include <time.h>
 
 #include "pace.h"
+#include "partial_trainer.h"
+#include "trainer_options.h"
 
 namespace {
 
-struct Options {
-    std::string endpoint;
-    std::string job = "test";
-    std::string mode = "reduce";
-    uint32_t rank = 0;
-    uint32_t world = 1;
-    uint32_t group_size = 0;
-    std::string weights = "constant";
-    std::string missing = "closest";
-    uint64_t steps = 10;
-    uint64_t elements = 1000;
-    uint32_t tensors = 1;
-    uint32_t step_us = 0;
-    uint32_t connect_ms = 0;
-    bool retry = true;  // go on after outcomes that say so
-    bool hold = false;  // when done, stay in the job until standard input closes
-};
-
-Options parse(int argc, char** argv) {
-    Options options;
-    for (int i = 1; i < argc; i += 2) {
-        const std::string name = argv[i];
-        const std::string value = i + 1 < argc ? argv[i + 1] : "";
-        const auto number = static_cast<uint32_t>(std::strtoul(value.c_str(), nullptr, 10));
-        if (name == "--endpoint")
-            options.endpoint = value;
-        else if (name == "--job")
-            options.job = value;
-        else if (name == "--mode")
-            options.mode = value;
-        else if (name == "--rank")
-            options.rank = number;
-        else if (name == "--world")
-            options.world = number;
-        else if (name == "--group-size")
-            options.group_size = number;
-        else if (name == "--weights")
-            options.weights = value;
-        else if (name == "--missing")
-            options.missing = value;
-        else if (name == "--steps")
-            options.steps = number;
-        else if (name == "--elements")
-            options.elements = number;
-        else if (name == "--tensors")
-            options.tensors = number;
-        else if (name == "--step-us")
-            options.step_us = number;
-        else if (name == "--connect-ms")
-            options.connect_ms = number;
-        else if (name == "--retry")
-            options.retry = number != 0;
-        else if (name == "--hold")
-            options.hold = number != 0;
-        else {
-            std::fprintf(stderr, "trainer: unknown flag %s\n", name.c_str());
-            std::exit(2);
-        }
-    }
-    return options;
-}
+using pace::cluster::TrainerOptions;
 
 class Trainer {
   public:
-    explicit Trainer(Options options) : options_(std::move(options)) {}
+    explicit Trainer(TrainerOptions options) : options_(std::move(options)) {}
 
     int run() {
         if (!open() || !allocate()) return 1;
@@ -271,7 +213,7 @@ class Trainer {
     }
     bool ok(pace_status status) { return outcome(status) == PACE_OK; }
 
-    Options options_;
+    TrainerOptions options_;
     pace_session* session_ = nullptr;
     pace_error error_{};
     std::vector<pace_buffer> buffers_;
@@ -287,5 +229,7 @@ class Trainer {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return Trainer(parse(argc, argv)).run();
+    const TrainerOptions options = pace::cluster::parse_trainer_options(argc, argv);
+    if (options.mode == "partial") return pace::cluster::PartialTrainer(options).run();
+    return Trainer(options).run();
 }

@@ -1,0 +1,278 @@
+// What must hold when something dies or freezes while rounds do not wait for the slow: nobody hangs, and afterwards all
+// replicas are equal and hold each gradient of those that lived on exactly once. Every test prints its seed.
+#include <csignal>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "cluster.h"
+
+namespace pace::cluster {
+namespace {
+
+uint64_t seed() {
+    static const uint64_t chosen = [] {
+        const char* given = std::getenv("PACE_TEST_SEED");
+        const uint64_t value =
+            given != nullptr ? std::strtoull(given, nullptr, 10) : base::random_token() % 1'000'000;
+        std::printf("PACE_TEST_SEED=%llu\n", static_cast<unsigned long long>(value));
+        return value;
+    }();
+    return chosen;
+}
+
+// What a trainer says at its end.
+struct End {
+    double own = 0;             // gradients that it handed in
+    std::vector<double> model;  // gradients that were applied, by worker
+};
+
+End end_of(Process& trainer, const Cluster& cluster) {
+    End end;
+    const auto line = trainer.wait_for("end ", soon());
+    EXPECT_TRUE(line) << cluster.logs();
+    if (!line) return end;
+    std::istringstream words(*line);
+    std::string colon;
+    words >> end.own >> colon;
+    for (double value = 0; words >> value;) end.model.push_back(value);
+    return end;
+}
+
+class PartialFaults : public testing::TestWithParam<const char*> {
+  protected:
+    std::vector<std::string> flags(uint64_t step_us = 1000) const {
+        return {"--mode",     "partial",   "--quorum",
+                GetParam(),   "--step-us", std::to_string(step_us),
+                "--elements", "20000",     "--connect-ms",
+                "1000"};
+    }
+
+    // Lets the trainer make so many more steps.
+    static void let_step(Process& trainer, uint64_t steps, Cluster& cluster) {
+        for (uint64_t i = 0; i < steps; ++i) {
+            if (trainer.wait_for("step ", soon())) continue;
+            std::string last;
+            if (!trainer.lines().empty()) last = trainer.lines().back();
+            FAIL() << "no step after: " << last << "\n" << cluster.state() << cluster.logs();
+        }
+    }
+
+    Process start_again(Cluster& cluster, size_t node, size_t rank, size_t world) const {
+        std::vector<std::string> own = flags();
+        own.insert(own.end(), {"--rank", std::to_string(rank), "--world", std::to_string(world)});
+        return cluster.trainer(node, own);
+    }
+
+    // All of them finish together: their models are equal, and have what each of them handed in.
+    static void expect_nothing_lost(std::vector<Process>& trainers,
+                                    const std::vector<size_t>& ranks, Cluster& cluster) {
+        for (const size_t rank : ranks) trainers[rank].signal(SIGTERM);
+        std::vector<End> ends;
+        for (const size_t rank : ranks) ends.push_back(end_of(trainers[rank], cluster));
+        for (size_t i = 0; i < ranks.size(); ++i) {
+            ASSERT_GT(ends[i].model.size(), ranks[i]);
+            EXPECT_EQ(ends[i].model, ends[0].model)
+                << "workers " << ranks[i] << " and " << ranks[0];
+            EXPECT_EQ(ends[i].model[ranks[i]], ends[i].own) << "gradients of worker " << ranks[i];
+            EXPECT_EQ(trainers[ranks[i]].wait(soon()), 0);
+            if (HasFailure())
+                for (const std::string& line : trainers[ranks[i]].lines())
+                    std::printf("worker %zu: %s\n", ranks[i], line.c_str());
+            for (const std::string& line : trainers[ranks[i]].lines())
+                EXPECT_FALSE(line.starts_with("wrong")) << "worker " << ranks[i] << ": " << line;
+        }
+    }
+
+    base::Random random_{seed()};
+};
+
+INSTANTIATE_TEST_SUITE_P(Quorums, PartialFaults, testing::Values("solo", "majority", "strict", "3"),
+                         [](const auto& quorum) {
+                             const std::string name = quorum.param;
+                             return name == "3" ? std::string("three") : name;
+                         });
+
+TEST_P(PartialFaults, WithoutAnyEverythingIsAppliedOnce) {
+    Cluster cluster({.nodes = 3});
+    auto trainers = cluster.trainers(5, flags());
+    for (Process& trainer : trainers) let_step(trainer, 50, cluster);
+    expect_nothing_lost(trainers, {0, 1, 2, 3, 4}, cluster);
+}
+
+TEST_P(PartialFaults, AKilledTrainerCostsTheOthersNothing) {
+    Cluster cluster({.nodes = 2});
+    auto trainers = cluster.trainers(4, flags());
+    let_step(trainers[0], 5 + random_.below(20), cluster);
+    trainers[3].signal(SIGKILL);
+    for (const size_t rank : {0U, 1U, 2U}) let_step(trainers[rank], 50, cluster);
+    expect_nothing_lost(trainers, {0, 1, 2}, cluster);
+}
+
+// With majority the one that is drawn to start the round is among them sooner or later.
+TEST_P(PartialFaults, TrainersThatDieOneAfterTheOtherAreReplacedAsInitiators) {
+    Cluster cluster({.nodes = 3});
+    auto trainers = cluster.trainers(8, flags(300));
+    for (const size_t rank : {7U, 2U, 5U, 0U, 4U}) {
+        let_step(trainers[1], 5 + random_.below(20), cluster);
+        trainers[rank].signal(SIGKILL);
+    }
+    for (const size_t rank : {1U, 3U, 6U}) let_step(trainers[rank], 50, cluster);
+    expect_nothing_lost(trainers, {1, 3, 6}, cluster);
+}
+
+TEST_P(PartialFaults, ARestartedTrainerGetsTheCurrentModelWhileRoundsGoOn) {
+    Cluster cluster({.nodes = 2});
+    auto trainers = cluster.trainers(4, flags());
+    for (int round = 0; round < 3; ++round) {
+        // Beside its donor, or on a node of its own.
+        const size_t rank = 1 + random_.below(3);
+        let_step(trainers[0], 10 + random_.below(20), cluster);
+        trainers[rank].signal(SIGKILL);
+        ASSERT_TRUE(trainers[rank].wait(soon()));
+        let_step(trainers[0], random_.below(30), cluster);
+        trainers[rank] = start_again(cluster, rank / 2, rank, 4);
+        const auto model = trainers[rank].wait_for("model at ", soon());
+        ASSERT_TRUE(model) << cluster.logs();
+        EXPECT_GE(std::stoull(*model), 5U);
+        let_step(trainers[rank], 20, cluster);
+    }
+    expect_nothing_lost(trainers, {0, 1, 2, 3}, cluster);
+}
+
+TEST_P(PartialFaults, WorkersThatLeaveAndComeBackInOrderLoseNothingOfTheOthers) {
+    Cluster cluster({.nodes = 2});
+    auto trainers = cluster.trainers(5, flags());
+    for (int i = 0; i < 4; ++i) {
+        const size_t rank = 2 + random_.below(3);
+        let_step(trainers[0], 5 + random_.below(10), cluster);
+        trainers[rank].signal(SIGUSR1);
+        EXPECT_EQ(trainers[rank].wait(soon()), 0) << cluster.logs();
+        if (random_.below(2) == 0) let_step(trainers[0], random_.below(20), cluster);
+        trainers[rank] = start_again(cluster, random_.below(2), rank, 5);
+    }
+    for (Process& trainer : trainers) let_step(trainer, 20, cluster);
+    expect_nothing_lost(trainers, {0, 1, 2, 3, 4}, cluster);
+}
+
+TEST_P(PartialFaults, AFrozenTrainerIsNeverAReasonForAnotherToHang) {
+    Cluster cluster({.nodes = 2, .controller_flags = {"--stopped-wait-ms", "300"}});
+    auto trainers = cluster.trainers(4, flags());
+    let_step(trainers[0], 5 + random_.below(20), cluster);
+    trainers[2].signal(SIGSTOP);
+    for (const size_t rank : {0U, 1U, 3U}) let_step(trainers[rank], 60, cluster);
+    trainers[2].signal(SIGCONT);
+    // It may have lines from before in its pipe.
+    let_step(trainers[2], 60, cluster);
+    let_step(trainers[0], 20, cluster);
+    expect_nothing_lost(trainers, {0, 1, 2, 3}, cluster);
+}
+
+// The rounds wait for the first of them when the second one stops: its call is in a round that is given up.
+TEST_P(PartialFaults, TwoFrozenTrainersComeBackBoth) {
+    Cluster cluster({.nodes = 2, .controller_flags = {"--stopped-wait-ms", "100"}});
+    auto trainers = cluster.trainers(5, flags(300));
+    for (int i = 0; i < 3; ++i) {
+        let_step(trainers[0], 5 + random_.below(20), cluster);
+        trainers[1].signal(SIGSTOP);
+        let_step(trainers[0], 28 + random_.below(5), cluster);
+        trainers[3].signal(SIGSTOP);
+        for (const size_t rank : {0U, 2U, 4U}) let_step(trainers[rank], 80, cluster);
+        for (const size_t rank : {1U, 3U}) trainers[rank].signal(SIGCONT);
+        for (const size_t rank : {1U, 3U}) let_step(trainers[rank], 80, cluster);
+    }
+    expect_nothing_lost(trainers, {0, 1, 2, 3, 4}, cluster);
+}
+
+TEST_P(PartialFaults, AKilledDaemonCostsTheSurvivorsNothing) {
+    Cluster cluster({.nodes = 4});
+    auto trainers = cluster.trainers(8, flags());
+    let_step(trainers[0], 5 + random_.below(20), cluster);
+    cluster.daemon(3).signal(SIGKILL);
+    ASSERT_TRUE(cluster.daemon(3).wait(soon()));
+    for (size_t rank = 0; rank < 6; ++rank) let_step(trainers[rank], 50, cluster);
+    for (const size_t rank : {6U, 7U}) trainers[rank].signal(SIGKILL);
+    expect_nothing_lost(trainers, {0, 1, 2, 3, 4, 5}, cluster);
+}
+
+TEST_P(PartialFaults, TrainersOfARestartedDaemonTakeTheCurrentModel) {
+    Cluster cluster({.nodes = 2});
+    auto trainers = cluster.trainers(4, flags());
+    let_step(trainers[0], 5 + random_.below(20), cluster);
+    cluster.daemon(1).signal(SIGKILL);
+    ASSERT_TRUE(cluster.daemon(1).wait(soon()));
+    let_step(trainers[0], 20, cluster);
+    cluster.start_daemon(1);
+    for (const size_t rank : {2U, 3U}) {
+        ASSERT_TRUE(trainers[rank].wait_for("model at ", soon()));
+        ASSERT_TRUE(trainers[rank].wait_for("model at ", soon())) << cluster.logs();
+        let_step(trainers[rank], 20, cluster);
+    }
+    let_step(trainers[0], 20, cluster);
+    expect_nothing_lost(trainers, {0, 1, 2, 3}, cluster);
+}
+
+TEST_P(PartialFaults, AFrozenDaemonIsExcludedAndComesBackWhenItWakes) {
+    Cluster cluster({.nodes = 3});
+    auto trainers = cluster.trainers(6, flags());
+    let_step(trainers[0], 5 + random_.below(20), cluster);
+    cluster.daemon(2).signal(SIGSTOP);
+    for (const size_t rank : {0U, 1U, 2U, 3U}) let_step(trainers[rank], 80, cluster);
+    cluster.daemon(2).signal(SIGCONT);
+    let_step(trainers[4], 60, cluster);
+    let_step(trainers[5], 60, cluster);
+    let_step(trainers[0], 20, cluster);
+    expect_nothing_lost(trainers, {0, 1, 2, 3, 4, 5}, cluster);
+}
+
+TEST_P(PartialFaults, AControllerThatDiesAndReturnsLosesNothing) {
+    Cluster cluster({.nodes = 2});
+    auto trainers = cluster.trainers(4, flags());
+    for (int round = 0; round < 3; ++round) {
+        let_step(trainers[0], 5 + random_.below(20), cluster);
+        cluster.controller().signal(SIGKILL);
+        ASSERT_TRUE(cluster.controller().wait(soon()));
+        cluster.start_controller();
+        for (Process& trainer : trainers) let_step(trainer, 20, cluster);
+    }
+    expect_nothing_lost(trainers, {0, 1, 2, 3}, cluster);
+    for (Process& trainer : trainers)
+        for (const std::string& line : trainer.lines())
+            EXPECT_FALSE(line.starts_with("outcome")) << line;
+}
+
+// Anything, at any moment, several times over.
+TEST_P(PartialFaults, AStormLosesNothingOfTheRest) {
+    Cluster cluster({.nodes = 3, .controller_flags = {"--stopped-wait-ms", "300"}});
+    auto trainers = cluster.trainers(6, flags());
+    for (int i = 0; i < 8; ++i) {
+        let_step(trainers[0], 1 + random_.below(20), cluster);
+        const size_t rank = 2 + random_.below(4);
+        switch (random_.below(4)) {
+            case 0:
+                trainers[rank].signal(SIGSTOP);
+                break;
+            case 1:
+                trainers[rank].signal(SIGCONT);
+                break;
+            case 2:
+                cluster.controller().signal(SIGKILL);
+                ASSERT_TRUE(cluster.controller().wait(soon()));
+                cluster.start_controller();
+                break;
+            default:
+                trainers[rank].signal(SIGKILL);
+                ASSERT_TRUE(trainers[rank].wait(soon()));
+                trainers[rank] = start_again(cluster, rank / 2, rank, 6);
+        }
+    }
+    for (Process& trainer : trainers) trainer.signal(SIGCONT);
+    for (Process& trainer : trainers) let_step(trainer, 20, cluster);
+    // Whoever was frozen has had time to be told, and has the current model.
+    for (Process& trainer : trainers) let_step(trainer, 60, cluster);
+    expect_nothing_lost(trainers, {0, 1, 2, 3, 4, 5}, cluster);
+}
+
+}  // namespace
+}  // namespace pace::cluster

@@ -1,0 +1,236 @@
+#include "partial_trainer.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+
+#include <time.h>
+
+namespace pace::cluster {
+
+namespace {
+
+constexpr uint32_t kStalenessMax = 32;  // the default
+
+volatile std::sig_atomic_t told_to_finish = 0;
+volatile std::sig_atomic_t told_to_leave = 0;
+
+void listen_to_signals() {
+    struct sigaction action {};
+    action.sa_handler = [](int number) {
+        (number == SIGTERM ? told_to_finish : told_to_leave) = 1;
+    };
+    sigaction(SIGTERM, &action, nullptr);
+    sigaction(SIGUSR1, &action, nullptr);
+}
+
+uint64_t now_us() {
+    timespec time{};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return static_cast<uint64_t>(time.tv_sec) * 1000000 +
+           static_cast<uint64_t>(time.tv_nsec) / 1000;
+}
+
+// The work of a step, simulated.
+void compute(uint32_t duration_us) {
+    if (duration_us == 0) return;
+    const timespec time{duration_us / 1000000, (duration_us % 1000000) * 1000L};
+    nanosleep(&time, nullptr);
+}
+
+void set_quorum(const std::string& quorum, pace_job_options& job) {
+    if (quorum == "solo") {
+        job.quorum = PACE_QUORUM_SOLO;
+    } else if (quorum == "majority") {
+        job.quorum = PACE_QUORUM_MAJORITY;
+    } else if (quorum == "strict") {
+        job.quorum = PACE_QUORUM_MAJORITY_STRICT;
+    } else {
+        job.quorum = PACE_QUORUM_COUNT;
+        job.quorum_count = static_cast<uint32_t>(std::strtoul(quorum.c_str(), nullptr, 10));
+    }
+}
+
+// What may pass when something dies: the worker takes the current model, and goes on.
+bool is_to_start_anew(pace_status status) {
+    return status == PACE_STALE || status == PACE_E_DAEMON_GONE || status == PACE_E_NO_CONTROLLER;
+}
+
+}  // namespace
+
+int PartialTrainer::run() {
+    listen_to_signals();
+    std::setvbuf(stdout, nullptr, _IOLBF, 0);
+    if (!open() || !take_model()) return 1;
+    while (told_to_finish == 0 && told_to_leave == 0) {
+        compute(options_.step_us);
+        if (!step(1)) return 1;
+        std::printf("step %" PRIu64 " %" PRIu64 "\n", step_++, now_us());
+    }
+    if (told_to_finish != 0 && !finish_together()) return 1;
+    tell_end();
+    pace_session_free(session_);
+    return wrong_ ? 4 : 0;
+}
+
+bool PartialTrainer::open() {
+    pace_job_options job = PACE_JOB_OPTIONS_INIT;
+    job.name = options_.job.c_str();
+    job.rank = options_.rank;
+    job.world = options_.world;
+    job.connect_ms = options_.connect_ms;
+    job.policy = PACE_POLICY_ALL_REDUCE;
+    set_quorum(options_.quorum, job);
+    if (options_.late == "drop") job.late = PACE_LATE_DROP;
+    if (outcome(pace_session_open(options_.endpoint.c_str(), &job, &session_, &error_)) != PACE_OK)
+        return false;
+    void* gradients = nullptr;
+    void* model = nullptr;
+    if (outcome(pace_buffer_create(session_, PACE_F32, options_.elements, nullptr, &buffer_,
+                                   &gradients, &error_)) != PACE_OK ||
+        outcome(pace_buffer_create(session_, PACE_F64, options_.world, nullptr, &model_buffer_,
+                                   &model, &error_)) != PACE_OK)
+        return false;
+    gradients_ = static_cast<float*>(gradients);
+    model_ = static_cast<double*>(model);
+    std::fill_n(model_, options_.world, 0);
+    std::puts("joined");
+    return true;
+}
+
+// Everyone starts from rank 0's model; a newcomer from a healthy worker's.
+bool PartialTrainer::take_model() {
+    while (true) {
+        pace_request request{};
+        pace_status status = pace_broadcast(session_, &model_buffer_, 1, 0, &request, &error_);
+        if (status == PACE_OK) status = finish(request);
+        if (status == PACE_OK) break;
+        if (!is_to_start_anew(outcome(status)) && status != PACE_ABORTED) return false;
+    }
+    generation_ = generation();
+    own_ = model_[options_.rank];
+    if (info_.iteration > 0) step_ = info_.iteration + 1;
+    std::printf("model at %" PRIu64 "\n", info_.iteration);
+    return true;
+}
+
+bool PartialTrainer::step(float gradient) {
+    while (true) {
+        const pace_status status = reduce(gradient);
+        if (status == PACE_OK && generation() != generation_) {
+            // The daemon died while no request was in flight. What this worker has missed meanwhile only another one's model has.
+            pace_session_free(session_);
+            return open() && take_model();
+        }
+        if (status == PACE_OK) {
+            own_ += gradient;
+            apply();
+            return true;
+        }
+        outcome(status);
+        if (is_to_start_anew(status)) return !finishing_ && take_model();
+        if (status != PACE_ABORTED) return false;
+    }
+}
+
+// The first round after a barrier has all that was handed in before; who missed it gets it with the call after the next one.
+bool PartialTrainer::finish_together() {
+    finishing_ = true;
+    return barrier() && step(0) && barrier() && step(0) && barrier();
+}
+
+bool PartialTrainer::barrier() {
+    pace_status status = PACE_ABORTED;
+    while (status == PACE_ABORTED) {
+        pace_request request{};
+        status = pace_barrier(session_, &request, &error_);
+        if (status == PACE_OK) status = finish(request);
+    }
+    return outcome(status) == PACE_OK;
+}
+
+pace_status PartialTrainer::reduce(float gradient) {
+    for (uint64_t j = 0; j < options_.elements; ++j)
+        gradients_[j] = j % options_.world == options_.rank ? gradient : 0;
+    pace_reduce_options reduce_options = PACE_REDUCE_OPTIONS_INIT;
+    reduce_options.op = PACE_OP_SUM;
+    reduce_options.iteration = step_;
+    pace_request request{};
+    const pace_status began =
+        pace_reduce(session_, &buffer_, 1, &reduce_options, &request, &error_);
+    return began != PACE_OK ? began : finish(request);
+}
+
+pace_status PartialTrainer::finish(pace_request request) {
+    info_ = PACE_REQUEST_INFO_INIT;
+    members_.resize(options_.world);
+    info_.members = members_.data();
+    info_.member_capacity = options_.world;
+    return pace_request_wait(session_, request, PACE_FOREVER, &info_, &error_);
+}
+
+void PartialTrainer::apply() {
+    for (uint32_t rank = 0; rank < options_.world; ++rank) {
+        const double value = gradients_[rank];
+        if (!is_uniform(rank)) complain("a torn buffer", rank, value);
+        const auto member =
+            std::find_if(members_.begin(), members_.begin() + info_.member_listed,
+                         [rank](const pace_member& other) { return other.rank == rank; });
+        const bool is_member = member != members_.begin() + info_.member_listed;
+        check(rank, value, is_member ? &*member : nullptr);
+        model_[rank] += value;
+    }
+    if (info_.rounds == 0) complain("no rounds", 0, 0);
+    if (info_.divisor != 1) complain("a sum is divided by", 0, info_.divisor);
+}
+
+// `member` tells of the last of the rounds.
+void PartialTrainer::check(uint32_t rank, double value, const pace_member* member) {
+    if (value != std::floor(value) || value < 0) complain("not a number of gradients", rank, value);
+    const bool contributes = member != nullptr && member->weight != 0;
+    // What workers give when they finish is 0, and they may have waited in a barrier.
+    if (finishing_) return;
+    if (contributes && value < 1) complain("contributed nothing", rank, value);
+    if (contributes && member->staleness > kStalenessMax)
+        complain("too stale", rank, static_cast<double>(member->staleness));
+    if (info_.rounds != 1) return;
+    if (!contributes && value != 0) complain("did not contribute, but", rank, value);
+    if (contributes && value > static_cast<double>(member->staleness + 1))
+        complain("contributed more than it can have", rank, value);
+    if (rank == options_.rank && !contributes && info_.late == 0)
+        complain("was in time, but did not contribute", rank, value);
+}
+
+bool PartialTrainer::is_uniform(uint32_t rank) const {
+    for (uint64_t j = rank; j < options_.elements; j += options_.world)
+        if (gradients_[j] != gradients_[rank]) return false;
+    return true;
+}
+
+uint64_t PartialTrainer::generation() {
+    pace_session_info info = PACE_SESSION_INFO_INIT;
+    pace_session_get_info(session_, &info, nullptr);
+    return info.generation;
+}
+
+void PartialTrainer::tell_end() const {
+    std::printf("end %.0f :", own_);
+    for (uint32_t rank = 0; rank < options_.world; ++rank) std::printf(" %.0f", model_[rank]);
+    std::printf("\n");
+}
+
+void PartialTrainer::complain(const char* what, uint32_t rank, double value) {
+    std::printf("wrong at step %" PRIu64 ": worker %u: %s %.9g (%" PRIu64 " rounds, late %u)\n",
+                step_, rank, what, value, info_.rounds, info_.late);
+    wrong_ = true;
+}
+
+pace_status PartialTrainer::outcome(pace_status status) {
+    if (status != PACE_OK) std::printf("outcome %s %s\n", pace_status_name(status), error_.message);
+    return status;
+}
+
+}  // namespace pace::cluster

@@ -1,0 +1,32 @@
+// What the trainer of the cluster tests is told to do.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace pace::cluster {
+
+struct TrainerOptions {
+    std::string endpoint;
+    std::string job = "test";
+    std::string mode = "reduce";
+    uint32_t rank = 0;
+    uint32_t world = 1;
+    uint32_t group_size = 0;
+    std::string weights = "constant";
+    std::string missing = "closest";
+    std::string quorum = "all";  // or solo, majority, strict, a number
+    std::string late = "accumulate";
+    uint64_t steps = 10;
+    uint64_t elements = 1000;
+    uint32_t tensors = 1;
+    uint32_t step_us = 0;
+    uint32_t connect_ms = 0;
+    bool retry = true;  // go on after outcomes that say so
+    bool hold = false;  // when done, stay in the job until standard input closes
+};
+
+// Ends the program, with a word on standard error, if there is a flag that it does not know.
+TrainerOptions parse_trainer_options(int argc, char** argv);
+
+}  // namespace pace::cluster
