@@ -18,7 +18,7 @@ using protocol::DType;
 
 const collectives::Layout kLayout(
     {{DType::f32, 5}, {DType::f64, 3}, {DType::f16, 0}, {DType::f16, 7}, {DType::bf16, 4}});
-constexpr size_t kCount = 19;
+constexpr size_t kElements = 19;
 
 std::vector<std::byte> result_of(const Entries& chosen, double scale) {
     kernels::WorkerPool pool(0);
@@ -69,14 +69,14 @@ TEST(Chosen, AnyChoiceWithAnyValuesAndScaleIsFoundAgain) {
     base::Random random(3);
     for (int i = 0; i < 5000; ++i) {
         Entries chosen;
-        for (uint32_t index = 0; index < kCount; ++index) {
+        for (uint32_t index = 0; index < kElements; ++index) {
             if (random.below(2) == 0) continue;
             const auto mantissa = static_cast<float>(random.below(17)) - 8.0F;
             chosen.push_back(index, std::ldexp(mantissa, -static_cast<int>(random.below(150))));
         }
         const double scale = std::ldexp(1.0, 3 - static_cast<int>(random.below(40)));
         const auto hidden = encode_hidden(chosen, scale, Packed(kLayout));
-        ASSERT_EQ(hidden_bytes(kCount, hidden).value(), hidden.size());
+        ASSERT_EQ(hidden_bytes(kElements, hidden).value(), hidden.size());
         const auto indices = chosen_indices(Packed(kLayout), result_of(chosen, scale), hidden);
         ASSERT_TRUE(indices.ok()) << indices.error().message;
         ASSERT_EQ(*indices, chosen.indices);
@@ -100,8 +100,8 @@ TEST(Chosen, ListsThatNobodyWroteAreRefused) {
     auto many = good;
     many[7] = std::byte{0xFF};
     EXPECT_TRUE(refused(many));
-    EXPECT_EQ(hidden_bytes(kCount, many).error().kind, ErrorKind::corrupt);
-    EXPECT_EQ(hidden_bytes(kCount, std::span(good).first(7)).error().kind, ErrorKind::corrupt);
+    EXPECT_EQ(hidden_bytes(kElements, many).error().kind, ErrorKind::corrupt);
+    EXPECT_EQ(hidden_bytes(kElements, std::span(good).first(7)).error().kind, ErrorKind::corrupt);
     // Of another result: 0 shows itself.
     EXPECT_TRUE(refused(encode_hidden(entries_of({{0, 0}, {1, 0}}), 1, Packed(kLayout))));
     // Whatever the bits, a list that is taken is one that is written.
@@ -116,10 +116,10 @@ TEST(Chosen, ListsThatNobodyWroteAreRefused) {
     }
 }
 
-// A state of kCount elements, of which two were cut.
+// A state of kElements elements, of which two were cut.
 SparseState open_state(bool settled) {
-    SparseState state(kCount);
-    std::span<float> next = state.begin(UndoLog(Division(kCount, 1, 1), ResidualMode::global));
+    SparseState state(kElements);
+    std::span<float> next = state.begin(UndoLog(Division(kElements, 1, 1), ResidualMode::global));
     std::fill(next.begin(), next.end(), 1.0F);
     state.log().note_cut(0, entries_of({{1, 1}, {7, 1}}));
     next[1] = next[7] = 0;
@@ -135,7 +135,7 @@ TEST(Conclude, GivesBackWhatIsNotInTheResult) {
     // Again, or after an end of its own: nothing to do.
     ASSERT_TRUE(state.conclude(kLayout, result_of({}, 1), hidden).ok());
     state.commit();
-    for (size_t i = 0; i < kCount; ++i)
+    for (size_t i = 0; i < kElements; ++i)
         EXPECT_EQ(state.residual().values()[i], i == 7 ? 0.0F : 1.0F) << i;
 }
 
@@ -147,7 +147,7 @@ TEST(Conclude, RefusesWhatCannotBe) {
         EXPECT_FALSE(outcome.ok());
         return outcome ? ErrorKind::internal : outcome.error().kind;
     };
-    SparseState idle(kCount);
+    SparseState idle(kElements);
     EXPECT_EQ(kind_of(idle.conclude(kLayout, result, hidden)), ErrorKind::invalid);
     SparseState early = open_state(false);
     EXPECT_EQ(kind_of(early.conclude(kLayout, result, hidden)), ErrorKind::invalid);

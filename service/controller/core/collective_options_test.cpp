@@ -97,15 +97,15 @@ TEST(CollectiveOptions, AreTakenAtTheirLimits) {
     EXPECT_TRUE(check(sparse(8, Compression::bf16)));
 }
 
-struct Refusal {
+struct CollectiveRefusal {
     const char* names;  // what the sentence must contain
     std::function<void(JobOptions&)> spoil;
 };
 
-void expect_refused(const JobOptions& good, const std::vector<Refusal>& refusals,
+void expect_refused(const JobOptions& good, const std::vector<CollectiveRefusal>& refusals,
                     std::string_view advice) {
     ASSERT_TRUE(check(good));
-    for (const Refusal& refusal : refusals) {
+    for (const CollectiveRefusal& refusal : refusals) {
         JobOptions options = good;
         refusal.spoil(options);
         const auto checked = check(options);
@@ -117,18 +117,18 @@ void expect_refused(const JobOptions& good, const std::vector<Refusal>& refusals
     }
 }
 
-const std::vector<Refusal> kOfLateness = {
+const std::vector<CollectiveRefusal> kOfLateness = {
     {"late is drop", [](JobOptions& o) { o.late = Late::drop; }},
     {"staleness_max is 4", [](JobOptions& o) { o.staleness_max = 4; }},
     {"divide_by is contributors", [](JobOptions& o) { o.divide_by = DivideBy::contributors; }},
 };
 
-const std::vector<Refusal> kOfTeams = {
+const std::vector<CollectiveRefusal> kOfTeams = {
     {"teams is 2", [](JobOptions& o) { o.teams = 2; }},
     {"team_gather is bruck", [](JobOptions& o) { o.team_gather = TeamGather::bruck; }},
 };
 
-const std::vector<Refusal> kOfTopK = {
+const std::vector<CollectiveRefusal> kOfTopK = {
     {"density is 0.5", [](JobOptions& o) { o.density = 0.5; }},
     {"residuals is local", [](JobOptions& o) { o.residuals = Residuals::local; }},
     {"residuals is partial", [](JobOptions& o) { o.residuals = Residuals::partial; }},
@@ -140,7 +140,7 @@ const std::vector<Refusal> kOfTopK = {
 
 TEST(CollectiveOptions, AreRefusedForPartialReduce) {
     const std::string_view advice = "use policy all-reduce";
-    const std::vector<Refusal> others = {
+    const std::vector<CollectiveRefusal> others = {
         {"quorum is solo", [](JobOptions& o) { o.quorum = Quorum::solo; }},
         {"quorum_count is 1", [](JobOptions& o) { o.quorum_count = 1; }},
         {"resync_every is 9", [](JobOptions& o) { o.resync_every = 9; }},

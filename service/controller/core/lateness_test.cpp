@@ -11,7 +11,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-JobOptions partial(uint32_t world) {
+JobOptions late_job(uint32_t world) {
     JobOptions options = reducing(world);
     options.quorum = Quorum::majority;
     return options;
@@ -31,7 +31,7 @@ WorkerReport report(uint64_t rounds, uint64_t calls) {
 TEST(Lateness, StepsShowInSignalsRoundsOrCalls) {
     EXPECT_EQ(step_sign_of(averaging(4)), StepSign::signals);
     EXPECT_EQ(step_sign_of(reducing(4)), StepSign::rounds);
-    EXPECT_EQ(step_sign_of(partial(4)), StepSign::calls);
+    EXPECT_EQ(step_sign_of(late_job(4)), StepSign::calls);
 }
 
 // A worker ten times slower than the others, whose rounds go on without it.
@@ -61,7 +61,7 @@ TEST(Lateness, SeveralCallsBetweenTwoHeartbeatsShareTheirTime) {
 
 TEST(Lateness, OfAPartialJobIsJudgedByTheWorkersOwnSteps) {
     CoreFixture cluster;
-    const auto nodes = cluster.start(partial(2));
+    const auto nodes = cluster.start(late_job(2));
     // Rank 1 needs ten seconds a step, rank 0 one; the rounds go on for both of them.
     for (uint64_t second = 1; second <= 120; ++second) {
         cluster.pass_hearing(seconds(1), nodes);
