@@ -85,6 +85,8 @@ void PartialRounds::adopted(control::Rank rank, uint64_t round) {
 
 void PartialRounds::leave(control::Rank rank) {
     books_->store.leave(rank);
+    for (const std::shared_ptr<PartialRun>& run : {run_, last_})
+        if (run) run->round().left(rank);
     if (books_->missed) books_->missed->forget(rank);
     told_before_.erase(rank);
     update_hold();

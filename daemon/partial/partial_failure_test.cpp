@@ -243,6 +243,26 @@ TEST(PartialFailure, ARoundThatIsGoneHasPutBackWhatItTook) {
     EXPECT_EQ(job.store(0).staleness(0, 0), 0U);
 }
 
+// The next worker of that rank may be here already when the round is given up.
+TEST(PartialFailure, WhatAWorkerGaveThatIsGoneIsNotPutBackForItsHeir) {
+    JobOptions options;
+    options.quorum = {Quorum::Kind::solo, 0, 0};
+    TestJob job(make_roster(2, 1), options);
+    job.begin(0);
+    job.network().freeze(job.transport(1));
+    job.arrive(0, 1);
+    EXPECT_TRUE(job.round(0).has_taken());
+    job.store(0).leave(0);
+    job.round(0).left(0);
+    job.store(0).join(0, 0);
+    job.round(0).abort({ErrorKind::timeout, "late"});
+    job.run();
+    ASSERT_TRUE(job.ended(0));
+    ASSERT_TRUE(job.round(0).put_back().ok());
+    EXPECT_FALSE(job.store(0).staleness(0, 0).has_value());
+    job.network().thaw(job.transport(1));
+}
+
 TEST(PartialFailure, AnAbortEndsARoundThatWaitsForAWorkerTooFarBehind) {
     JobOptions options;
     options.quorum = {Quorum::Kind::solo, 0, 0};

@@ -273,6 +273,9 @@ collectives::Communicator::Counters PartialRound::traffic() const {
 
 Result<> PartialRound::put_back() {
     if (std::exchange(settled_, true)) return {};
+    std::erase_if(taken_, [this](const Taken& one) {
+        return std::find(left_.begin(), left_.end(), one.rank) != left_.end();
+    });
     return store_.put_back(plan_.round, std::exchange(taken_, {}));
 }
 

@@ -95,6 +95,8 @@ class PartialRound {
     bool waits_no_more(Rank rank);
     // The store has changed otherwise: a late worker has handed in, or one has left.
     void look_again() { wake_.notify(); }
+    // A worker of this node is gone: what was taken of it is not put back, whoever has its rank then.
+    void left(Rank rank) { left_.push_back(rank); }
     // Whether this node must not go on to take yet.
     void hold(bool held);
     // Ends the round with `error`, unless it has the whole result.
@@ -153,6 +155,7 @@ class PartialRound {
     Agreement agreement_;
     std::vector<Call> calls_;
     std::vector<Taken> taken_;
+    std::vector<Rank> left_;
     bool listening_ = false;
     bool held_ = false;
     bool sharing_terms_ = false;
