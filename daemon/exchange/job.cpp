@@ -104,6 +104,15 @@ void Job::advance(const WorkerPtr& worker) {
 
 void Job::begin_newcomer(const WorkerPtr& worker) {
     const Verb verb = worker->head().verb;
+    if (is_partial(state_.options) && verb != Verb::broadcast) {
+        // Its daemon may have died while it computed, and its session have reconnected by itself.
+        state_.end_head(worker,
+                        ended_as(Outcome::stale,
+                                 "the job was under way when this worker joined, so that its model "
+                                 "lacks rounds; call pace_broadcast for the current model and go "
+                                 "on from info.iteration"));
+        return;
+    }
     admit(worker, verb == Verb::broadcast);
     if (verb == Verb::average) {
         groups_.announce(worker);
