@@ -21,9 +21,10 @@ Vector values_of(const SparseState& state) {
 
 // What nodes keep, and the results and outcomes of one exchange among them, whatever becomes of it.
 struct Round {
-    Round(std::vector<SparseState> begun_with, const std::vector<Vector>& gradients,
-          const Options& chosen, Seed seed)
-        : options(chosen),
+    Round(std::vector<SparseState> begun_with, std::vector<Vector> given, const Options& chosen,
+          Seed seed)
+        : gradients(std::move(given)),
+          options(chosen),
           layout(layout_of(gradients[0].size())),
           pool(0),
           states(std::move(begun_with)),
@@ -49,6 +50,7 @@ struct Round {
     bool has_result(size_t w) const { return cluster.outcome(w).ok(); }
     Vector residual(size_t w) const { return values_of(states[w]); }
 
+    std::vector<Vector> gradients;
     Options options;
     collectives::Layout layout;
     kernels::WorkerPool pool;
