@@ -17,6 +17,7 @@
 #include "daemon/collectives/barrier.h"
 #include "daemon/collectives/bench_fixture.h"
 #include "daemon/collectives/broadcast.h"
+#include "daemon/collectives/local_part.h"
 
 namespace {
 

@@ -47,7 +47,8 @@ TEST(Everyone, WaitingMakesTheRoundTheirsAndTakesNothing) {
                 expect_verdict(job, Verdict::everyone);
                 if (testing::Test::HasFatalFailure()) return;
                 EXPECT_TRUE(job.outcome(0)->contributors.empty());
-                const auto stale = static_cast<double>((roster.workers() + 2) / 3);
+                const size_t stale_gradients = (roster.workers() + 2) / 3;
+                const auto stale = static_cast<double>(stale_gradients);
                 EXPECT_EQ(job.stored_value(seed), 5 * stale);
             }
         }
