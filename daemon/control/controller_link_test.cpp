@@ -186,8 +186,8 @@ TEST_P(ControllerLinkTest, ARestartedControllerIsAttachedToAgain) {
 TEST_P(ControllerLinkTest, AnExcludedDaemonAttachesAgainUnderANewNumber) {
     server_.reset();
     controller::ControllerConfig config;
-    config.liveness_max_ms = 300;
-    config.liveness_min_ms = 200;
+    config.liveness_max_ms = 4000;
+    config.liveness_min_ms = 3000;
     config.heartbeat_ms = 50;
     start(config);
     const auto a = daemon("a");
