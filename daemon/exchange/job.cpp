@@ -220,7 +220,9 @@ control::WorkerJoin Job::announcement(const Worker& worker) const {
     join.resume = true;
     join.iteration = worker.iteration;
     join.rounds_completed = rounds_.completed();
-    join.epoch = worker.newcomer ? 0 : state_.view.epoch;
+    // Who still waits for a model is no member to go on with: a controller that has forgotten its donor names another.
+    const bool has_model = !worker.newcomer && worker.state != Worker::State::adopting;
+    join.epoch = has_model ? state_.view.epoch : 0;
     return join;
 }
 
@@ -233,6 +235,7 @@ void Job::resumed(const WorkerPtr& worker, bool under_way) {
     if (under_way && was_member && collective) {
         // The others went on without it: a gradient of an old model must not enter their rounds.
         worker->suspended = true;
+        rounds_.departed(*worker);
         if (worker->state == Worker::State::waiting)
             state_.end_all(worker, ended_as(Outcome::stale,
                                             "the cluster went on without this node; call "

@@ -32,6 +32,8 @@ Job::Job(JobId id, JobOptions options, uint32_t uid, uint64_t token, Cluster& cl
 bool Job::is_member_back(const WorkerJoin& event) const {
     const Worker& worker = workers_[event.rank];
     if (!event.resume || !gathering_ || worker.state != WorkerState::missing) return false;
+    // Who was in no view has no model of the job yet, though its place is in the journal.
+    if (is_started() && event.epoch == 0) return false;
     return worker.node == 0 ? event.epoch > 0 : worker.node == event.node;
 }
 
