@@ -130,6 +130,7 @@ TEST_F(PaceTest, ReduceTellsWhatItCameTo) {
         pace_request request{};
         EXPECT_EQ(pace_reduce(session_, &buffer, 1, nullptr, &request, &error_), PACE_OK);
         EXPECT_EQ(pace_request_wait(session_, request, PACE_FOREVER, &info, &error_), PACE_OK);
+        daemon_->settle();  // it has read the flags
         return info;
     };
     pace_request_info info = reduce(protocol::kCompletionLate, PACE_REQUEST_INFO_INIT);
