@@ -6,21 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
-#include "cluster.h"
+#include "faults.h"
 
 namespace pace::cluster {
 namespace {
-
-uint64_t seed() {
-    static const uint64_t chosen = [] {
-        const char* given = std::getenv("PACE_TEST_SEED");
-        const uint64_t value =
-            given != nullptr ? std::strtoull(given, nullptr, 10) : base::random_token() % 1'000'000;
-        std::printf("PACE_TEST_SEED=%llu\n", static_cast<unsigned long long>(value));
-        return value;
-    }();
-    return chosen;
-}
 
 // What a trainer says at its end.
 struct End {
@@ -49,22 +38,6 @@ class PartialFaults : public testing::TestWithParam<const char*> {
                 "1000"};
     }
 
-    // Lets the trainer make so many more steps.
-    static void let_step(Process& trainer, uint64_t steps, Cluster& cluster) {
-        for (uint64_t i = 0; i < steps; ++i) {
-            if (trainer.wait_for("step ", soon())) continue;
-            std::string last;
-            if (!trainer.lines().empty()) last = trainer.lines().back();
-            FAIL() << "no step after: " << last << "\n" << cluster.state() << cluster.logs();
-        }
-    }
-
-    Process start_again(Cluster& cluster, size_t node, size_t rank, size_t world) const {
-        std::vector<std::string> own = flags();
-        own.insert(own.end(), {"--rank", std::to_string(rank), "--world", std::to_string(world)});
-        return cluster.trainer(node, own);
-    }
-
     // All of them finish together: their models are equal, and have what each of them handed in.
     static void expect_nothing_lost(std::vector<Process>& trainers,
                                     const std::vector<size_t>& ranks, Cluster& cluster) {
@@ -85,7 +58,7 @@ class PartialFaults : public testing::TestWithParam<const char*> {
         }
     }
 
-    base::Random random_{seed()};
+    base::Random random_{test_seed()};
 };
 
 INSTANTIATE_TEST_SUITE_P(Quorums, PartialFaults, testing::Values("solo", "majority", "strict", "3"),
@@ -132,7 +105,7 @@ TEST_P(PartialFaults, ARestartedTrainerGetsTheCurrentModelWhileRoundsGoOn) {
         trainers[rank].signal(SIGKILL);
         ASSERT_TRUE(trainers[rank].wait(soon()));
         let_step(trainers[0], random_.below(30), cluster);
-        trainers[rank] = start_again(cluster, rank / 2, rank, 4);
+        trainers[rank] = start_again(cluster, rank / 2, rank, 4, flags());
         const auto model = trainers[rank].wait_for("model at ", soon());
         ASSERT_TRUE(model) << cluster.logs();
         EXPECT_GE(std::stoull(*model), 5U);
@@ -150,7 +123,7 @@ TEST_P(PartialFaults, WorkersThatLeaveAndComeBackInOrderLoseNothingOfTheOthers) 
         trainers[rank].signal(SIGUSR1);
         EXPECT_EQ(trainers[rank].wait(soon()), 0) << cluster.logs();
         if (random_.below(2) == 0) let_step(trainers[0], random_.below(20), cluster);
-        trainers[rank] = start_again(cluster, random_.below(2), rank, 5);
+        trainers[rank] = start_again(cluster, random_.below(2), rank, 5, flags());
     }
     for (Process& trainer : trainers) let_step(trainer, 20, cluster);
     expect_nothing_lost(trainers, {0, 1, 2, 3, 4}, cluster);
@@ -244,6 +217,25 @@ TEST_P(PartialFaults, AControllerThatDiesAndReturnsLosesNothing) {
             EXPECT_FALSE(line.starts_with("outcome")) << line;
 }
 
+// Until it has the model, the view has its rank's old place.
+TEST_P(PartialFaults, ATrainerThatIsRestartedWhileNoControllerIsThereMissesNoRound) {
+    Cluster cluster({.nodes = 3});
+    auto trainers = cluster.trainers(6, flags(300));
+    for (int round = 0; round < 4; ++round) {
+        const size_t rank = 2 + random_.below(4);
+        let_step(trainers[0], 5 + random_.below(10), cluster);
+        cluster.controller().signal(SIGKILL);
+        ASSERT_TRUE(cluster.controller().wait(soon()));
+        trainers[rank].signal(SIGKILL);
+        ASSERT_TRUE(trainers[rank].wait(soon()));
+        trainers[rank] = start_again(cluster, rank / 2, rank, 6, flags(300));
+        cluster.start_controller();
+        ASSERT_TRUE(trainers[rank].wait_for("model at ", soon())) << cluster.logs();
+        let_step(trainers[rank], 10, cluster);
+    }
+    expect_nothing_lost(trainers, {0, 1, 2, 3, 4, 5}, cluster);
+}
+
 // Anything, at any moment, several times over.
 TEST_P(PartialFaults, AStormLosesNothingOfTheRest) {
     Cluster cluster({.nodes = 3, .controller_flags = {"--stopped-wait-ms", "300"}});
@@ -266,7 +258,7 @@ TEST_P(PartialFaults, AStormLosesNothingOfTheRest) {
             default:
                 trainers[rank].signal(SIGKILL);
                 ASSERT_TRUE(trainers[rank].wait(soon()));
-                trainers[rank] = start_again(cluster, rank / 2, rank, 6);
+                trainers[rank] = start_again(cluster, rank / 2, rank, 6, flags());
         }
     }
     for (Process& trainer : trainers) trainer.signal(SIGCONT);

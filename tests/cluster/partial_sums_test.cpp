@@ -10,21 +10,11 @@
 
 #include "base/random.h"
 #include "crew.h"
+#include "faults.h"
 #include "number_types.h"
 
 namespace pace::cluster {
 namespace {
-
-uint64_t seed() {
-    static const uint64_t chosen = [] {
-        const char* given = std::getenv("PACE_TEST_SEED");
-        const uint64_t value =
-            given != nullptr ? std::strtoull(given, nullptr, 10) : base::random_token() % 1'000'000;
-        std::printf("PACE_TEST_SEED=%llu\n", static_cast<unsigned long long>(value));
-        return value;
-    }();
-    return chosen;
-}
 
 struct Quorum {
     const char* name;
@@ -127,7 +117,7 @@ class Training {
 };
 
 void train(const Cluster& cluster, Crew::Options options, int times) {
-    base::Random random(seed());
+    base::Random random(test_seed());
     Crew crew(cluster, std::move(options));
     Training training(crew, random);
     training.run(times);

@@ -16,6 +16,8 @@ namespace pace::cluster {
 
 namespace {
 
+constexpr int kOutputBytes = 1 << 20;
+
 int left_ms(Deadline deadline) {
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
@@ -33,6 +35,8 @@ Process::Process(std::vector<std::string> arguments, const std::string& log_file
                  std::vector<std::string> environment) {
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) return;
+    // Nobody reads while the test looks at another process: what that says must not stop it.
+    fcntl(ends[1], F_SETPIPE_SZ, kOutputBytes);
     output_.reset(ends[0]);
     const base::UniqueFd write_end(ends[1]);
     start(std::move(arguments), log_file, std::move(environment), -1, write_end.get());
