@@ -159,7 +159,9 @@ struct GroupDone {
 struct ViewPrepared {
     JobId job = 0;
     uint64_t epoch = 0;
-    uint64_t completed = 0;
+    uint64_t completed = 0;     // rounds
+    uint64_t round_epoch = 0;   // the view over which the node's last round began
+    uint64_t result_epoch = 0;  // that of its last completed round; 0: it has not that one's result
 };
 
 struct Stalled {

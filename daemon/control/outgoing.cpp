@@ -85,8 +85,9 @@ Outgoing::Bytes Outgoing::write(const GroupDone& message) {
 }
 
 Outgoing::Bytes Outgoing::write(const ViewPrepared& message) {
-    return finish(
-        wire::CreateViewPrepared(envelope_.begin(), message.job, message.epoch, message.completed));
+    return finish(wire::CreateViewPrepared(envelope_.begin(), message.job, message.epoch,
+                                           message.completed, message.round_epoch,
+                                           message.result_epoch));
 }
 
 Outgoing::Bytes Outgoing::write(const Stalled& message) {

@@ -64,6 +64,7 @@ uint64_t Rounds::round_number() const {
 
 void Rounds::try_start() {
     if (is_busy() || preparing_ != 0 || job_.view.epoch == 0) return;
+    if (job_.view.epoch == waits_in_) return;
     if (partial_ && !everyone_) {
         open_partial();
         return;
@@ -163,6 +164,7 @@ void Rounds::ended(Exchange& exchange, const std::vector<WorkerPtr>& members,
                              worker.rank, call_text(worker.head()), kCallAlike));
     } else {
         // The requests wait for the next view; their buffers are as they were.
+        if (exchange.plan().nodes.size() > 1) wait_for_view();
         for (const WorkerPtr& worker : members) wait_again(worker);
     }
     if (!is_busy()) compression_.exchange_ended();
@@ -190,10 +192,8 @@ void Rounds::keep_result(Exchange& exchange, const Result<>& result) {
     const bool among_nodes = exchange.plan().nodes.size() > 1;
     const bool has_result = result && among_nodes;
     if (has_result) {
-        retained_.valid = true;
-        retained_.bytes = exchange.result_bytes();
+        retain(exchange.result_bytes(), exchange.plan().check);
         if (exchange.plan().kind != Exchange::Kind::fetch) hidden_ = exchange.hidden();
-        retained_.check = exchange.plan().check;
         retained_.unmet = exchange.plan().nodes;
         std::erase(retained_.unmet, job_.services.self);
         // A barrier has no result, and leaves the memory to the next round.
@@ -203,6 +203,15 @@ void Rounds::keep_result(Exchange& exchange, const Result<>& result) {
         if (exchange.scratch_touched()) retained_.valid = false;
     }
     lent_ = false;
+}
+
+// Of the round that is about to be counted.
+void Rounds::retain(size_t bytes, uint32_t check) {
+    retained_.valid = true;
+    retained_.round = completed_;
+    retained_.epoch = round_view_.epoch;
+    retained_.bytes = bytes;
+    retained_.check = check;
 }
 
 Scratch Rounds::met(const std::vector<NodeId>& nodes) {

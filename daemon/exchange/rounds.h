@@ -51,6 +51,8 @@ class Rounds {
     void prepare(uint64_t epoch);
     // The view is in the JobState already.
     void commit(const control::CommitView& view);
+    // Ends what is under way with the others.
+    void stop(const base::Error& error);
     // This node was excluded: nothing of the old view holds.
     void invalidate(const base::Error& error);
 
@@ -66,6 +68,8 @@ class Rounds {
     // an averaging job's first groups take the memory over.
     struct Retained {
         bool valid = false;
+        uint64_t round = 0;  // its number, and the view over which it was
+        uint64_t epoch = 0;
         size_t bytes = 0;
         uint32_t check = 0;
         Scratch memory;
@@ -102,6 +106,10 @@ class Rounds {
     void stop_gifts(const base::Error& error);
     uint64_t round_number() const;
     bool is_busy() const { return active_ || delivering_; }
+    // The result of the last round, which others may lack.
+    bool has_last_result() const { return retained_.valid && retained_.round + 1 == completed_; }
+    void retain(size_t bytes, uint32_t check);
+    void wait_for_view() { waits_in_ = job_.view.epoch; }
 
     // rounds_partial.cpp
     std::vector<WorkerPtr> members_here() const;
@@ -125,6 +133,9 @@ class Rounds {
     JobState& job_;
     uint64_t completed_ = 0;
     uint64_t preparing_ = 0;  // epoch; 0: not stopped
+    // The view in which no round begins any more: one among nodes has failed, and what is left of it would be taken for the next
+    // attempt's; or a result that this node lacks has not come.
+    uint64_t waits_in_ = 0;
     std::shared_ptr<Exchange> active_;
     // Over which the last round began: also that of its result, when this node has to fetch it.
     View round_view_;

@@ -113,8 +113,10 @@ void Rounds::adopted(const Worker& newcomer, uint64_t round) {
 // --------------------------------------------------------------------------------- from round to round
 
 void Rounds::open_partial() {
+    if (!job_.view.contains_node(job_.services.self)) return;
     for (const WorkerPtr& worker : members_here()) {
-        const bool has_model = worker->state != Worker::State::adopting;
+        // The view may still have a rank whose new trainer is none of its members yet.
+        const bool has_model = !worker->newcomer && worker->state != Worker::State::adopting;
         if (has_model && !partial_->has(worker->rank)) partial_->join(worker->rank, completed_);
         const bool brings = worker->state == Worker::State::waiting && !worker->handed_in &&
                             worker->head().verb == Verb::reduce;
@@ -132,6 +134,7 @@ void Rounds::partial_ended(const Result<RoundOutcome>& outcome) {
     if (!outcome) {
         // The requests wait for the next view, and what was taken with them.
         if (memory.size() != 0) retained_.memory = std::move(memory);
+        if (partial_->last()->nodes().size() > 1) wait_for_view();
         if (preparing_ != 0) {
             end_suspended();
             answer_prepare();
@@ -170,8 +173,7 @@ void Rounds::end_suspended() {
 // The round has no result.
 void Rounds::skip(const RoundOutcome& outcome) {
     tell(outcome);
-    retained_.valid = true;
-    retained_.bytes = 0;
+    retain(0, 0);
     partial_->commit_nothing(completed_);
     ++completed_;
     if (outcome.verdict != Verdict::disagree) return;
@@ -223,9 +225,8 @@ void Rounds::delivered(const std::shared_ptr<Delivery>& delivery) {
     for (const WorkerPtr& worker : delivery->workers) given.push_back(worker->rank);
     partial_->commit(round, delivery->memory.data(), given);
     tell(delivery->outcome);
-    retained_.valid = round_view_.nodes().size() > 1;
-    retained_.bytes = partial_->terms()->layout.bytes();
-    retained_.check = partial::digest_of(*partial_->terms());
+    retain(partial_->terms()->layout.bytes(), partial::digest_of(*partial_->terms()));
+    if (round_view_.nodes().size() <= 1) retained_.valid = false;
     retained_.memory = std::move(delivery->memory);
     ++completed_;
     ++job_.services.counters.rounds;
@@ -281,7 +282,7 @@ void Rounds::serve_told(NodeId node) {
         exchange_number(job_.token, ExchangeKind::fetch_told, job_.view.epoch, node);
     Scratch copy;
     const auto bytes = copy.reserve(retained_.told.size());
-    if (!retained_.valid || !bytes) {
+    if (!has_last_result() || !bytes) {
         send_poison(job_.services, number, {node});
         return;
     }
@@ -291,12 +292,6 @@ void Rounds::serve_told(NodeId node) {
 }
 
 void Rounds::fetch_told(NodeId donor) {
-    if (!round_view_.contains_node(job_.services.self)) {
-        // It had no worker in that round.
-        ++completed_;
-        try_start();
-        return;
-    }
     Exchange::Plan plan;
     plan.kind = Exchange::Kind::fetch;
     plan.job = job_.id;
@@ -362,6 +357,7 @@ void Rounds::fetch_failed(const base::Error& error) {
         go_on();
         return;
     }
+    wait_for_view();
     if (preparing_ != 0) answer_prepare();
 }
 
@@ -375,6 +371,7 @@ void Rounds::fetch_sum(NodeId donor, const RoundOutcome& outcome) {
     plan.nodes = {donor, job_.services.self};
     plan.self = 1;
     plan.layout = partial_->terms()->layout;
+    retained_.valid = false;
     active_ = Exchange::start(job_.services, std::move(plan), std::exchange(retained_.memory, {}),
                               [this, outcome](Exchange& done, const Result<>& result) {
                                   active_.reset();

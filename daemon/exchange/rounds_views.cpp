@@ -38,6 +38,8 @@ void Rounds::answer_prepare() {
     prepared.job = job_.id;
     prepared.epoch = preparing_;
     prepared.completed = completed_;
+    prepared.round_epoch = round_view_.epoch;
+    prepared.result_epoch = has_last_result() ? retained_.epoch : 0;
     job_.services.control->send(prepared);
 }
 
@@ -105,7 +107,7 @@ void Rounds::fetch_from(NodeId donor) {
 
 void Rounds::serve(NodeId node) {
     const uint64_t number = exchange_number(job_.token, ExchangeKind::fetch, job_.view.epoch, node);
-    if (!retained_.valid) {
+    if (!has_last_result()) {
         send_poison(job_.services, number, {node});
         return;
     }
@@ -135,6 +137,10 @@ void Rounds::invalidate(const base::Error& error) {
     compression_.stop(error);
     if (partial_) partial_->reset(error);
     everyone_ = false;
+    stop(error);
+}
+
+void Rounds::stop(const base::Error& error) {
     if (active_) active_->abort(error);
 }
 
@@ -158,9 +164,11 @@ void Rounds::serve_hidden(NodeId node) {
 
 void Rounds::fetch_hidden(NodeId donor) {
     const NodeId self = job_.services.self;
+    wait_for_view();  // unless all of it comes
     const auto then_result = [this, donor](const Result<std::span<const std::byte>>& got) {
         if (!got || preparing_ != 0) return;  // the next view names another donor
         hidden_.assign(got->begin(), got->end());
+        waits_in_ = 0;
         fetch_from(donor);
     };
     taking_ = Taking::take(

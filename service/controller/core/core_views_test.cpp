@@ -16,8 +16,10 @@ class CoreViewsTest : public ::testing::Test, public CoreFixture {
         for (const Member& member : view.members) ranks.push_back(member.rank);
         return ranks;
     }
-    void answer(NodeId node, uint64_t epoch, uint64_t completed) {
-        send(ViewPrepared{node, 1, epoch, completed});
+    // All rounds were over the job's first view, unless said otherwise.
+    void answer(NodeId node, uint64_t epoch, uint64_t completed, uint64_t round_epoch = 1,
+                uint64_t result_epoch = 1) {
+        send(ViewPrepared{node, 1, epoch, completed, round_epoch, result_epoch});
     }
 };
 
@@ -70,6 +72,53 @@ TEST_F(CoreViewsTest, GoOnFromTheLastRoundThatAnyNodeHasCommitted) {
     EXPECT_EQ(views[0].donor, nodes[1]);
     EXPECT_EQ(views[0].behind, (std::vector<NodeId>{nodes[0], nodes[2]}));
     EXPECT_EQ(ranks_of(views[0]), (Ranks{0, 1, 2}));
+}
+
+// The third node was out of view 2, over which the others have redone the round that it had begun.
+TEST_F(CoreViewsTest, GiveARoundsResultToThoseAloneThatTookPartInIt) {
+    const auto nodes = start(reducing(4));
+    answer_views(false);
+    clear();
+    send(WorkerLeave{nodes[3], 1, 3, false});
+    answer(nodes[0], 2, 7, 2, 2);
+    answer(nodes[1], 2, 6, 2, 1);
+    answer(nodes[2], 2, 6, 1, 1);
+    answer(nodes[3], 2, 7, 2, 2);
+    const auto views = take<CommitView>();
+    ASSERT_EQ(views.size(), 1U);
+    EXPECT_EQ(views[0].base_round, 7U);
+    EXPECT_EQ(views[0].donor, nodes[0]);
+    EXPECT_EQ(views[0].behind, (std::vector<NodeId>{nodes[1]}));
+}
+
+// The first node has come to the job after that round.
+TEST_F(CoreViewsTest, NameADonorThatHasTheResult) {
+    const auto nodes = start(reducing(4));
+    answer_views(false);
+    clear();
+    send(WorkerLeave{nodes[3], 1, 3, false});
+    answer(nodes[0], 2, 7, 0, 0);
+    answer(nodes[1], 2, 7);
+    answer(nodes[2], 2, 6);
+    answer(nodes[3], 2, 6);
+    const auto views = take<CommitView>();
+    ASSERT_EQ(views.size(), 1U);
+    EXPECT_EQ(views[0].donor, nodes[1]);
+    EXPECT_EQ(views[0].behind, (std::vector<NodeId>{nodes[2], nodes[3]}));
+}
+
+TEST_F(CoreViewsTest, ListNobodyAsBehindWhenNobodyHasTheResult) {
+    const auto nodes = start(reducing(3));
+    answer_views(false);
+    clear();
+    send(WorkerLeave{nodes[2], 1, 2, false});
+    answer(nodes[0], 2, 7, 1, 0);
+    answer(nodes[1], 2, 6);
+    answer(nodes[2], 2, 6);
+    const auto views = take<CommitView>();
+    ASSERT_EQ(views.size(), 1U);
+    EXPECT_EQ(views[0].base_round, 7U);
+    EXPECT_TRUE(views[0].behind.empty());
 }
 
 TEST_F(CoreViewsTest, TellADonorThatHasLeftSoThatItGivesTheLastRound) {

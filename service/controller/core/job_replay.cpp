@@ -1,5 +1,6 @@
 // Job, after the controller's restart: what the journal says, and the gathering of its members.
 #include <algorithm>
+#include <set>
 
 #include "service/controller/core/job.h"
 
@@ -60,14 +61,19 @@ void Job::end_gathering(const Turn& turn) {
     if (missing && (!over || live_ == 0)) return;
     gathering_ = false;
     gather_deadline_.reset();
+    std::set<NodeId> gone;
     for (Rank rank = 0; rank < workers_.size(); ++rank) {
         if (workers_[rank].state != WorkerState::missing) continue;
         workers_[rank].state = WorkerState::lost;
         place(rank, Placement::lost, turn);
+        if (!cluster_.nodes.is_attached(workers_[rank].node)) gone.insert(workers_[rank].node);
         turn.warn("worker-missing",
                   fmt::format("job {}: rank {} did not come back after the controller's restart",
                               options_.name, rank));
     }
+    // Its peers may have operations under way with it, which end no other way.
+    for (const NodeId node : gone)
+        turn.act(NodeGone{node, "it did not come back after the controller's restart"});
     view_wanted_ = true;
 }
 

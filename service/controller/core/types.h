@@ -137,7 +137,9 @@ struct ViewPrepared {
     NodeId node = 0;
     JobId job = 0;
     uint64_t epoch = 0;
-    uint64_t completed = 0;
+    uint64_t completed = 0;     // rounds
+    uint64_t round_epoch = 0;   // the view over which the node's last round began
+    uint64_t result_epoch = 0;  // that of its last completed round; 0: it has not that one's result
 };
 
 // A round, or a group, makes no progress; the node waits for these nodes.

@@ -1,6 +1,7 @@
 #include "service/controller/core/views.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "service/controller/core/journal_record.h"
 
@@ -23,18 +24,29 @@ void Views::begin(std::span<const NodeId> nodes, const Turn& turn) {
     answers_.clear();
     turn.act(JournalAppend{encode(EpochRecord{job_, epoch_})});
     for (const NodeId node : nodes) {
-        answers_.push_back({node, false, 0});
+        answers_.push_back({.node = node});
         turn.act(PrepareView{node, job_, epoch_});
     }
 }
 
-// The nodes that miss the last round, which the donor has. Of all that answered, not only of the old
-// view: a controller that was restarted has none. A node without members in that round has nothing
-// to fetch, and knows it.
-std::vector<NodeId> Views::behind(uint64_t completed) const {
+// The first of those that have completed most; before others one that has the last result, and that
+// of the latest view.
+Views::Answer Views::find_donor() const {
+    const auto later = [](const Answer& a, const Answer& b) {
+        return std::pair(a.completed, a.result_epoch) < std::pair(b.completed, b.result_epoch);
+    };
+    const auto donor = std::max_element(answers_.begin(), answers_.end(), later);
+    return donor != answers_.end() ? *donor : Answer{};
+}
+
+// The nodes that took part in the last round but miss its result, which the donor has. Of all that
+// answered, not only of the old view: a controller that was restarted has none.
+std::vector<NodeId> Views::behind(const Answer& donor) const {
     std::vector<NodeId> nodes;
+    if (donor.result_epoch == 0) return nodes;
     for (const Answer& answer : answers_) {
-        if (answer.given && answer.completed + 1 == completed) nodes.push_back(answer.node);
+        if (answer.completed + 1 == donor.completed && answer.round_epoch == donor.result_epoch)
+            nodes.push_back(answer.node);
     }
     return nodes;
 }
@@ -56,6 +68,8 @@ void Views::on_prepared(const ViewPrepared& event) {
     if (index == answers_.size() || answers_[index].given) return;
     answers_[index].given = true;
     answers_[index].completed = event.completed;
+    answers_[index].round_epoch = event.round_epoch;
+    answers_[index].result_epoch = event.result_epoch;
     --awaited_;
 }
 
@@ -67,29 +81,23 @@ NodeId Views::first_awaited() const {
 
 void Views::commit(std::vector<Member> members, const std::vector<CommitView::Adoption>& adoptions,
                    const Turn& turn) {
-    uint64_t completed = 0;
-    NodeId donor = 0;
-    for (const Answer& answer : answers_) {
-        if (donor != 0 && answer.completed <= completed) continue;
-        completed = answer.completed;
-        donor = answer.node;
-    }
+    const Answer donor = find_donor();
     CommitView commit;
     commit.job = job_;
     commit.epoch = epoch_;
-    commit.base_round = completed;
-    commit.donor = donor;
-    commit.behind = behind(completed);
+    commit.base_round = donor.completed;
+    commit.donor = donor.node;
+    commit.behind = behind(donor);
     commit.members = members;
     commit.adoptions = adoptions;
     changing_ = false;
-    view_ = View{epoch_, completed, std::move(members)};
+    view_ = View{epoch_, donor.completed, std::move(members)};
     commit.nodes = nodes_of(view_.members);
     // A donor whose own members have all left is in the view no more, but is the only one to give
     // the last round's result.
     const bool donor_left =
-        std::find(commit.nodes.begin(), commit.nodes.end(), donor) == commit.nodes.end();
-    if (donor_left && !commit.behind.empty()) commit.nodes.push_back(donor);
+        std::find(commit.nodes.begin(), commit.nodes.end(), donor.node) == commit.nodes.end();
+    if (donor_left && !commit.behind.empty()) commit.nodes.push_back(donor.node);
     if (!commit.nodes.empty()) turn.act(std::move(commit));
 }
 

@@ -2,11 +2,15 @@
 //
 // A change of membership raises the epoch. Every node with a member in the old or the new view is
 // told to prepare: it stops its rounds of older epochs and answers with how many rounds have
-// committed there. When all have answered, C is the most that any has committed; one that has them
-// all is the donor, and the new view goes on from round C. Then a round that some member has
-// completed is completed by all, and one that nobody has is redone. A node lost meanwhile restarts
-// the change under a higher epoch; answers of other epochs are ignored, so that no two views can be
-// mixed.
+// committed there. When all have answered, C is the most that any has committed; one that has the
+// last one's result is the donor, and the new view goes on from round C. Then a round that some
+// member has completed is completed by all who took part in it, and one that nobody has is redone.
+// A node lost meanwhile restarts the change under a higher epoch; answers of other epochs are
+// ignored, so that no two views can be mixed.
+//
+// A node may have been out of a view or two (a controller that was restarted did not wait for it),
+// and have begun the same round over an older one: what it brought to that is not in the result, and
+// the result is not for it. So the nodes say over which view their rounds were.
 //
 // One job owns one Views; it says when to begin and who the members are.
 #pragma once
@@ -65,9 +69,12 @@ class Views {
         NodeId node = 0;
         bool given = false;
         uint64_t completed = 0;
+        uint64_t round_epoch = 0;
+        uint64_t result_epoch = 0;
     };
     size_t index_of(NodeId node) const;  // in answers_; its size if the node is not covered
-    std::vector<NodeId> behind(uint64_t completed) const;
+    Answer find_donor() const;
+    std::vector<NodeId> behind(const Answer& donor) const;
 
     JobId job_;
     uint64_t epoch_ = 0;

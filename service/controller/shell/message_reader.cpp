@@ -165,7 +165,9 @@ base::Result<std::optional<Event>> read_event(const wire::Envelope& envelope, No
             return Read(ViewPrepared{.node = node,
                                      .job = table.job(),
                                      .epoch = table.epoch(),
-                                     .completed = table.completed()});
+                                     .completed = table.completed(),
+                                     .round_epoch = table.round_epoch(),
+                                     .result_epoch = table.result_epoch()});
         }
         case wire::Body::Stalled:
             return Read(event_of(*envelope.body_as_Stalled(), node));
