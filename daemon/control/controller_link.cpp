@@ -74,6 +74,7 @@ struct ControllerLink::State {
     Duration refused_delay{};
     Duration heartbeat = milliseconds(200);
     TimePoint heard{};
+    TimePoint heartbeat_due{};
     bool reachable = false;
     bool broken = false;
     base::EventLoop::TimerId timer = 0;
@@ -131,7 +132,10 @@ void ControllerLink::State::hello_is_due() {
 void ControllerLink::State::heartbeat_is_due() {
     set_timer(heartbeat, &State::heartbeat_is_due);
     const Duration silent = base::now() - heard;
-    if (silent > config.silence_max) {
+    // A process that was frozen itself has not read yet what was said to it.
+    const bool was_frozen = base::now() - std::exchange(heartbeat_due, base::now() + heartbeat) >
+                            config.silence_max / 4;
+    if (silent > config.silence_max && !was_frozen) {
         reachable = false;
         detach(false, fmt::format("nothing heard from the controller for {} ms",
                                   silent / milliseconds(1)));
@@ -198,6 +202,7 @@ void ControllerLink::State::on_attached(const wire::Attached& table) {
     heartbeat = milliseconds(std::clamp<uint32_t>(table.heartbeat_ms(), 1, 60'000));
     outgoing.set_attachment(self, attachment);
     ++counters.attachments;
+    heartbeat_due = base::now() + heartbeat;
     set_timer(heartbeat, &State::heartbeat_is_due);
     handler.on_attached(self);
 }

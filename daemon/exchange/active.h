@@ -28,7 +28,7 @@ class Active {
 
     virtual uint32_t job() const = 0;
     // Whether it waits for whoever has not called yet, so that only the controller judges who is late; one whose members have
-    // all called is given up when it does not move.
+    // all called is given up when it does not move. So is one that was aborted: it only waits for what it has begun to send.
     virtual bool patient() const = 0;
 };
 

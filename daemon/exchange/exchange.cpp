@@ -200,6 +200,7 @@ void Exchange::finish(const Result<>& result) {
 }
 
 void Exchange::abort(const base::Error& error) {
+    aborted_ = true;
     if (communicator_) communicator_->abort(error);
     if (sparse_) sparse_->abort(error);
 }

@@ -77,7 +77,7 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     base::Duration stalled_for(base::TimePoint now) override;
     std::vector<NodeId> waiting_for() const override;
     uint32_t job() const override { return plan_.job; }
-    bool patient() const override { return plan_.patient; }
+    bool patient() const override { return plan_.patient && !aborted_; }
 
     bool ended() const { return ended_; }
     // Of a top-k reduction that has ended well.
@@ -122,6 +122,7 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     sparse::Link link_;
     std::shared_ptr<Exchange> self_;  // held while under way
     bool listening_ = false;
+    bool aborted_ = false;
     bool ended_ = false;
 };
 

@@ -229,7 +229,7 @@ control::WorkerJoin Job::announcement(const Worker& worker) const {
 void Job::resumed(const WorkerPtr& worker, bool under_way) {
     worker->resuming = false;
     worker->admit_sent = false;
-    const bool was_member = !worker->newcomer;
+    const bool was_member = !worker->newcomer && worker->state != Worker::State::adopting;
     worker->newcomer = worker->newcomer || under_way;
     const bool collective = state_.options.policy == control::Policy::all_reduce;
     if (under_way && was_member && collective) {
@@ -241,6 +241,9 @@ void Job::resumed(const WorkerPtr& worker, bool under_way) {
                                             "the cluster went on without this node; call "
                                             "pace_broadcast for the current model"));
     }
+    // Nobody takes part in its round any more, and nobody stops it.
+    if (under_way && was_member && worker->state == Worker::State::moving)
+        rounds_.stop(base::make_error(ErrorKind::aborted, "the cluster went on without this node"));
     switch (worker->state) {
         case Worker::State::idle:
             if (!worker->queue.empty()) advance(worker);

@@ -46,14 +46,17 @@ class PartialRun final : public Active, public std::enable_shared_from_this<Part
     const std::vector<NodeId>& nodes() const { return place_.nodes; }
     uint64_t began_ns() const { return began_ns_; }
 
-    void abort(const base::Error& error) override { round_->abort(error); }
+    void abort(const base::Error& error) override {
+        aborted_ = true;
+        round_->abort(error);
+    }
     void peer_lost(transports::PeerId peer, const base::Error& error) override {
         round_->peer_lost(peer, error);
     }
     base::Duration stalled_for(base::TimePoint now) override;
     std::vector<NodeId> waiting_for() const override;
     uint32_t job() const override { return place_.job; }
-    bool patient() const override { return true; }
+    bool patient() const override { return !aborted_; }
 
   private:
     base::Result<> connect(partial::RoundPlan& plan);
@@ -69,6 +72,7 @@ class PartialRun final : public Active, public std::enable_shared_from_this<Part
     Scratch scratch_;
     Done done_;
     uint64_t began_ns_ = 0;
+    bool aborted_ = false;
 };
 
 }  // namespace pace::daemon
