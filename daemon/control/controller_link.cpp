@@ -68,6 +68,7 @@ struct ControllerLink::State {
     Phase phase = Phase::attaching;
     uint64_t attachment = 0;
     control::NodeId self = 0;
+    control::NodeId last_self = 0;
     bool hello_pending = false;
     Duration hello_delay = kHelloFirst;
     std::string refusal;  // said last
@@ -106,7 +107,7 @@ void ControllerLink::State::say_hello() {
     hello_pending = false;
     outgoing.set_attachment(0, attachment);
     transmit(outgoing.write(control::Hello{config.name, config.generation, config.address,
-                                           config.host, config.processors}));
+                                           config.host, config.processors, last_self}));
 }
 
 void ControllerLink::State::set_timer(Duration delay, void (State::*then)()) {
@@ -195,7 +196,7 @@ void ControllerLink::State::on_attached(const wire::Attached& table) {
         return;
     }
     phase = Phase::attached;
-    self = table.node();
+    self = last_self = table.node();
     hello_pending = false;
     refusal.clear();
     refused_delay = {};

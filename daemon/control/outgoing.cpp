@@ -22,7 +22,7 @@ Outgoing::Bytes Outgoing::write(const Hello& message) {
         reinterpret_cast<const uint8_t*>(message.address.data()), message.address.size());
     const auto host = builder.CreateString(message.host);
     return finish(wire::CreateHello(builder, protocol::kVersion, name, message.generation, address,
-                                    host, message.processors));
+                                    host, message.processors, message.node));
 }
 
 Outgoing::Bytes Outgoing::write(const std::vector<WorkerReport>& heartbeat) {

@@ -19,6 +19,7 @@ struct Hello {
     std::vector<std::byte> address;
     std::string host;
     uint32_t processors = 0;
+    NodeId node = 0;  // the last one; 0: none
 };
 
 // Writes envelopes under one attachment at a time; each is valid until the next.

@@ -162,8 +162,11 @@ void Adoptions::take_from(const WorkerPtr& newcomer, NodeId node) {
         collectives::transfer_from(taking->communicator, 0, *bytes, job_.services.options.transfer);
     base::spawn<Result<>>(
         std::move(task), [this, taking, newcomer, layout](const Result<>& result) {
-            // Stopped for a new view: that one says how it goes on.
-            if (!result && result.error().kind != ErrorKind::mismatch) return;
+            if (!result && result.error().kind != ErrorKind::mismatch) {
+                // The next view names a donor again. It is on its way if this one was stopped for it.
+                job_.wants_view = result.error().kind != ErrorKind::aborted;
+                return;
+            }
             if (newcomer->state != Worker::State::adopting) return;
             if (!result) {
                 taken(newcomer, {}, result);

@@ -250,7 +250,11 @@ void Engine::on_refused(const base::Error& error) {
 }
 
 void Engine::report_workers(std::vector<control::WorkerReport>& ret_reports) {
-    for (const auto& [name, job] : jobs_) job->report(ret_reports);
+    for (const auto& [name, job] : jobs_) {
+        job->report(ret_reports);
+        if (!job->state().wants_view) continue;
+        services_.control->send(control::Stalled{job->state().id, {}});
+    }
 }
 
 void Engine::on_join_accepted(const control::JoinAccepted& accepted) {
@@ -375,7 +379,11 @@ void Engine::watch() {
             base::make_error(ErrorKind::timeout, "no progress for {} ms",
                              services_.options.progress_deadline / std::chrono::milliseconds(1)));
         // Sends to a frozen peer end only with its connection.
-        for (const NodeId culprit : culprits) services_.peers.disconnect(culprit);
+        for (const NodeId culprit : culprits) {
+            base::log_warning("connecting anew to a peer that does not move",
+                              {{"peer", services_.peers.name(culprit)}});
+            services_.peers.reconnect(culprit);
+        }
     }
     if (!services_.active.empty()) services_.exchange_began();
 }

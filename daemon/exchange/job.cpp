@@ -172,6 +172,7 @@ void Job::commit(const control::CommitView& view) {
     if (view.epoch <= state_.view.epoch) return;
     state_.view.epoch = view.epoch;
     state_.view.members = view.members;
+    state_.wants_view = false;
     std::vector<WorkerPtr> keep_own;
     for (const auto& [rank, worker] : state_.workers) {
         if (state_.view.node_of(rank) != state_.services.self) continue;
@@ -268,6 +269,7 @@ void Job::resumed(const WorkerPtr& worker, bool under_way) {
 
 void Job::invalidate(const base::Error& error) {
     state_.view = {};
+    state_.wants_view = false;
     adoptions_.stop(error);
     rounds_.invalidate(error);
     groups_.abort_all(error);

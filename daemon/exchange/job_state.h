@@ -49,6 +49,8 @@ struct JobState {
     std::map<control::Rank, WorkerPtr> workers;
     View view;
     InitialModel initial;
+    // Something has failed here that only another view begins anew: said with each heartbeat until it comes.
+    bool wants_view = false;
     // Looks at a worker's next request. Set by the job.
     std::function<void(const WorkerPtr&)> advance;
     // A group of these nodes begins: gives memory that a round no longer needs, or none. Set by the job.

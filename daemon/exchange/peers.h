@@ -1,9 +1,11 @@
 // Peers: the other daemons, by the controller's node numbers, and their connections at the transport.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -20,30 +22,29 @@ class Peers {
     // The controller has named a node and its address. A new address replaces the old connection.
     void know(NodeId node, std::string name, std::vector<std::byte> address) {
         Entry& entry = entries_[node];
-        if (entry.connected && entry.address != address) {
-            transport_.disconnect(entry.peer);
-            entry.connected = false;
-        }
+        if (entry.address != address) disconnect(entry);
         entry.name = std::move(name);
         entry.address = std::move(address);
-        // Now and not at the first use: what a peer that was gone sends after its return is only taken once it is a peer again.
-        [[maybe_unused]] const auto connected = peer(node);
+        connect_early(node);
     }
 
     // Ends all operations with the node.
     void forget(NodeId node) {
-        disconnect(node);
-        entries_.erase(node);
+        const auto entry = entries_.find(node);
+        if (entry == entries_.end()) return;
+        disconnect(entry->second);
+        entries_.erase(entry);
     }
     void forget_all() {
         while (!entries_.empty()) forget(entries_.begin()->first);
     }
 
-    void disconnect(NodeId node) {
+    // The same, but the node stays a peer, by another connection.
+    void reconnect(NodeId node) {
         const auto entry = entries_.find(node);
-        if (entry == entries_.end() || !entry->second.connected) return;
-        transport_.disconnect(entry->second.peer);
-        entry->second.connected = false;
+        if (entry == entries_.end()) return;
+        disconnect(entry->second);
+        connect_early(node);
     }
 
     // The connection to the node, made now if there is none.
@@ -60,15 +61,16 @@ class Peers {
         return entry->second.peer;
     }
 
-    // The transport has lost this peer: the next use connects anew. Returns its node; 0 if it is none of ours.
+    // The transport has lost this peer, and is connected to it anew. Returns its node; 0 if it is none of ours.
     NodeId lost(transports::PeerId peer) {
-        for (auto& [node, entry] : entries_) {
-            if (entry.connected && entry.peer == peer) {
-                entry.connected = false;
-                return node;
-            }
-        }
-        return 0;
+        const auto entry =
+            std::find_if(entries_.begin(), entries_.end(), [peer](const auto& other) {
+                return other.second.connected && other.second.peer == peer;
+            });
+        if (entry == entries_.end()) return 0;
+        entry->second.connected = false;
+        connect_early(entry->first);
+        return entry->first;
     }
 
     std::string name(NodeId node) const {
@@ -83,6 +85,17 @@ class Peers {
         transports::PeerId peer = 0;
         bool connected = false;
     };
+
+    // Now and not at the first use: what a peer that was gone sends meanwhile is only taken once it is a peer again.
+    void connect_early(NodeId node) { [[maybe_unused]] const auto connected = peer(node); }
+    void disconnect(Entry& entry) {
+        if (!entry.connected) return;
+        transport_.disconnect(entry.peer);
+        // A node that was given another one's number is here under both until the rest is known.
+        for (auto& [node, other] : entries_)
+            if (other.peer == entry.peer) other.connected = false;
+    }
+
     transports::Transport& transport_;
     std::unordered_map<NodeId, Entry> entries_;
 };

@@ -109,7 +109,7 @@ class Rounds {
     // The result of the last round, which others may lack.
     bool has_last_result() const { return retained_.valid && retained_.round + 1 == completed_; }
     void retain(size_t bytes, uint32_t check);
-    void wait_for_view() { waits_in_ = job_.view.epoch; }
+    void wait_for_view();
 
     // rounds_partial.cpp
     std::vector<WorkerPtr> members_here() const;

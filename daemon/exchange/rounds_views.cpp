@@ -105,6 +105,12 @@ void Rounds::fetch_from(NodeId donor) {
     begin(std::move(plan), members);
 }
 
+// The next view names another donor, or redoes the round.
+void Rounds::wait_for_view() {
+    waits_in_ = job_.view.epoch;
+    job_.wants_view = preparing_ == 0;
+}
+
 void Rounds::serve(NodeId node) {
     const uint64_t number = exchange_number(job_.token, ExchangeKind::fetch, job_.view.epoch, node);
     if (!has_last_result()) {
@@ -164,9 +170,10 @@ void Rounds::serve_hidden(NodeId node) {
 
 void Rounds::fetch_hidden(NodeId donor) {
     const NodeId self = job_.services.self;
-    wait_for_view();  // unless all of it comes
+    waits_in_ = job_.view.epoch;  // until all of it has come
     const auto then_result = [this, donor](const Result<std::span<const std::byte>>& got) {
-        if (!got || preparing_ != 0) return;  // the next view names another donor
+        if (!got) wait_for_view();
+        if (!got || preparing_ != 0) return;
         hidden_.assign(got->begin(), got->end());
         waits_in_ = 0;
         fetch_from(donor);
@@ -174,7 +181,10 @@ void Rounds::fetch_hidden(NodeId donor) {
     taking_ = Taking::take(
         job_.services, hidden_number(self, 0), 0, donor, sizeof(uint64_t),
         [this, donor, self, then_result](const Result<std::span<const std::byte>>& got) {
-            if (!got || preparing_ != 0) return;
+            if (!got || preparing_ != 0) {
+                then_result(got);
+                return;
+            }
             uint64_t size = 0;
             std::memcpy(&size, got->data(), sizeof(size));
             if (size == 0) {

@@ -27,8 +27,7 @@ Cluster::~Cluster() {
 void Cluster::start_controller() {
     const std::string listen =
         controller_endpoint_.empty() ? "tcp://127.0.0.1:0" : controller_endpoint_;
-    std::vector<std::string> arguments{PACE_CONTROLLER, "--listen", listen, "--journal",
-                                       directory_ + "/journal"};
+    std::vector<std::string> arguments{PACE_CONTROLLER, "--listen", listen, "--journal", journal()};
     arguments.insert(arguments.end(), options_.controller_flags.begin(),
                      options_.controller_flags.end());
     controller_ = std::make_unique<Process>(std::move(arguments), log("controller"));

@@ -28,6 +28,7 @@ class Cluster {
     std::string endpoint(size_t node) const { return "unix:" + socket(node); }
     std::string socket(size_t node) const { return directory_ + "/" + name(node) + ".sock"; }
     const std::string& directory() const { return directory_; }
+    std::string journal() const { return directory_ + "/journal"; }
     Process& daemon(size_t node) { return daemons_[node]; }
     Process& controller() { return *controller_; }
     const std::string& controller_endpoint() const { return controller_endpoint_; }

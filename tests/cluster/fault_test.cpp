@@ -1,5 +1,6 @@
 // What must hold when something dies or freezes (docs/architecture.md, "When something dies"). Every test prints its seed.
 #include <csignal>
+#include <filesystem>
 
 #include <gtest/gtest.h>
 
@@ -161,6 +162,23 @@ TEST_P(Faults, AControllerThatDiesAndReturnsLosesNoIteration) {
             last = step;
         }
     }
+}
+
+// The daemons remember what it had.
+TEST_P(Faults, AControllerWithoutItsJournalLosesNoIteration) {
+    Cluster cluster({.nodes = 3});
+    auto trainers = cluster.trainers(6, endless(GetParam()));
+    for (int round = 0; round < 3; ++round) {
+        let_step(trainers[0], 5 + random_.below(20), cluster);
+        cluster.controller().signal(SIGKILL);
+        ASSERT_TRUE(cluster.controller().wait(soon()));
+        ASSERT_TRUE(std::filesystem::remove(cluster.journal()));
+        cluster.start_controller();
+        for (Process& trainer : trainers) let_step(trainer, 20, cluster);
+    }
+    for (Process& trainer : trainers)
+        for (const std::string& line : trainer.lines())
+            EXPECT_FALSE(line.starts_with("outcome") || line.starts_with("wrong")) << line;
 }
 
 TEST_P(Faults, AFrozenControllerOnlyDelaysNewGroups) {

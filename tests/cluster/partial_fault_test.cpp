@@ -1,6 +1,7 @@
 // What must hold when something dies or freezes while rounds do not wait for the slow: nobody hangs, and afterwards all
 // replicas are equal and hold each gradient of those that lived on exactly once. Every test prints its seed.
 #include <csignal>
+#include <filesystem>
 #include <sstream>
 
 #include <gtest/gtest.h>
@@ -212,6 +213,24 @@ TEST_P(PartialFaults, AControllerThatDiesAndReturnsLosesNothing) {
         for (Process& trainer : trainers) let_step(trainer, 20, cluster);
     }
     expect_nothing_lost(trainers, {0, 1, 2, 3}, cluster);
+    for (Process& trainer : trainers)
+        for (const std::string& line : trainer.lines())
+            EXPECT_FALSE(line.starts_with("outcome")) << line;
+}
+
+// The daemons remember what it had.
+TEST_P(PartialFaults, AControllerWithoutItsJournalLosesNothing) {
+    Cluster cluster({.nodes = 3});
+    auto trainers = cluster.trainers(6, flags());
+    for (int round = 0; round < 3; ++round) {
+        let_step(trainers[0], 5 + random_.below(20), cluster);
+        cluster.controller().signal(SIGKILL);
+        ASSERT_TRUE(cluster.controller().wait(soon()));
+        ASSERT_TRUE(std::filesystem::remove(cluster.journal()));
+        cluster.start_controller();
+        for (Process& trainer : trainers) let_step(trainer, 20, cluster);
+    }
+    expect_nothing_lost(trainers, {0, 1, 2, 3, 4, 5}, cluster);
     for (Process& trainer : trainers)
         for (const std::string& line : trainer.lines())
             EXPECT_FALSE(line.starts_with("outcome")) << line;

@@ -165,6 +165,8 @@ void Core::State::on(const ViewPrepared& event, const Turn& turn) {
 }
 
 void Core::State::on(const Stalled& event, const Turn& turn) {
+    if (event.waiting_for.empty())
+        with_job(event.job, turn, [&](Job& job) { job.on_broken(event.node); });
     for (const NodeId node : event.waiting_for) {
         if (cluster.nodes.is_silent(node, turn.now)) {
             lose_node(node, "peers wait for it, and it is silent", true, turn);

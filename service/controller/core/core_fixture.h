@@ -84,8 +84,8 @@ class CoreFixture {
         }
     }
 
-    NodeId attach(const std::string& name) {
-        send(NodeAttach{name, 1, {std::byte{1}}, "host", 8});
+    NodeId attach(const std::string& name, NodeId last_id = 0) {
+        send(NodeAttach{name, 1, {std::byte{1}}, "host", 8, last_id});
         NodeId id = 0;
         for (const auto& attached : sent<Attached>()) {
             if (attached.name == name) id = attached.node;

@@ -61,6 +61,19 @@ TEST_F(CoreRestartTest, DropsMembersThatDoNotComeBackInTime) {
     EXPECT_TRUE(take<JoinAccepted>().at(0).under_way);
 }
 
+TEST_F(CoreRestartTest, TakesTheNodesIdsFromTheirDaemonsIfTheJournalIsLost) {
+    restart();
+    EXPECT_EQ(attach("c", 3), 3U);
+    EXPECT_EQ(attach("a", 1), 1U);
+    EXPECT_EQ(attach("new"), 4U);
+    EXPECT_EQ(attach("b", 2), 2U);
+    // Taken, and more than any controller gives.
+    EXPECT_EQ(attach("d", 3), 5U);
+    EXPECT_EQ(attach("e", ~NodeId{0}), 6U);
+    // What this life has given holds.
+    EXPECT_EQ(attach("a", 7), 1U);
+}
+
 TEST_F(CoreRestartTest, WaitsForTheFirstToComeBackHoweverLongItTakes) {
     start(averaging(2));
     restart_with_journal();

@@ -149,6 +149,19 @@ TEST_F(CoreViewsTest, BeginAnewWhenTwoOfTheirNodesLoseEachOther) {
     EXPECT_EQ(ranks_of(views[0]), (Ranks{0, 1, 2}));
 }
 
+TEST_F(CoreViewsTest, BeginAnewWhenOneOfTheirNodesCannotGoOn) {
+    const auto nodes = start(reducing(3));
+    const NodeId stranger = attach("stranger");
+    clear();
+    send(Stalled{stranger, 1, {}});
+    EXPECT_TRUE(take<CommitView>().empty());
+    send(Stalled{nodes[1], 1, {}});
+    const auto views = take<CommitView>();
+    ASSERT_EQ(views.size(), 1U);
+    EXPECT_EQ(views[0].epoch, 2U);
+    EXPECT_EQ(ranks_of(views[0]), (Ranks{0, 1, 2}));
+}
+
 TEST_F(CoreViewsTest, LeaveOutAWorkerThatIsLostWhileTheyChange) {
     const auto nodes = start(reducing(4));
     answer_views(false);

@@ -45,6 +45,8 @@ class Job {
     void on_view_prepared(const ViewPrepared& event);
     void on_report(NodeId node, const WorkerReport& report, const Turn& turn);
     void on_stalled(NodeId node, const Turn& turn);
+    // The node has a member, and cannot go on in this view.
+    void on_broken(NodeId node);
     // Two nodes have lost their connection to each other: whatever round ran between them begins
     // anew.
     void on_link_lost(NodeId a, NodeId b);

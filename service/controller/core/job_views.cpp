@@ -22,6 +22,11 @@ void Job::on_link_lost(NodeId a, NodeId b) {
     if (a != b && has(a) && has(b)) request_view(0);
 }
 
+void Job::on_broken(NodeId node) {
+    const std::vector<NodeId> nodes = nodes_of(views_.view().members);
+    if (std::binary_search(nodes.begin(), nodes.end(), node)) request_view(0);
+}
+
 void Job::on_view_prepared(const ViewPrepared& event) {
     views_.on_prepared(event);
 }

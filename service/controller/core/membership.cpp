@@ -9,23 +9,28 @@ namespace {
 
 constexpr Duration kBrokenLinkWindow = std::chrono::seconds(10);
 constexpr uint32_t kBrokenLinkReports = 3;
+constexpr NodeId kRememberedIdMax = NodeId{1} << 31U;
 constexpr size_t kReportsMax = 4096;  // a bound on what a babbling node can make us remember
 
 }  // namespace
 
 // ------------------------------------------------------------------------------------------ attach
 
-NodeId Membership::id_for(const std::string& name, const Turn& turn) {
+// A daemon may remember what a lost journal does not. All must go by the same ids as before, or the
+// training that is under way would not go on.
+NodeId Membership::id_for(const std::string& name, NodeId last_id, const Turn& turn) {
     const auto known = ids_.find(name);
     if (known != ids_.end()) return known->second;
-    const NodeId id = next_id_++;
+    const bool is_free = last_id != 0 && last_id <= kRememberedIdMax && !nodes_.contains(last_id);
+    const NodeId id = is_free ? last_id : next_id_;
+    next_id_ = std::max(next_id_, id + 1);
     ids_.emplace(name, id);
     turn.act(JournalAppend{encode(NodeRecord{id, name})});
     return id;
 }
 
 NodeId Membership::attach(const NodeAttach& event, const Turn& turn) {
-    const NodeId id = id_for(event.name, turn);
+    const NodeId id = id_for(event.name, event.last_id, turn);
     Node& node = nodes_[id];
     node = Node{};
     node.id = id;

@@ -1,6 +1,7 @@
 // Membership: the nodes of the cluster, whether they live, and who says that they do not.
 //
-// A node's name keeps its id for the controller's life and, through the journal, beyond. A node is
+// A node's name keeps its id for the controller's life and, through the journal or the daemon's own
+// memory, beyond. A node is
 // excluded when it is silent beyond its adaptive liveness, when it does not answer a probe that a
 // peer's report caused, or at once when a second peer reports it while it is probed. A suspect that
 // answers stays; if the same two nodes lose each other three times within ten seconds though both
@@ -88,7 +89,7 @@ class Membership {
         bool operator>(const Deadline& other) const { return when > other.when; }
     };
 
-    NodeId id_for(const std::string& name, const Turn& turn);
+    NodeId id_for(const std::string& name, NodeId last_id, const Turn& turn);
     uint32_t reports_between(NodeId a, NodeId b, TimePoint now);
     static TimePoint deadline_of(const Node& node);
     void schedule(Node& node);

@@ -44,6 +44,7 @@ struct NodeAttach {
     std::vector<std::byte> address;  // of its data plane
     std::string host;                // for people
     uint32_t processors = 0;
+    NodeId last_id = 0;  // as the daemon remembers it; 0: none
 };
 
 // Any message came from the node. Feeds the adaptive liveness.
@@ -142,7 +143,8 @@ struct ViewPrepared {
     uint64_t result_epoch = 0;  // that of its last completed round; 0: it has not that one's result
 };
 
-// A round, or a group, makes no progress; the node waits for these nodes.
+// A round, or a group, makes no progress; the node waits for these nodes. Without any: something has
+// failed there that only another view begins anew.
 struct Stalled {
     NodeId node = 0;
     JobId job = 0;

@@ -113,6 +113,7 @@ base::Result<Hello> read_hello(const wire::Hello& table) {
     hello.node.address.assign(address, address + table.address()->size());
     hello.node.host = printable(protocol::text_of(table.host(), kHostBytesMax));
     hello.node.processors = table.processors();
+    hello.node.last_id = table.node();
     return hello;
 }
 
