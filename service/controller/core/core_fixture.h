@@ -23,7 +23,10 @@ class CoreFixture {
         ++lives;
         core_ = std::make_unique<Core>(options_, [] { return lives << 40U; });
     }
-    void replay_journal() {
+    void replay_journal() { replay_journal(journal_.size()); }
+    // As if no more than these records had become durable.
+    void replay_journal(size_t records) {
+        journal_.resize(records);
         for (const auto& record : journal_) {
             EXPECT_TRUE(core_->replay(record));
         }

@@ -74,6 +74,35 @@ TEST_F(CoreRestartTest, TakesTheNodesIdsFromTheirDaemonsIfTheJournalIsLost) {
     EXPECT_EQ(attach("a", 7), 1U);
 }
 
+// A controller that is killed has said more than it has written down.
+TEST_F(CoreRestartTest, GoesOnWithAllMembersHoweverMuchOfTheJournalIsLost) {
+    size_t records = 1;
+    for (size_t kept = 0; kept <= records; ++kept) {
+        CoreFixture f;
+        const auto nodes = f.start(reducing(4), 2);
+        f.send(WorkerLeave{nodes[1], 1, 3, false});
+        f.join(nodes[1], 3, reducing(4));
+        f.send(WorkerAdmit{nodes[1], 1, 3, true});
+        const uint64_t epoch = f.job().epoch;
+        ASSERT_EQ(epoch, 3U);
+        records = f.journal().size();
+
+        f.restart();
+        f.replay_journal(kept);
+        f.clear();
+        for (const NodeId node : {nodes[1], nodes[0]})
+            ASSERT_EQ(f.attach("node" + std::to_string(node == nodes[1]), node), node);
+        for (const Rank rank : {3U, 2U, 0U, 1U})
+            f.resume(nodes[rank / 2], rank, reducing(4), epoch);
+        for (const JoinAccepted& accepted : f.sent<JoinAccepted>())
+            EXPECT_FALSE(accepted.under_way) << kept << " of " << records;
+        const auto views = f.take<CommitView>();
+        ASSERT_FALSE(views.empty()) << kept << " of " << records;
+        EXPECT_EQ(views.back().members.size(), 4U);
+        EXPECT_GT(views.back().epoch, epoch);
+    }
+}
+
 TEST_F(CoreRestartTest, WaitsForTheFirstToComeBackHoweverLongItTakes) {
     start(averaging(2));
     restart_with_journal();

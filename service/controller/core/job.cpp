@@ -28,25 +28,36 @@ Job::Job(JobId id, JobOptions options, uint32_t uid, uint64_t token, Cluster& cl
 // -------------------------------------------------------------------------------- coming and going
 
 // A member that its daemon announces again: known from the journal, and back where it was; or, when
-// there is no journal to know it from, by its own word for a job that its return has just created.
+// the journal does not know it, or not yet, by its daemon's word: it was in a view that the journal
+// knows nothing of.
 bool Job::is_member_back(const WorkerJoin& event) const {
     const Worker& worker = workers_[event.rank];
-    if (!event.resume || !gathering_ || worker.state != WorkerState::missing) return false;
+    if (!event.resume || !gathering_) return false;
+    if (worker.state == WorkerState::lost) return event.epoch > journal_epoch_;
+    if (worker.state != WorkerState::missing) return false;
     // Who was in no view has no model of the job yet, though its place is in the journal.
     if (is_started() && event.epoch == 0) return false;
     return worker.node == 0 ? event.epoch > 0 : worker.node == event.node;
 }
 
-void Job::join(const WorkerJoin& event, const Turn& turn) {
-    if (event.resume && event.epoch > 0 && event.epoch < kEpochMax && ranks_seen_ == 0 &&
-        !is_started()) {
-        // The journal is lost, the training is not: whoever comes back in time was a member.
-        for (Worker& worker : workers_) worker.state = WorkerState::missing;
-        ranks_seen_ = unsettled_ = options_.world;
-        gathering_ = true;
+// The journal is lost, or its end is, which says that the job has started; the training is not:
+// whoever comes back in time was a member.
+void Job::expect_all() {
+    for (Worker& worker : workers_) {
+        if (worker.state != WorkerState::absent) continue;
+        worker = Worker{};
+        worker.state = WorkerState::missing;
+        ++ranks_seen_;
+        ++unsettled_;
     }
+    gathering_ = true;
+}
+
+void Job::join(const WorkerJoin& event, const Turn& turn) {
+    const bool was_member = event.resume && event.epoch > 0 && event.epoch < kEpochMax;
+    if (was_member && live_ == 0 && !is_started()) expect_all();
     const bool back = is_member_back(event);
-    if (event.resume && event.epoch < kEpochMax) views_.raise_epoch_to(event.epoch);
+    if (was_member) views_.raise_epoch_to(event.epoch);
     const bool under_way = is_started() && !back;
     const WorkerState state = back        ? WorkerState::member
                               : under_way ? WorkerState::newcomer

@@ -78,6 +78,7 @@ class Job {
   private:
     Worker* live_at(NodeId node, Rank rank);
     bool is_member_back(const WorkerJoin& event) const;
+    void expect_all();
     void attach(Rank rank, NodeId node, WorkerState state, const Turn& turn);
     void begin_taking_part(Rank rank, bool wants_model, const Turn& turn);
     void detach(Rank rank, WorkerState state, const Turn& turn);
@@ -111,6 +112,7 @@ class Job {
         false;  // the membership is not what the view, or the change under way, says
     bool view_broken_ = false;  // the change under way needs a node that is gone
     bool gathering_ = false;
+    uint64_t journal_epoch_ = 0;  // that the journal knows of
     std::optional<TimePoint> gather_deadline_;
     std::optional<TimePoint> empty_since_;  // no live worker since, after there was one
 };

@@ -35,6 +35,7 @@ void Job::replay(const PlacementRecord& record) {
 }
 
 void Job::replay_finished(TimePoint now) {
+    journal_epoch_ = views_.epoch();
     ranks_seen_ = unsettled_ = 0;
     for (Worker& worker : workers_) {
         // Whoever is no member has nothing to lose: it joins again.
