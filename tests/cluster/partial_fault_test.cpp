@@ -125,6 +125,7 @@ TEST_P(PartialFaults, WorkersThatLeaveAndComeBackInOrderLoseNothingOfTheOthers) 
         EXPECT_EQ(trainers[rank].wait(soon()), 0) << cluster.logs();
         if (random_.below(2) == 0) let_step(trainers[0], random_.below(20), cluster);
         trainers[rank] = start_again(cluster, random_.below(2), rank, 5, flags());
+        ASSERT_TRUE(trainers[rank].wait_for("joined", soon())) << cluster.logs();
     }
     for (Process& trainer : trainers) let_step(trainer, 20, cluster);
     expect_nothing_lost(trainers, {0, 1, 2, 3, 4}, cluster);
