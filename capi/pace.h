@@ -75,9 +75,9 @@ enum {
     PACE_ABORTED =
         2, /* ended by a failure elsewhere; the buffers are as they were; calling again is right */
     PACE_CANCELED = 3, /* ended because pace_request_cancel asked */
-    PACE_STALE = 4,   /* the worker was suspended for being late or frozen; pace_broadcast takes the
-                         current model */
-    PACE_PENDING = 5, /* pace_request_test: still in flight */
+    PACE_STALE = 4,    /* the worker was suspended for being late or frozen, or its node was cut off
+                         from the others; pace_broadcast takes the current model */
+    PACE_PENDING = 5,  /* pace_request_test: still in flight */
 
     /* Faults. */
     PACE_E_INVALID = -1,   /* an argument or option is wrong */
@@ -536,7 +536,10 @@ typedef struct pace_reduce_options {
  * several at a time. Each step is one call that names all of its buffers, since one decision is made
  * for them together; every call names buffers of the same types and lengths. Parameters then differ
  * by rounding at most: pace_sync and pace_broadcast make them equal again, and what a worker had
- * missed until then and not been given is forgotten. Source: Li et al., PPoPP 2020.
+ * missed until then and not been given is forgotten. A worker that joins such a job while it is under
+ * way calls pace_broadcast first: its model lacks rounds, and until then every other verb ends as
+ * STALE. A call that is canceled after its gradient was taken still counts in that round; a barrier
+ * or broadcast counts as a round for staleness_max. Source: Li et al., PPoPP 2020.
  *
  * With a top-k compression, the result holds the largest elements of the sum and is 0 elsewhere
  * (info.entries tells how many); what was cut is kept by the daemon and added to later gradients.
