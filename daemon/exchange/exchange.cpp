@@ -30,6 +30,13 @@ std::vector<const std::byte*> segments_of(const std::vector<BufferPtr>& buffers)
     return segments;
 }
 
+std::vector<std::byte*> memory_of(const std::vector<BufferPtr>& buffers) {
+    std::vector<std::byte*> segments;
+    segments.reserve(buffers.size());
+    for (const BufferPtr& buffer : buffers) segments.push_back(buffer->memory.data());
+    return segments;
+}
+
 collectives::Layout layout_of(const std::vector<BufferPtr>& buffers) {
     std::vector<collectives::Segment> segments;
     segments.reserve(buffers.size());
@@ -69,12 +76,7 @@ Exchange::Exchange(Services& services, Plan plan, Scratch scratch, Done done)
     for (const Contribution& contribution : plan_.contributions)
         members.push_back({contribution.segments, contribution.weight});
     part_.emplace(plan_.layout, std::move(members));
-    for (const auto& buffers : plan_.recipients) {
-        collectives::Recipient recipient;
-        recipient.segments.reserve(buffers.size());
-        for (const BufferPtr& buffer : buffers) recipient.segments.push_back(buffer->memory.data());
-        recipients_.push_back(std::move(recipient));
-    }
+    for (const auto& buffers : plan_.recipients) recipients_.push_back({memory_of(buffers)});
 }
 
 void Exchange::run_local() {

@@ -131,6 +131,7 @@ void send_poison(Services& services, uint64_t number, const std::vector<NodeId>&
 
 // Pointers to the buffers' memory, one per segment.
 std::vector<const std::byte*> segments_of(const std::vector<BufferPtr>& buffers);
+std::vector<std::byte*> memory_of(const std::vector<BufferPtr>& buffers);
 collectives::Layout layout_of(const std::vector<BufferPtr>& buffers);
 
 }  // namespace pace::daemon

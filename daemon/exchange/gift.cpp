@@ -1,5 +1,8 @@
 #include "daemon/exchange/gift.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "daemon/collectives/transfer.h"
 
 namespace pace::daemon {
@@ -18,6 +21,15 @@ std::weak_ptr<Gift> Gift::give(Services& services, uint64_t number, uint32_t che
         collectives::transfer_to(gift->communicator_, 1, span, services.options.transfer),
         [gift](const base::Result<>&) {});
     return gift;
+}
+
+base::Result<std::weak_ptr<Gift>> Gift::give_copy(Services& services, uint64_t number,
+                                                  uint32_t check, NodeId node,
+                                                  std::span<const std::byte> bytes) {
+    Scratch copy;
+    PACE_TRY_ASSIGN(memory, copy.reserve(bytes.size()));
+    std::copy(bytes.begin(), bytes.end(), memory.begin());
+    return give(services, number, check, node, std::move(copy), bytes.size());
 }
 
 }  // namespace pace::daemon

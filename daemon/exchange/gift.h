@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "base/result.h"
 #include "daemon/collectives/communicator.h"
@@ -19,6 +20,11 @@ class Gift {
     // itself when the transfer has ended, well or not.
     static std::weak_ptr<Gift> give(Services& services, uint64_t number, uint32_t check,
                                     NodeId node, Scratch memory, size_t bytes);
+
+    // The same with a copy of `bytes`. ErrorKind::memory.
+    static base::Result<std::weak_ptr<Gift>> give_copy(Services& services, uint64_t number,
+                                                       uint32_t check, NodeId node,
+                                                       std::span<const std::byte> bytes);
 
     void abort(const base::Error& error) { communicator_.abort(error); }
 

@@ -52,12 +52,8 @@ void Handover::give(std::vector<Debt> debts) {
     for (size_t i = 0; i < debts.size(); ++i)
         list.entries[i] = {debts[i].counts, debts[i].values.size()};
     const auto send = [&](uint64_t part, const void* data, size_t bytes) {
-        Scratch copy;
-        const auto memory = copy.reserve(bytes);
-        if (!memory) return;
-        std::memcpy(memory->data(), data, bytes);
-        (void)Gift::give(job_.services, number(view.epoch, self, part), kCheck, heir,
-                         std::move(copy), bytes);
+        (void)Gift::give_copy(job_.services, number(view.epoch, self, part), kCheck, heir,
+                              {static_cast<const std::byte*>(data), bytes});
     };
     send(0, &list, sizeof(list));
     for (size_t i = 0; i < debts.size(); ++i)

@@ -64,6 +64,11 @@ struct JobState {
         return options.weights == control::Weights::dynamic &&
                options.missing == control::Missing::initial;
     }
+    // Whether resync_every asks for a sync at one of the rounds [before, after).
+    bool is_resync_due(uint64_t before, uint64_t after) const {
+        const uint64_t every = options.resync_every;
+        return every != 0 && after / every > before / every;
+    }
     WorkerPtr find(control::Rank rank) const;
     // This node's members of the view that are here, by rank; empty if one of them is missing.
     std::vector<WorkerPtr> local_members() const;

@@ -24,13 +24,6 @@ partial::Late late_of(const control::JobOptions& options) {
     return options.late == control::Late::drop ? partial::Late::drop : partial::Late::accumulate;
 }
 
-std::vector<std::byte*> memory_of(const std::vector<BufferPtr>& buffers) {
-    std::vector<std::byte*> memory;
-    memory.reserve(buffers.size());
-    for (const BufferPtr& buffer : buffers) memory.push_back(buffer->memory.data());
-    return memory;
-}
-
 }  // namespace
 
 partial::Quorum quorum_of(const control::JobOptions& options, uint64_t seed) {
@@ -153,9 +146,7 @@ bool PartialRounds::was_in_time(const partial::RoundOutcome& outcome, control::R
 }
 
 bool PartialRounds::asks_for_sync(control::Rank rank, uint64_t round) {
-    const uint64_t every = job_.options.resync_every;
-    const uint64_t before = std::exchange(told_before_[rank], round);
-    return every != 0 && round / every > before / every;
+    return job_.is_resync_due(std::exchange(told_before_[rank], round), round);
 }
 
 void PartialRounds::free_memory(const Worker& worker) {
@@ -171,13 +162,6 @@ bool PartialRounds::withdraw(const Worker& worker) {
     if (worker.head().verb != Verb::reduce)
         return !run_ || run_->round().waits_no_more(worker.rank);
     return !worker.handed_in || books_->store.take_back(worker.rank);
-}
-
-bool PartialRounds::is_using(const Worker& worker) const {
-    const auto has = [&worker](const std::shared_ptr<PartialRun>& run) {
-        return run && run->round().has_lent(worker.rank);
-    };
-    return has(run_) || has(last_);
 }
 
 // ------------------------------------------------------------------------------------------- rounds

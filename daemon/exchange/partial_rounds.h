@@ -67,13 +67,10 @@ class PartialRounds {
     void free_memory(const Worker& worker);
     // False if the round counts on the worker's first request: it goes on.
     bool withdraw(const Worker& worker);
-    // The memory of its first request is in use.
-    bool is_using(const Worker& worker) const;
 
     // ---- rounds
 
     bool under_way() const { return run_ != nullptr; }
-    // `recording`: a newcomer on this node has no model yet.
     void begin(const View& view, uint64_t round);
     // Whoever waits has called for the round under way.
     void count_calls(const std::vector<WorkerPtr>& members);

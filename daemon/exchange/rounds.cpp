@@ -242,7 +242,6 @@ void Rounds::commit_round(const Exchange& exchange, const std::vector<WorkerPtr>
     everyone_ = false;
     compression_.committed(exchange);
     const uint64_t round = completed_++;
-    const uint64_t resync_every = job_.options.resync_every;
     ++job_.services.counters.rounds;
     for (const WorkerPtr& worker : members) {
         const Request& request = worker->head();
@@ -262,7 +261,7 @@ void Rounds::commit_round(const Exchange& exchange, const std::vector<WorkerPtr>
             ending.rounds = 1;
             ending.divisor = is_mean(request) ? static_cast<double>(list->size()) : 1.0;
             ending.contributors = static_cast<uint32_t>(list->size());
-            ending.resync = resync_every != 0 && (round + 1) % resync_every == 0;
+            ending.resync = job_.is_resync_due(round, round + 1);
             ending.dense = exchange.plan().dense_instead;
             if (!ending.dense) ending.entries = exchange.entries();
         }

@@ -9,10 +9,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "daemon/exchange/compression.h"
+#include "daemon/exchange/digest.h"
 #include "daemon/exchange/exchange.h"
 #include "daemon/exchange/gift.h"
 #include "daemon/exchange/job_state.h"
@@ -103,6 +105,9 @@ class Rounds {
     void serve_hidden(NodeId node);
     uint64_t hidden_number(NodeId node, uint64_t part) const;
     void serve(NodeId node);
+    void give(uint64_t number, uint32_t check, NodeId node, std::span<const std::byte> bytes);
+    Exchange::Plan fetch_plan(ExchangeKind kind, NodeId donor, uint32_t check,
+                              collectives::Layout layout) const;
     void stop_gifts(const base::Error& error);
     uint64_t round_number() const;
     bool is_busy() const { return active_ || delivering_; }
@@ -125,6 +130,8 @@ class Rounds {
     void end_partial(const WorkerPtr& worker, uint64_t rounds, bool late);
     void go_on();
     void serve_told(NodeId node);
+    using Fetched = std::function<void(const base::Result<>&, Scratch)>;
+    void fetch(Exchange::Plan plan, Scratch memory, Fetched fetched);
     void fetch_told(NodeId donor);
     void fetch_sum(NodeId donor, const partial::RoundOutcome& outcome);
     void told(NodeId donor, const base::Result<>& result, Scratch memory);

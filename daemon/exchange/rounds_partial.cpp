@@ -196,9 +196,7 @@ void Rounds::deliver(const RoundOutcome& outcome, Scratch memory) {
         partial_->free_memory(*worker);
         worker->state = Worker::State::moving;
         worker->moving_since_ns = partial_->last()->began_ns();
-        collectives::Recipient& recipient = delivery->recipients.emplace_back();
-        for (const BufferPtr& buffer : worker->head().buffers)
-            recipient.segments.push_back(buffer->memory.data());
+        delivery->recipients.emplace_back().segments = memory_of(worker->head().buffers);
         delivery->workers.push_back(worker);
     }
     const collectives::Layout& layout = partial_->terms()->layout;
@@ -280,33 +278,26 @@ void Rounds::end_partial(const WorkerPtr& worker, uint64_t rounds, bool late) {
 void Rounds::serve_told(NodeId node) {
     const uint64_t number =
         exchange_number(job_.token, ExchangeKind::fetch_told, job_.view.epoch, node);
-    Scratch copy;
-    const auto bytes = copy.reserve(retained_.told.size());
-    if (!has_last_result() || !bytes) {
-        send_poison(job_.services, number, {node});
-        return;
-    }
-    std::copy(retained_.told.begin(), retained_.told.end(), bytes->begin());
-    gifts_.push_back(Gift::give(job_.services, number, kToldRoundCheck, node, std::move(copy),
-                                retained_.told.size()));
+    give(number, kToldRoundCheck, node, retained_.told);
+}
+
+void Rounds::fetch(Exchange::Plan plan, Scratch memory, Fetched fetched) {
+    auto exchange = Exchange::start(
+        job_.services, std::move(plan), std::move(memory),
+        [this, fetched = std::move(fetched)](Exchange& done, const Result<>& result) {
+            active_.reset();
+            fetched(result, done.take_scratch());
+        });
+    if (!exchange->ended()) active_ = std::move(exchange);
 }
 
 void Rounds::fetch_told(NodeId donor) {
-    Exchange::Plan plan;
-    plan.kind = Exchange::Kind::fetch;
-    plan.job = job_.id;
-    plan.number =
-        exchange_number(job_.token, ExchangeKind::fetch_told, job_.view.epoch, job_.services.self);
-    plan.check = kToldRoundCheck;
-    plan.nodes = {donor, job_.services.self};
-    plan.self = 1;
-    plan.layout = collectives::Layout(
+    collectives::Layout layout(
         {{protocol::DType::f32, told_round_bytes(round_view_.roster()) / sizeof(float)}});
-    active_ = Exchange::start(job_.services, std::move(plan), {},
-                              [this, donor](Exchange& done, const Result<>& result) {
-                                  active_.reset();
-                                  told(donor, result, done.take_scratch());
-                              });
+    fetch(fetch_plan(ExchangeKind::fetch_told, donor, kToldRoundCheck, std::move(layout)), {},
+          [this, donor](const Result<>& result, Scratch memory) {
+              told(donor, result, std::move(memory));
+          });
 }
 
 void Rounds::told(NodeId donor, const Result<>& result, Scratch memory) {
@@ -362,27 +353,19 @@ void Rounds::fetch_failed(const base::Error& error) {
 }
 
 void Rounds::fetch_sum(NodeId donor, const RoundOutcome& outcome) {
-    Exchange::Plan plan;
-    plan.kind = Exchange::Kind::fetch;
-    plan.job = job_.id;
-    plan.number =
-        exchange_number(job_.token, ExchangeKind::fetch, job_.view.epoch, job_.services.self);
-    plan.check = partial::digest_of(*partial_->terms());
-    plan.nodes = {donor, job_.services.self};
-    plan.self = 1;
-    plan.layout = partial_->terms()->layout;
     retained_.valid = false;
-    active_ = Exchange::start(job_.services, std::move(plan), std::exchange(retained_.memory, {}),
-                              [this, outcome](Exchange& done, const Result<>& result) {
-                                  active_.reset();
-                                  if (!result) {
-                                      retained_.memory = done.take_scratch();
-                                      fetch_failed(result.error());
-                                      return;
-                                  }
-                                  partial_->used_up();
-                                  deliver(outcome, done.take_scratch());
-                              });
+    fetch(fetch_plan(ExchangeKind::fetch, donor, partial::digest_of(*partial_->terms()),
+                     partial_->terms()->layout),
+          std::exchange(retained_.memory, {}),
+          [this, outcome](const Result<>& result, Scratch memory) {
+              if (!result) {
+                  retained_.memory = std::move(memory);
+                  fetch_failed(result.error());
+                  return;
+              }
+              partial_->used_up();
+              deliver(outcome, std::move(memory));
+          });
 }
 
 }  // namespace pace::daemon

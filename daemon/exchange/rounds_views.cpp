@@ -88,21 +88,28 @@ void Rounds::fetch_from(NodeId donor) {
         return;
     }
     const Request& first = members.front()->head();
-    Exchange::Plan plan;
-    plan.kind = Exchange::Kind::fetch;
-    plan.job = job_.id;
-    plan.number =
-        exchange_number(job_.token, ExchangeKind::fetch, job_.view.epoch, job_.services.self);
-    plan.check = check_of(first);
-    plan.nodes = {donor, job_.services.self};
-    plan.self = 1;
-    plan.layout = layout_of(first.buffers);
+    Exchange::Plan plan =
+        fetch_plan(ExchangeKind::fetch, donor, check_of(first), layout_of(first.buffers));
     for (const WorkerPtr& worker : members) {
         const Request& request = worker->head();
         const bool keeps_own = request.verb == Verb::broadcast && worker->rank == request.root;
         if (!keeps_own) plan.recipients.push_back(request.buffers);
     }
     begin(std::move(plan), members);
+}
+
+// The other end of what give() sends.
+Exchange::Plan Rounds::fetch_plan(ExchangeKind kind, NodeId donor, uint32_t check,
+                                  collectives::Layout layout) const {
+    Exchange::Plan plan;
+    plan.kind = Exchange::Kind::fetch;
+    plan.job = job_.id;
+    plan.number = exchange_number(job_.token, kind, job_.view.epoch, job_.services.self);
+    plan.check = check;
+    plan.nodes = {donor, job_.services.self};
+    plan.self = 1;
+    plan.layout = std::move(layout);
+    return plan;
 }
 
 // The next view names another donor, or redoes the round.
@@ -113,20 +120,19 @@ void Rounds::wait_for_view() {
 
 void Rounds::serve(NodeId node) {
     const uint64_t number = exchange_number(job_.token, ExchangeKind::fetch, job_.view.epoch, node);
-    if (!has_last_result()) {
-        send_poison(job_.services, number, {node});
-        return;
-    }
     // A copy: the retained result goes when the next round commits, the other node may take longer.
-    Scratch copy;
-    const auto bytes = copy.reserve(retained_.bytes);
-    if (!bytes) {
-        send_poison(job_.services, number, {node});
-        return;
+    give(number, retained_.check, node, {retained_.memory.data(), retained_.bytes});
+}
+
+// Part of the last round's result, to a node that lacks it.
+void Rounds::give(uint64_t number, uint32_t check, NodeId node, std::span<const std::byte> bytes) {
+    if (has_last_result()) {
+        if (auto gift = Gift::give_copy(job_.services, number, check, node, bytes)) {
+            gifts_.push_back(std::move(*gift));
+            return;
+        }
     }
-    std::copy_n(retained_.memory.data(), retained_.bytes, bytes->data());
-    gifts_.push_back(
-        Gift::give(job_.services, number, retained_.check, node, std::move(copy), retained_.bytes));
+    send_poison(job_.services, number, {node});
 }
 
 void Rounds::stop_gifts(const base::Error& error) {
@@ -157,15 +163,8 @@ uint64_t Rounds::hidden_number(NodeId node, uint64_t part) const {
 // How many bytes, then the bytes.
 void Rounds::serve_hidden(NodeId node) {
     const uint64_t size = hidden_.size();
-    const auto give = [&](uint64_t part, const void* data, size_t bytes) {
-        Scratch copy;
-        if (!copy.reserve(bytes)) return;
-        std::memcpy(copy.data(), data, bytes);
-        gifts_.push_back(
-            Gift::give(job_.services, hidden_number(node, part), 0, node, std::move(copy), bytes));
-    };
-    give(0, &size, sizeof(size));
-    if (size != 0) give(1, hidden_.data(), size);
+    give(hidden_number(node, 0), 0, node, std::as_bytes(std::span(&size, 1)));
+    if (size != 0) give(hidden_number(node, 1), 0, node, hidden_);
 }
 
 void Rounds::fetch_hidden(NodeId donor) {

@@ -171,12 +171,6 @@ NodeView PartialRound::take() {
     return view;
 }
 
-bool PartialRound::has_lent(Rank rank) const {
-    return std::any_of(taken_.begin(), taken_.end(), [rank](const Taken& one) {
-        return one.rank == rank && one.contribution.is_lent();
-    });
-}
-
 // The first node that knows the terms tells those that do not.
 Task<Result<>> PartialRound::share_terms(const std::vector<NodeView>& views) {
     const auto knows = [](const NodeView& view) { return view.terms != 0; };

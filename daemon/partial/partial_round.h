@@ -106,8 +106,6 @@ class PartialRound {
     bool activated() const { return activation_.activated(); }
     // This node has taken what it gives: what is handed in now goes into a later round.
     bool has_taken() const { return has_taken_; }
-    // The round has what this worker has lent, so that its memory must stay as it is until the end.
-    bool has_lent(Rank rank) const;
     bool result_begun() const { return data_ && data_->result_begun(); }
     // The workers of this node that hold the round up. Empty before it has started.
     std::vector<Rank> awaited() const;
