@@ -194,28 +194,7 @@ TEST_P(Faults, AFrozenControllerOnlyDelaysNewGroups) {
 TEST_P(Faults, AStormLeavesTheRestTraining) {
     Cluster cluster({.nodes = 3, .controller_flags = {"--stopped-wait-ms", "300"}});
     auto trainers = cluster.trainers(6, endless(GetParam()));
-    for (int i = 0; i < 6; ++i) {
-        let_step(trainers[0], 1 + random_.below(30), cluster);
-        const size_t rank = 2 + random_.below(4);
-        switch (random_.below(4)) {
-            case 0:
-                trainers[rank].signal(SIGSTOP);
-                break;
-            case 1:
-                trainers[rank].signal(SIGCONT);
-                break;
-            case 2:
-                cluster.controller().signal(SIGKILL);
-                ASSERT_TRUE(cluster.controller().wait(soon()));
-                cluster.start_controller();
-                break;
-            default:
-                trainers[rank].signal(SIGKILL);
-                ASSERT_TRUE(trainers[rank].wait(soon()));
-                trainers[rank] = start_again(cluster, rank / 2, rank, 6, endless(GetParam()));
-        }
-    }
-    for (Process& trainer : trainers) trainer.signal(SIGCONT);
+    storm(trainers, cluster, random_, 6, endless(GetParam()));
     for (const size_t rank : {0U, 1U}) let_step(trainers[rank], 60, cluster);
     for (Process& trainer : trainers) {
         for (const std::string& line : trainer.lines())

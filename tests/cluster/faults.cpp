@@ -1,11 +1,10 @@
 #include "faults.h"
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
 #include <gtest/gtest.h>
-
-#include "base/random.h"
 
 namespace pace::cluster {
 
@@ -33,6 +32,40 @@ Process start_again(Cluster& cluster, size_t node, size_t rank, size_t world,
                     std::vector<std::string> flags) {
     flags.insert(flags.end(), {"--rank", std::to_string(rank), "--world", std::to_string(world)});
     return cluster.trainer(node, std::move(flags));
+}
+
+namespace {
+
+void kill_and_restart_controller(Cluster& cluster) {
+    cluster.controller().signal(SIGKILL);
+    ASSERT_TRUE(cluster.controller().wait(soon()));
+    cluster.start_controller();
+}
+
+}  // namespace
+
+void storm(std::vector<Process>& trainers, Cluster& cluster, base::Random& random, int times,
+           const std::vector<std::string>& flags) {
+    for (int i = 0; i < times; ++i) {
+        let_step(trainers[0], 1 + random.below(20), cluster);
+        const size_t rank = 2 + random.below(trainers.size() - 2);
+        switch (random.below(4)) {
+            case 0:
+                trainers[rank].signal(SIGSTOP);
+                break;
+            case 1:
+                trainers[rank].signal(SIGCONT);
+                break;
+            case 2:
+                kill_and_restart_controller(cluster);
+                break;
+            default:
+                trainers[rank].signal(SIGKILL);
+                ASSERT_TRUE(trainers[rank].wait(soon()));
+                trainers[rank] = start_again(cluster, rank / 2, rank, trainers.size(), flags);
+        }
+    }
+    for (Process& trainer : trainers) trainer.signal(SIGCONT);
 }
 
 }  // namespace pace::cluster

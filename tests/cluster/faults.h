@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "base/random.h"
 #include "cluster.h"
 
 namespace pace::cluster {
@@ -17,5 +18,10 @@ void let_step(Process& trainer, uint64_t steps, Cluster& cluster);
 // A trainer in the place of a dead one: rank and world are added to `flags`.
 Process start_again(Cluster& cluster, size_t node, size_t rank, size_t world,
                     std::vector<std::string> flags);
+
+// Anything, at any moment, `times` times over: all trainers but the first two are frozen, woken, killed and started again
+// with `flags`, and so is the controller. Two of them are on each node. All are awake when this returns.
+void storm(std::vector<Process>& trainers, Cluster& cluster, base::Random& random, int times,
+           const std::vector<std::string>& flags);
 
 }  // namespace pace::cluster

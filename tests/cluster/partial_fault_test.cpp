@@ -260,28 +260,7 @@ TEST_P(PartialFaults, ATrainerThatIsRestartedWhileNoControllerIsThereMissesNoRou
 TEST_P(PartialFaults, AStormLosesNothingOfTheRest) {
     Cluster cluster({.nodes = 3, .controller_flags = {"--stopped-wait-ms", "300"}});
     auto trainers = cluster.trainers(6, flags());
-    for (int i = 0; i < 8; ++i) {
-        let_step(trainers[0], 1 + random_.below(20), cluster);
-        const size_t rank = 2 + random_.below(4);
-        switch (random_.below(4)) {
-            case 0:
-                trainers[rank].signal(SIGSTOP);
-                break;
-            case 1:
-                trainers[rank].signal(SIGCONT);
-                break;
-            case 2:
-                cluster.controller().signal(SIGKILL);
-                ASSERT_TRUE(cluster.controller().wait(soon()));
-                cluster.start_controller();
-                break;
-            default:
-                trainers[rank].signal(SIGKILL);
-                ASSERT_TRUE(trainers[rank].wait(soon()));
-                trainers[rank] = start_again(cluster, rank / 2, rank, 6, flags());
-        }
-    }
-    for (Process& trainer : trainers) trainer.signal(SIGCONT);
+    storm(trainers, cluster, random_, 8, flags());
     for (Process& trainer : trainers) let_step(trainer, 20, cluster);
     // Whoever was frozen has had time to be told, and has the current model.
     for (Process& trainer : trainers) let_step(trainer, 60, cluster);
