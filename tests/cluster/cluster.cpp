@@ -40,7 +40,7 @@ void Cluster::start_daemon(size_t node) {
     std::vector<std::string> arguments{PACED, "--socket", socket(node), "--name", name(node)};
     if (options_.controller) {
         arguments.insert(arguments.end(),
-                         {"--controller", controller_endpoint_, "--data-interface", "lo"});
+                         {"--controller", controller_endpoint_for(node), "--data-interface", "lo"});
     }
     arguments.insert(arguments.end(), options_.daemon_flags.begin(), options_.daemon_flags.end());
     Process process(std::move(arguments), log(name(node)));
@@ -51,6 +51,16 @@ void Cluster::start_daemon(size_t node) {
         daemons_.push_back(std::move(process));
     }
     ASSERT_TRUE(ready) << logs();
+}
+
+std::string Cluster::controller_endpoint_for(size_t node) {
+    if (options_.cabled != node) return controller_endpoint_;
+    const size_t colon = controller_endpoint_.rfind(':');
+    if (!cable_) {
+        const auto port = std::stoul(controller_endpoint_.substr(colon + 1));
+        cable_ = std::make_unique<Cable>(static_cast<uint16_t>(port));
+    }
+    return controller_endpoint_.substr(0, colon + 1) + std::to_string(cable_->port());
 }
 
 Process Cluster::trainer(size_t node, std::vector<std::string> flags) {

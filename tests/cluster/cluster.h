@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "cable.h"
 #include "process.h"
 
 namespace pace::cluster {
@@ -17,6 +19,8 @@ class Cluster {
         bool controller = true;
         std::vector<std::string> daemon_flags = {};
         std::vector<std::string> controller_flags = {};
+        // This node's link to the controller can be cut.
+        std::optional<size_t> cabled = std::nullopt;
     };
 
     // Everything is up when this returns; GoogleTest failures if it is not.
@@ -31,6 +35,7 @@ class Cluster {
     std::string journal() const { return directory_ + "/journal"; }
     Process& daemon(size_t node) { return daemons_[node]; }
     Process& controller() { return *controller_; }
+    Cable& cable() { return *cable_; }
     const std::string& controller_endpoint() const { return controller_endpoint_; }
 
     void start_daemon(size_t node);
@@ -51,6 +56,7 @@ class Cluster {
     std::string logs() const;
 
   private:
+    std::string controller_endpoint_for(size_t node);
     static std::string name(size_t node) { return "node" + std::to_string(node); }
     std::string log(const std::string& who) const { return directory_ + "/" + who + ".log"; }
 
@@ -58,6 +64,7 @@ class Cluster {
     std::string directory_;
     std::string controller_endpoint_;
     std::unique_ptr<Process> controller_;
+    std::unique_ptr<Cable> cable_;
     std::vector<Process> daemons_;
 };
 

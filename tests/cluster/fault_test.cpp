@@ -141,6 +141,23 @@ TEST_P(Faults, ADaemonThatIsFrozenInARoundComesBackToAnotherController) {
     let_step(trainers[0], 5, cluster);
 }
 
+// The part without the controller waits, though its connections to the other nodes stand.
+TEST_P(Faults, ANodeThatIsCutOffFromTheControllerWaitsAndComesBack) {
+    Cluster cluster({.nodes = 3, .cabled = 2});
+    auto trainers = cluster.trainers(6, endless(GetParam()));
+    let_step(trainers[0], 5 + random_.below(20), cluster);
+    cluster.cable().cut();
+    let_stop(trainers[4], trainers[0], cluster);
+    for (const size_t rank : {0U, 1U, 2U, 3U}) let_step(trainers[rank], 20, cluster);
+    cluster.cable().mend();
+    let_step(trainers[4], 20, cluster);
+    let_step(trainers[5], 20, cluster);
+    let_step(trainers[0], 20, cluster);
+    for (Process& trainer : trainers)
+        for (const std::string& line : trainer.lines())
+            EXPECT_FALSE(line.starts_with("wrong")) << line;
+}
+
 TEST_P(Faults, AControllerThatDiesAndReturnsLosesNoIteration) {
     Cluster cluster({.nodes = 2});
     auto trainers = cluster.trainers(4, endless(GetParam()));

@@ -1,8 +1,10 @@
 #include "faults.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -26,6 +28,27 @@ void let_step(Process& trainer, uint64_t steps, Cluster& cluster) {
         FAIL() << "no step, " << i << " of " << steps << " made; its last line: " << last << "\n"
                << cluster.state() << cluster.logs();
     }
+}
+
+uint64_t newest_step(Process& trainer) {
+    while (trainer.read_line(within(std::chrono::milliseconds(0)))) {
+    }
+    const auto& lines = trainer.lines();
+    const auto last = std::find_if(lines.rbegin(), lines.rend(), [](const std::string& line) {
+        return line.starts_with("step ");
+    });
+    return last != lines.rend() ? std::stoull(last->substr(5)) : 0;
+}
+
+void let_stop(Process& trainer, Process& other, Cluster& cluster) {
+    const Deadline deadline = soon();
+    uint64_t before = newest_step(trainer);
+    while (std::chrono::steady_clock::now() < deadline) {
+        ASSERT_NO_FATAL_FAILURE(let_step(other, 100, cluster));
+        const uint64_t now = newest_step(trainer);
+        if (std::exchange(before, now) == now) return;
+    }
+    FAIL() << "it goes on: step " << before << "\n" << cluster.logs();
 }
 
 Process start_again(Cluster& cluster, size_t node, size_t rank, size_t world,

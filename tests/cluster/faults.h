@@ -15,6 +15,12 @@ uint64_t test_seed();
 // with the state of everything if it makes none soon.
 void let_step(Process& trainer, uint64_t steps, Cluster& cluster);
 
+// The number of its last step so far.
+uint64_t newest_step(Process& trainer);
+
+// Until the trainer has made no step during many of the other's; a GoogleTest failure if that does not come soon.
+void let_stop(Process& trainer, Process& other, Cluster& cluster);
+
 // A trainer in the place of a dead one: rank and world are added to `flags`.
 Process start_again(Cluster& cluster, size_t node, size_t rank, size_t world,
                     std::vector<std::string> flags);

@@ -203,6 +203,22 @@ TEST_P(PartialFaults, AFrozenDaemonIsExcludedAndComesBackWhenItWakes) {
     expect_nothing_lost(trainers, {0, 1, 2, 3, 4, 5}, cluster);
 }
 
+TEST_P(PartialFaults, ANodeThatIsCutOffFromTheControllerWaitsAndComesBack) {
+    Cluster cluster({.nodes = 3, .cabled = 2});
+    auto trainers = cluster.trainers(6, flags());
+    let_step(trainers[0], 5 + random_.below(20), cluster);
+    cluster.cable().cut();
+    let_stop(trainers[4], trainers[0], cluster);
+    for (const size_t rank : {0U, 1U, 2U, 3U}) let_step(trainers[rank], 20, cluster);
+    cluster.cable().mend();
+    for (const size_t rank : {4U, 5U}) {
+        ASSERT_TRUE(trainers[rank].wait_for("model at ", soon())) << cluster.logs();
+        let_step(trainers[rank], 20, cluster);
+    }
+    let_step(trainers[0], 20, cluster);
+    expect_nothing_lost(trainers, {0, 1, 2, 3, 4, 5}, cluster);
+}
+
 TEST_P(PartialFaults, AControllerThatDiesAndReturnsLosesNothing) {
     Cluster cluster({.nodes = 2});
     auto trainers = cluster.trainers(4, flags());
