@@ -14,6 +14,10 @@ namespace {
 // The values of a public enum are those on the wire (client.fbs); 0 is the default.
 static_assert(PACE_POLICY_ALL_REDUCE == static_cast<int>(wire::Policy::all_reduce));
 static_assert(PACE_POLICY_PARTIAL_REDUCE == static_cast<int>(wire::Policy::partial_reduce));
+static_assert(PACE_POLICY_PRAGUE_RANDOM == static_cast<int>(wire::Policy::prague_random));
+static_assert(PACE_POLICY_PRAGUE_SMART == static_cast<int>(wire::Policy::prague_smart));
+static_assert(PACE_POLICY_AD_PSGD == static_cast<int>(wire::Policy::ad_psgd));
+static_assert(PACE_POLICY_FULL == static_cast<int>(wire::Policy::full));
 static_assert(PACE_WEIGHTS_CONSTANT == static_cast<int>(wire::Weights::constant));
 static_assert(PACE_WEIGHTS_DYNAMIC == static_cast<int>(wire::Weights::dynamic));
 static_assert(PACE_MISSING_CLOSEST == static_cast<int>(wire::Missing::closest));
@@ -151,13 +155,15 @@ Result<client::JobOptions> job_options_of(const pace_job_options& options) {
                           "name is NULL; give the job a name that all of its workers use");
     PACE_TRY_ASSIGN(alpha, alpha_of(options));
     PACE_TRY(check_reserved(options.reserved, "reserved"));
-    PACE_TRY(check_reserved(options.reserved2, "reserved2"));
     client::JobOptions job;
     // Bounded: a name without its terminating zero must not be read to the end of the heap.
     job.name.assign(options.name, strnlen(options.name, protocol::kNameBytesMax + 1));
     job.world = options.world;
     PACE_TRY(read_choice(options.policy, "policy",
-                         "PACE_POLICY_ALL_REDUCE, PACE_POLICY_PARTIAL_REDUCE", job.policy));
+                         "PACE_POLICY_ALL_REDUCE, PACE_POLICY_PARTIAL_REDUCE, "
+                         "PACE_POLICY_PRAGUE_RANDOM, PACE_POLICY_PRAGUE_SMART, "
+                         "PACE_POLICY_AD_PSGD, PACE_POLICY_FULL",
+                         job.policy));
     PACE_TRY(read_choice(options.weights, "weights", "PACE_WEIGHTS_CONSTANT, PACE_WEIGHTS_DYNAMIC",
                          job.weights));
     PACE_TRY(read_choice(options.missing, "missing", "PACE_MISSING_CLOSEST, PACE_MISSING_INITIAL",
@@ -167,6 +173,7 @@ Result<client::JobOptions> job_options_of(const pace_job_options& options) {
     job.alpha = alpha;
     job.group_wait_ms = options.group_wait_ms;
     job.history_window = options.history_window;
+    job.progress_gap = options.progress_gap;
     job.worker_timeout_ms = options.worker_timeout_ms;
     PACE_TRY(read_collective(options, job));
     PACE_TRY(client::check(job));

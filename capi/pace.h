@@ -123,7 +123,19 @@ typedef enum pace_policy {
     PACE_POLICY_ALL_REDUCE = 1, /* collective family: buffers hold gradients, verb pace_reduce,
                                    everyone waits for all unless `quorum` says otherwise */
     PACE_POLICY_PARTIAL_REDUCE =
-        2 /* averaging family: buffers hold parameters, verb pace_average, groups of group_size */
+        2, /* averaging family: buffers hold parameters, verb pace_average, groups of group_size */
+
+    /* The others are of the averaging family too, but name their groups before the members have
+     * called: a call waits until all of its group have. Who is dead, suspended, or has not called for
+     * ten median steps (at least a second) is left out. */
+    PACE_POLICY_PRAGUE_RANDOM =
+        3, /* whoever has no group gets one with others drawn from all. Source: Luo et al., Prague,
+              ASPLOS 2020, section 4.1 */
+    PACE_POLICY_PRAGUE_SMART =
+        4, /* whoever has no group divides all that have none into groups, the slow left out; among
+              the nodes first, then within each. Source: the same, section 5 */
+    PACE_POLICY_AD_PSGD = 5, /* pairs. Source: Lian et al., ICML 2018 */
+    PACE_POLICY_FULL = 6     /* everyone, as in local SGD: call it every so many steps */
 } pace_policy;
 
 typedef enum pace_weights {
@@ -233,17 +245,19 @@ typedef struct pace_job_options {
     int32_t policy;   /* pace_policy */
     const char* name; /* letters, digits, '.', '_', '-'; 1 to 63 of them. Copied. */
 
-    /* Of partial reduce. With PACE_POLICY_ALL_REDUCE, which forms no groups, one that is set to
+    /* Of the averaging family. With PACE_POLICY_ALL_REDUCE, which forms no groups, one that is set to
      * something else than its default is refused. */
-    uint32_t group_size; /* P, 2 .. world; default 3, or world if that is less, but at least 2 */
-    uint32_t group_min;  /* the smallest group that is closed when group_wait_ms has passed,
-                            2 .. group_size; default 2 */
+    uint32_t group_size; /* P, 2 .. world; default 3, or world if that is less, but at least 2.
+                            PACE_POLICY_AD_PSGD has 2, PACE_POLICY_FULL world */
+    uint32_t group_min;  /* of partial reduce: the smallest group that is closed when group_wait_ms
+                            has passed, 2 .. group_size; default 2 */
     int32_t weights;     /* pace_weights */
     int32_t missing;     /* pace_missing */
     double alpha;        /* decay of dynamic weights, 0 <= alpha < 1; default 0.5. Counts only with
                             has_alpha: set without it, it is refused */
     uint32_t has_alpha;  /* 1: alpha is set (so that 0 can be asked for), else 0 */
-    uint32_t group_wait_ms;  /* longest wait for a full group; default: adaptive */
+    uint32_t
+        group_wait_ms; /* of partial reduce: longest wait for a full group; default: adaptive */
     uint32_t history_window; /* groups that must connect all workers, at least
                                 ceil((world-1)/(group_size-1)); default twice that */
 
@@ -287,7 +301,10 @@ typedef struct pace_job_options {
     /* 1: a reduce of gradients with an infinity or a NaN is refused, with any compression or none;
      * else 0. */
     uint32_t reject_nonfinite;
-    uint32_t reserved2; /* 0 */
+
+    /* Of PACE_POLICY_PRAGUE_SMART: a worker that has called so many times less is in no group that a
+     * faster one waits for; default 4. */
+    uint32_t progress_gap;
 } pace_job_options;
 
 #define PACE_JOB_OPTIONS_INIT                                                                    \

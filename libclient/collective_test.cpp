@@ -47,6 +47,7 @@ TEST_F(CollectiveTest, EveryOptionArrivesAsItself) {
     options.hierarchy = wire::Hierarchy::flat;
     options.dense_fallback = wire::DenseFallback::never;
     options.reject_nonfinite = true;
+    options.progress_gap = 9;
     flatbuffers::FlatBufferBuilder builder;
     builder.Finish(pack(builder, options));
     const auto& table = *flatbuffers::GetRoot<wire::JobOptions>(builder.GetBufferPointer());
@@ -66,6 +67,7 @@ TEST_F(CollectiveTest, EveryOptionArrivesAsItself) {
     EXPECT_EQ(table.hierarchy(), wire::Hierarchy::flat);
     EXPECT_EQ(table.dense_fallback(), wire::DenseFallback::never);
     EXPECT_TRUE(table.reject_nonfinite());
+    EXPECT_EQ(table.progress_gap(), 9U);
 }
 
 TEST_F(CollectiveTest, ADensityThatIsNoneIsRefusedBeforeADaemonIsAsked) {

@@ -38,6 +38,7 @@ struct JobOptions {
     protocol::client::Hierarchy hierarchy = protocol::client::Hierarchy::node;
     protocol::client::DenseFallback dense_fallback = protocol::client::DenseFallback::automatic;
     bool reject_nonfinite = false;
+    uint32_t progress_gap = 0;
 };
 
 // Whether only the largest elements of gradients travel, so that the rest is owed.

@@ -32,7 +32,7 @@ Result<> Session::check(const Operation& operation) const {
                           options_.name);
     if (operation.verb == Verb::reduce && !collective)
         return make_error(ErrorKind::verb,
-                          "job \"{}\" has policy partial-reduce, whose buffers hold parameters; "
+                          "job \"{}\" averages in groups, so that its buffers hold parameters; "
                           "call pace_average, or use PACE_POLICY_ALL_REDUCE for gradients",
                           options_.name);
     if (is_local(operation.verb) && !(collective && is_top_k(options_.compression)))

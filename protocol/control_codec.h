@@ -101,6 +101,7 @@ base::Result<Options> read_job_options(const control::JobOptions& table) {
     PACE_TRY(detail::read_choice(options.hierarchy, table.hierarchy(), "hierarchy"));
     PACE_TRY(detail::read_choice(options.dense_fallback, table.dense_fallback(), "dense_fallback"));
     options.reject_nonfinite = table.reject_nonfinite();
+    options.progress_gap = table.progress_gap();
     return options;
 }
 
@@ -122,7 +123,8 @@ flatbuffers::Offset<control::JobOptions> write_job_options(flatbuffers::FlatBuff
         static_cast<control::Indices>(options.indices),
         static_cast<control::Values>(options.values),
         static_cast<control::Hierarchy>(options.hierarchy),
-        static_cast<control::DenseFallback>(options.dense_fallback), options.reject_nonfinite);
+        static_cast<control::DenseFallback>(options.dense_fallback), options.reject_nonfinite,
+        options.progress_gap);
 }
 
 }  // namespace pace::protocol

@@ -43,6 +43,7 @@ struct Options {
     uint8_t hierarchy = 0;
     uint8_t dense_fallback = 0;
     bool reject_nonfinite = false;
+    uint32_t progress_gap = 0;
     bool operator==(const Options&) const = default;
 };
 
@@ -75,6 +76,7 @@ const Options kOptions{
     .hierarchy = 2,
     .dense_fallback = 1,
     .reject_nonfinite = true,
+    .progress_gap = 9,
 };
 
 std::vector<std::byte> join_message(const Options& options) {

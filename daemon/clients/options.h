@@ -36,6 +36,7 @@ inline control::JobOptions options_of(const protocol::client::JobOptions& table)
     options.hierarchy = static_cast<control::Hierarchy>(table.hierarchy());
     options.dense_fallback = static_cast<control::DenseFallback>(table.dense_fallback());
     options.reject_nonfinite = table.reject_nonfinite();
+    options.progress_gap = table.progress_gap();
     return options;
 }
 
@@ -57,7 +58,7 @@ inline flatbuffers::Offset<protocol::client::JobOptions> pack_options(
         static_cast<protocol::client::Values>(options.values),
         static_cast<protocol::client::Hierarchy>(options.hierarchy),
         static_cast<protocol::client::DenseFallback>(options.dense_fallback),
-        options.reject_nonfinite);
+        options.reject_nonfinite, options.progress_gap);
 }
 
 }  // namespace pace::daemon

@@ -34,6 +34,7 @@ TEST(ClientOptions, ComeBackAsTheyWere) {
     options.hierarchy = control::Hierarchy::flat;
     options.dense_fallback = control::DenseFallback::never;
     options.reject_nonfinite = true;
+    options.progress_gap = 9;
     flatbuffers::FlatBufferBuilder builder;
     builder.Finish(pack_options(builder, options));
     const auto* table =

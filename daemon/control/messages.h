@@ -22,7 +22,15 @@ using RequestId = uint64_t;
 inline constexpr Rank kNoRank = ~Rank{0};
 
 // Zero means the controller's default in every field but name and world.
-enum class Policy : uint8_t { none = 0, all_reduce = 1, partial_reduce = 2 };
+enum class Policy : uint8_t {
+    none = 0,
+    all_reduce = 1,
+    partial_reduce = 2,
+    prague_random = 3,
+    prague_smart = 4,
+    ad_psgd = 5,
+    full = 6
+};
 enum class Weights : uint8_t { none = 0, constant = 1, dynamic = 2 };
 enum class Missing : uint8_t { none = 0, closest = 1, initial = 2 };
 enum class Quorum : uint8_t {
@@ -81,6 +89,7 @@ struct JobOptions {
     Hierarchy hierarchy = Hierarchy::none;
     DenseFallback dense_fallback = DenseFallback::none;
     bool reject_nonfinite = false;
+    uint32_t progress_gap = 0;
     bool operator==(const JobOptions&) const = default;
 };
 

@@ -37,7 +37,7 @@ base::Result<> Job::check_verb(Verb verb) const {
                                 state_.options.name);
     if (verb == Verb::reduce && !collective)
         return base::make_error(ErrorKind::verb,
-                                "job \"{}\" has policy partial-reduce, whose buffers hold "
+                                "job \"{}\" averages in groups, so that its buffers hold "
                                 "parameters: call pace_average, or open the job "
                                 "with policy all-reduce",
                                 state_.options.name);

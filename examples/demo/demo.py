@@ -38,7 +38,7 @@ def parse_flags():
         help="what to compare, of " + ", ".join(POLICIES))
     add("--workers", type=int, default=8, help="worker processes")
     add("--daemons", type=int, default=4, help="daemons; the workers are spread over them")
-    add("--group-size", type=int, default=3, help="workers in a group of partial reduce")
+    add("--group-size", type=int, default=3, help="workers in a group, where the policy has no size of its own")
     add("--slowdown", type=float, default=5, help="how much longer a step of the slow worker lasts")
     add("--slow-rank", type=int, help="the slow worker (default: the last)")
     add("--step-ms", type=float, default=30, help="a step of the other workers lasts this, mostly asleep")

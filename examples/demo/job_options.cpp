@@ -65,7 +65,11 @@ pace_job_options job_options_of(const Options& options) {
         set_quorum(options, &job);
         set_compression(options, &job);
     } else {
-        job.policy = PACE_POLICY_PARTIAL_REDUCE;
+        job.policy = constant_of(options.policy, {{"partial-reduce", PACE_POLICY_PARTIAL_REDUCE},
+                                                  {"prague-random", PACE_POLICY_PRAGUE_RANDOM},
+                                                  {"prague-smart", PACE_POLICY_PRAGUE_SMART},
+                                                  {"ad-psgd", PACE_POLICY_AD_PSGD},
+                                                  {"full", PACE_POLICY_FULL}});
         set_groups(options, &job);
     }
     return job;

@@ -12,7 +12,8 @@ std::optional<Options> parse_options(int argc, char** argv, int* ret_exit_code) 
     app.add_option("--endpoint", options.endpoint, "the daemon, as unix:PATH; none: this node's");
     app.add_option("--job", options.job, "name of the job");
     app.add_option("--policy", options.policy, "who exchanges with whom")
-        ->check(CLI::IsMember({"all-reduce", "partial-reduce"}));
+        ->check(CLI::IsMember(
+            {"all-reduce", "partial-reduce", "prague-random", "prague-smart", "ad-psgd", "full"}));
     app.add_option("--weights", options.weights, "weights of partial reduce")
         ->check(CLI::IsMember({"constant", "dynamic"}));
     app.add_option("--missing", options.missing, "who gets the weight of an absent iteration")
@@ -20,7 +21,8 @@ std::optional<Options> parse_options(int argc, char** argv, int* ret_exit_code) 
     app.add_option("--alpha", options.alpha, "decay of the dynamic weights");
     app.add_option("--rank", options.rank, "this worker");
     app.add_option("--world", options.world, "number of workers")->check(CLI::PositiveNumber);
-    app.add_option("--group-size", options.group_size, "workers in a group of partial reduce");
+    app.add_option("--group-size", options.group_size,
+                   "workers in a group; 0: the policy's default");
 
     app.add_option("--quorum", options.quorum, "whom a round of all-reduce waits for")
         ->check(CLI::IsMember({"all", "solo", "majority", "majority-strict", "count"}));

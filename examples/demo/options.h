@@ -11,7 +11,7 @@ struct Options {
     // The job.
     std::string endpoint;  // empty: this node's daemon
     std::string job = "demo";
-    std::string policy = "partial-reduce";  // or "all-reduce"
+    std::string policy = "partial-reduce";  // of the averaging family; or "all-reduce"
     std::string weights = "constant";       // or "dynamic"
     std::string missing = "closest";        // or "initial"
     double alpha = 0.5;

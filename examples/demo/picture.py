@@ -8,7 +8,8 @@ from matplotlib import pyplot  # noqa: E402
 from policies import forms_groups  # noqa: E402
 
 COLOURS = {"all-reduce": "tab:gray", "partial-constant": "tab:blue", "partial-dynamic": "tab:orange",
-           "solo": "tab:red", "majority": "tab:green", "spardl": "tab:purple"}
+           "solo": "tab:red", "majority": "tab:green", "spardl": "tab:purple",
+           "prague-random": "tab:brown", "prague-smart": "tab:cyan", "ad-psgd": "tab:pink", "full": "tab:olive"}
 
 
 def draw(runs, flags, path):

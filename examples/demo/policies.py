@@ -6,6 +6,10 @@ POLICIES = {
     "all-reduce": ["--policy", "all-reduce"],
     "partial-constant": ["--policy", "partial-reduce", "--weights", "constant"],
     "partial-dynamic": ["--policy", "partial-reduce", "--weights", "dynamic"],
+    "prague-random": ["--policy", "prague-random"],
+    "prague-smart": ["--policy", "prague-smart"],
+    "ad-psgd": ["--policy", "ad-psgd"],
+    "full": ["--policy", "full"],
     "solo": ["--policy", "all-reduce", "--quorum", "solo"],
     "majority": ["--policy", "all-reduce", "--quorum", "majority"],
     # Here the network is so fast that dense would be chosen, and nothing would be seen.
@@ -17,14 +21,19 @@ USUAL = ["all-reduce", "partial-constant", "partial-dynamic"]
 
 
 def forms_groups(policy):
-    return policy.startswith("partial")
+    return "all-reduce" not in POLICIES[policy]
+
+
+def group_size_of(policy, flags):
+    """0: the policy's own, pairs or everyone."""
+    return 0 if policy in ("ad-psgd", "full") else flags.group_size
 
 
 def plan_of(policy, flags):
     """One worker is slowed throughout."""
     job = [*POLICIES[policy], "--density", flags.density]
     if forms_groups(policy):
-        job += ["--group-size", flags.group_size, "--alpha", flags.alpha, "--missing", flags.missing]
+        job += ["--group-size", group_size_of(policy, flags), "--alpha", flags.alpha, "--missing", flags.missing]
 
     def pace(rank):
         return ["--step-ms", flags.step_ms, "--slowdown", flags.slowdown if rank == flags.slow_rank else 1]

@@ -2,7 +2,7 @@
 
 import json
 
-from policies import forms_groups
+from policies import forms_groups, group_size_of
 
 LEGEND = """\
 time to accuracy  from the first common model until the average of all workers' models has the target
@@ -49,7 +49,7 @@ def write_json(runs, flags, path):
         "runs": [{
             "policy": run.name,
             "workers": flags.workers,
-            "group_size": flags.group_size if forms_groups(run.name) else flags.workers,
+            "group_size": group_size_of(run.name, flags) if forms_groups(run.name) else flags.workers,
             "slowdown": flags.slowdown,
             "seconds_to_accuracy": run.seconds,
             "accuracy": run.accuracy,

@@ -18,7 +18,11 @@ struct Word {
 
 using wire::Policy;
 constexpr Word<Policy> kPolicies[] = {{"partial-reduce", Policy::partial_reduce},
-                                      {"all-reduce", Policy::all_reduce}};
+                                      {"all-reduce", Policy::all_reduce},
+                                      {"prague-random", Policy::prague_random},
+                                      {"prague-smart", Policy::prague_smart},
+                                      {"ad-psgd", Policy::ad_psgd},
+                                      {"full", Policy::full}};
 using wire::Weights;
 constexpr Word<Weights> kWeights[] = {{"constant", Weights::constant},
                                       {"dynamic", Weights::dynamic}};
@@ -89,6 +93,9 @@ void add_group_flags(CLI::App& create, client::JobOptions& job) {
                "Who stands in for an iteration that no member has");
     create.add_option("--alpha", job.alpha, "Decay of dynamic weights, 0 <= alpha < 1.");
     create.add_option("--group-wait-ms", job.group_wait_ms, "0: adaptive.");
+    create.add_option(
+        "--progress-gap", job.progress_gap,
+        "Of prague-smart: who has signalled so many times less is not waited for. 0: 4.");
     create.add_option("--history-window", job.history_window, "Groups that must connect everyone.");
 }
 

@@ -36,6 +36,10 @@ static void print_choices(void) {
     VALUE(PACE_POLICY_DEFAULT);
     VALUE(PACE_POLICY_ALL_REDUCE);
     VALUE(PACE_POLICY_PARTIAL_REDUCE);
+    VALUE(PACE_POLICY_PRAGUE_RANDOM);
+    VALUE(PACE_POLICY_PRAGUE_SMART);
+    VALUE(PACE_POLICY_AD_PSGD);
+    VALUE(PACE_POLICY_FULL);
     VALUE(PACE_WEIGHTS_DEFAULT);
     VALUE(PACE_WEIGHTS_CONSTANT);
     VALUE(PACE_WEIGHTS_DYNAMIC);
@@ -131,7 +135,7 @@ static void print_job_options(void) {
     FIELD(pace_job_options, hierarchy);
     FIELD(pace_job_options, dense_fallback);
     FIELD(pace_job_options, reject_nonfinite);
-    FIELD(pace_job_options, reserved2);
+    FIELD(pace_job_options, progress_gap);
 }
 
 static void print_session_and_buffer(void) {

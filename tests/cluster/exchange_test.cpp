@@ -55,6 +55,16 @@ TEST(FourNodes, AverageWithConstantAndDynamicWeights) {
     }
 }
 
+TEST(FourNodes, AverageInGroupsOfEveryPolicy) {
+    Cluster cluster({.nodes = 4});
+    for (const char* policy : {"prague-random", "prague-smart", "ad-psgd", "full"}) {
+        auto trainers =
+            cluster.trainers(8, {"--mode", "average", "--policy", policy, "--job", policy,
+                                 "--steps", "50", "--elements", "50000", "--step-us", "500"});
+        expect_done(trainers, cluster);
+    }
+}
+
 TEST(FourNodes, EndWithTheSameModelEverywhere) {
     Cluster cluster({.nodes = 3});
     std::vector<Process> trainers;

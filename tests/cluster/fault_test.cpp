@@ -1,4 +1,5 @@
 // What must hold when something dies or freezes (docs/architecture.md, "When something dies"). Every test prints its seed.
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 
@@ -29,9 +30,20 @@ double pause_ms(Process& trainer, uint64_t since, const Cluster& cluster) {
     return 0;
 }
 
+// As the trainer calls a policy: a test's name has no dash.
+std::string words_of(std::string name) {
+    std::replace(name.begin(), name.end(), '_', '-');
+    return name;
+}
+
+// Trainers of a family, or of a policy of the averaging one.
 std::vector<std::string> endless(const std::string& mode) {
-    return {"--mode", mode,         "--steps", "1000000000",   "--step-us",
-            "1000",   "--elements", "20000",   "--connect-ms", "1000"};
+    std::vector<std::string> flags{"--steps",    "1000000000", "--step-us",    "1000",
+                                   "--elements", "20000",      "--connect-ms", "1000"};
+    if (mode == "reduce") return flags;
+    flags.insert(flags.end(), {"--mode", "average"});
+    if (mode != "average") flags.insert(flags.end(), {"--policy", words_of(mode)});
+    return flags;
 }
 
 class Faults : public testing::TestWithParam<const char*> {
@@ -39,7 +51,7 @@ class Faults : public testing::TestWithParam<const char*> {
     base::Random random_{test_seed()};
 };
 
-INSTANTIATE_TEST_SUITE_P(BothFamilies, Faults, testing::Values("reduce", "average"),
+INSTANTIATE_TEST_SUITE_P(Families, Faults, testing::Values("reduce", "average", "prague_smart"),
                          [](const auto& family) { return std::string(family.param); });
 
 TEST_P(Faults, AKilledTrainerCostsTheOthersNothingButItsContribution) {

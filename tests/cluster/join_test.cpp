@@ -88,7 +88,7 @@ TEST(Join, TheVerbOfTheOtherFamilyIsRefusedBeforeAnythingChanges) {
     EXPECT_EQ(pace_reduce(parameters.session(), parameters.buffers().data(), 1, nullptr, &request,
                           &error),
               PACE_E_VERB);
-    expect_words(error.message, {"\"parameters\"", "partial-reduce", "pace_average"});
+    expect_words(error.message, {"\"parameters\"", "averages in groups", "pace_average"});
     EXPECT_EQ(request.id, 0U);
     gradients.finish(gradients.reduce());
     parameters.finish(parameters.average(1));

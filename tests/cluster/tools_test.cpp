@@ -94,7 +94,7 @@ TEST_F(Tools, WhatIsRefusedIsSaidOnStandardErrorWithACode) {
     cluster_.pacectl(0, {"job", "create", "bad", "--world", "0"}, 1);
     expect_words(errors(), {"world is 0"});
     cluster_.pacectl(0, {"job", "create", "bad", "--world", "4", "--policy", "gossip"}, 2);
-    expect_words(errors(), {"'gossip' is none of partial-reduce, all-reduce"});
+    expect_words(errors(), {"'gossip' is none of partial-reduce, all-reduce, prague-random"});
     cluster_.pacectl(0, {"no-such-command"}, 2);
     cluster_.pacectl(0, {"top"}, 1);
     expect_words(errors(), {"top needs a terminal"});

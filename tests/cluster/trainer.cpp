@@ -73,8 +73,7 @@ class Trainer {
         job.rank = options_.rank;
         job.world = options_.world;
         job.connect_ms = options_.connect_ms;
-        job.policy =
-            options_.mode == "reduce" ? PACE_POLICY_ALL_REDUCE : PACE_POLICY_PARTIAL_REDUCE;
+        job.policy = policy();
         if (options_.mode != "reduce") {
             job.group_size = options_.group_size;
             job.weights =
@@ -84,6 +83,15 @@ class Trainer {
                     options_.missing == "initial" ? PACE_MISSING_INITIAL : PACE_MISSING_CLOSEST;
         }
         return ok(pace_session_open(options_.endpoint.c_str(), &job, &session_, &error_));
+    }
+
+    int32_t policy() const {
+        if (options_.mode == "reduce") return PACE_POLICY_ALL_REDUCE;
+        if (options_.policy == "prague-random") return PACE_POLICY_PRAGUE_RANDOM;
+        if (options_.policy == "prague-smart") return PACE_POLICY_PRAGUE_SMART;
+        if (options_.policy == "ad-psgd") return PACE_POLICY_AD_PSGD;
+        if (options_.policy == "full") return PACE_POLICY_FULL;
+        return PACE_POLICY_PARTIAL_REDUCE;
     }
 
     bool allocate() {

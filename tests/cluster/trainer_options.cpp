@@ -17,6 +17,8 @@ TrainerOptions parse_trainer_options(int argc, char** argv) {
             options.job = value;
         else if (name == "--mode")
             options.mode = value;
+        else if (name == "--policy")
+            options.policy = value;
         else if (name == "--rank")
             options.rank = number;
         else if (name == "--world")

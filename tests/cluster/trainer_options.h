@@ -10,6 +10,7 @@ struct TrainerOptions {
     std::string endpoint;
     std::string job = "test";
     std::string mode = "reduce";
+    std::string policy = "partial-reduce";  // in mode average
     uint32_t rank = 0;
     uint32_t world = 1;
     uint32_t group_size = 0;

@@ -48,10 +48,40 @@ auto client_options(flatbuffers::FlatBufferBuilder& builder) {
                                     client::Policy::partial_reduce, 2);
 }
 
+auto quorum_options(flatbuffers::FlatBufferBuilder& builder) {
+    const auto name = builder.CreateString("quorum");
+    client::JobOptionsBuilder options(builder);
+    options.add_name(name);
+    options.add_world(3);
+    options.add_policy(client::Policy::all_reduce);
+    options.add_quorum(client::Quorum::count);
+    options.add_quorum_count(2);
+    options.add_late(client::Late::drop);
+    options.add_staleness_max(4);
+    options.add_resync_every(100);
+    return options.Finish();
+}
+
+auto top_k_options(flatbuffers::FlatBufferBuilder& builder) {
+    const auto name = builder.CreateString("sparse");
+    client::JobOptionsBuilder options(builder);
+    options.add_name(name);
+    options.add_world(4);
+    options.add_policy(client::Policy::all_reduce);
+    options.add_compression(client::Compression::spardl);
+    options.add_density(0.01);
+    options.add_teams(2);
+    options.add_values(client::Values::bf16);
+    options.add_hierarchy(client::Hierarchy::flat);
+    return options.Finish();
+}
+
 void write_packets() {
     flatbuffers::FlatBufferBuilder b;
     write_packet("hello", b, client::CreateHello(b, 1, b.CreateString("c")));
     write_packet("join", b, client::CreateJoin(b, 1, 2, client_options(b)));
+    write_packet("join_quorum", b, client::CreateJoin(b, 1, 2, quorum_options(b)));
+    write_packet("join_top_k", b, client::CreateJoin(b, 1, 2, top_k_options(b)));
     write_packet("buffer", b, client::CreateBufferCreate(b, 2, client::DType::f32, 1000, false));
     write_packet("query", b, client::CreateQuery(b, 3, b.CreateString("status")));
     write_packet("job", b, client::CreateJobCreate(b, 4, client_options(b)));
@@ -61,11 +91,11 @@ void write_packets() {
 }
 
 // The trainer's writes: one entry, then the tail that announces it.
-void write_ring() {
+void write_ring(const std::string& name, pace::protocol::Verb verb) {
     pace::protocol::SubmissionEntry entry{};
     entry.id = 1;
     entry.iteration = 5;
-    entry.verb = pace::protocol::Verb::average;
+    entry.verb = verb;
     entry.buffer_count = 1;
     entry.generations[0] = 1;
     const auto at = [](size_t offset) {
@@ -82,7 +112,7 @@ void write_ring() {
                     offsetof(pace::protocol::RingControl, tail));
     tail.insert(tail.end(), {std::byte{1}, std::byte{0}, std::byte{0}, std::byte{0}});
     append_chunk(input, tail);
-    write("ring", "one_submission", input);
+    write("ring", name, input);
 }
 
 class Conversation {
@@ -116,11 +146,39 @@ void write_conversation() {
     for (uint32_t rank = 0; rank < 2; ++rank)
         talk.say(1, 77, [rank](auto& b) { return control::CreateReady(b, 1, rank, 3, 9); });
     talk.say(1, 77, [](auto& b) { return control::CreateGroupDone(b, 1, 1, false, 1000, 64); });
-    talk.say(1, 77, [](auto& b) { return control::CreateViewPrepared(b, 1, 1, 0); });
+    talk.say(1, 77, [](auto& b) { return control::CreateViewPrepared(b, 1, 1, 0, 0, 0); });
     talk.say(1, 77, [](auto& b) { return control::CreateStatusRequest(b, 9); });
     talk.say(1, 77, [](auto& b) { return control::CreateWorkerLeave(b, 1, 0, true); });
     talk.say(1, 77, [](auto& b) { return control::CreateGoodbye(b, b.CreateString("end")); });
     write("control_message", "a_short_life", talk.input);
+}
+
+// A controller that has lost its journal hears of a job that is under way.
+void write_return() {
+    Conversation talk;
+    const auto options = [](auto& builder) {
+        const auto name = builder.CreateString("quorum");
+        control::JobOptionsBuilder made(builder);
+        made.add_name(name);
+        made.add_world(2);
+        made.add_policy(control::Policy::all_reduce);
+        made.add_quorum(control::Quorum::majority);
+        made.add_divide_by(control::DivideBy::contributors);
+        return made.Finish();
+    };
+    talk.say(0, 77, [](auto& b) {
+        const std::vector<uint8_t> address{1, 2, 3};
+        return control::CreateHello(b, pace::protocol::kVersion, b.CreateString("n1"), 5,
+                                    b.CreateVector(address), b.CreateString("h"), 4, 3);
+    });
+    for (uint32_t rank = 0; rank < 2; ++rank)
+        talk.say(3, 77, [&](auto& b) {
+            return control::CreateWorkerJoin(b, rank + 1, rank, options(b), 1000, true, 40, 41, 6);
+        });
+    talk.say(3, 77, [](auto& b) { return control::CreateViewPrepared(b, 1, 7, 41, 6, 6); });
+    talk.say(3, 77, [](auto& b) { return control::CreateStalled(b, 1); });
+    talk.say(3, 77, [](auto& b) { return control::CreateViewPrepared(b, 1, 8, 41, 7, 0); });
+    write("control_message", "a_return", talk.input);
 }
 
 void write_journal() {
@@ -129,13 +187,21 @@ void write_journal() {
     options.name = "fashion";
     options.world = 2;
     options.group_size = 2;
+    JobOptions sparse;
+    sparse.name = "sparse";
+    sparse.policy = Policy::all_reduce;
+    sparse.world = 4;
+    sparse.compression = Compression::spardl;
+    sparse.density = 0.01;
+    sparse.teams = 2;
     const std::vector<JournalRecord> records{NodeRecord{1, "n1"},
                                              JobRecord{1, 1000, 4711, options},
                                              PlacementRecord{1, 0, 1, Placement::joined},
                                              PlacementRecord{1, 1, 1, Placement::joined},
                                              EpochRecord{1, 1},
                                              PlacementRecord{1, 1, 1, Placement::lost},
-                                             EpochRecord{1, 2}};
+                                             EpochRecord{1, 2},
+                                             JobRecord{2, 1000, 4712, sparse}};
     Bytes file = journal_header();
     Bytes bare;
     for (const JournalRecord& record : records) {
@@ -197,8 +263,11 @@ int main(int argc, char** argv) {
     }
     root = argv[1];
     write_packets();
-    write_ring();
+    write_ring("one_submission", pace::protocol::Verb::average);
+    write_ring("a_reduce", pace::protocol::Verb::reduce);
+    write_ring("a_residual", pace::protocol::Verb::residual_save);
     write_conversation();
+    write_return();
     write_journal();
     write_blocks();
     write_residuals();

@@ -76,6 +76,27 @@ TEST(Simulation, OfManySmallClustersSurvivesFaultsOfEveryKind) {
     }
 }
 
+TEST(Simulation, OfEveryPolicySurvivesFaultsOfEveryKind) {
+    for (const Policy policy :
+         {Policy::prague_random, Policy::prague_smart, Policy::ad_psgd, Policy::full})
+        for (uint64_t seed = 200; seed < 208; ++seed) {
+            SCOPED_TRACE(::testing::Message() << "policy " << static_cast<int>(policy));
+            base::Random random(seed);
+            Scenario scenario;
+            scenario.seed = seed;
+            const auto workers = static_cast<uint32_t>(2 + random.below(20));
+            scenario.job = job_of(workers, 0);
+            scenario.job.policy = policy;
+            scenario.per_node = static_cast<uint32_t>(1 + random.below(4));
+            scenario.spread = 1 + 4 * random.uniform();
+            scenario.length = seconds(12);
+            scenario.faults = {milliseconds(700), milliseconds(900), milliseconds(500), seconds(3),
+                               seconds(6)};
+            World world(scenario);
+            expect_sound(world, seed);
+        }
+}
+
 TEST(Simulation, IsAFunctionOfItsSeed) {
     const auto groups = [](uint64_t seed) {
         Scenario scenario;

@@ -10,10 +10,19 @@ namespace pace::simulation {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
+namespace {
+
+// A planned group may take in some who would be alone.
+uint32_t largest_group(const JobOptions& options) {
+    return options.policy == Policy::partial_reduce ? options.group_size : options.world;
+}
+
+}  // namespace
+
 World::World(const Scenario& scenario)
     : scenario_(scenario),
       random_(scenario.seed),
-      checker_(scenario.job.world, scenario.job.group_size, std::chrono::seconds(5)),
+      checker_(scenario.job.world, largest_group(scenario.job), std::chrono::seconds(5)),
       core_(std::make_unique<Core>(CoreOptions{}, next_token)),
       end_(now_ + scenario.length),
       trainers_(scenario.job.world) {

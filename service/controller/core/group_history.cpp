@@ -5,11 +5,8 @@
 
 namespace pace::controller {
 
-GroupHistory::GroupHistory(uint32_t recent, uint32_t window, uint32_t group_size)
-    : stride_(std::max(group_size, 1U)),
-      recent_(std::max(recent, 1U)),
-      members_(size_t{std::max(window, 1U)} * stride_, kNoRank),
-      window_(std::max(window, 1U)) {}
+GroupHistory::GroupHistory(uint32_t recent, uint32_t window)
+    : recent_(std::max(recent, 1U)), window_(std::max(window, 1U)) {}
 
 void GroupHistory::on_ordered(const GroupOrder& order, TimePoint now) {
     GroupRecord& record = recent_[groups_ % recent_.size()];
@@ -18,10 +15,9 @@ void GroupHistory::on_ordered(const GroupOrder& order, TimePoint now) {
     record.ordered = now;
     record.done = record.failed = false;
     record.moving_ns = record.bytes = 0;
-    const size_t first = (groups_ % window_) * stride_;
-    for (size_t i = 0; i < stride_; ++i) {
-        members_[first + i] = i < order.members.size() ? order.members[i].rank : kNoRank;
-    }
+    std::vector<Rank>& members = window_[groups_ % window_.size()];
+    members.clear();
+    for (const GroupOrder::Part& part : order.members) members.push_back(part.rank);
     for (const GroupOrder::Part& part : order.members) {
         const auto bucket = static_cast<size_t>(std::bit_width(order.iteration - part.iteration));
         ++staleness_[std::min(bucket, kStalenessBuckets - 1)];
@@ -72,12 +68,8 @@ std::vector<GroupRecord> GroupHistory::recent() const {
 
 std::vector<std::vector<Rank>> GroupHistory::window() const {
     std::vector<std::vector<Rank>> groups;
-    for (uint64_t back = std::min(groups_, window_); back >= 1; --back) {
-        const auto first =
-            members_.begin() + static_cast<std::ptrdiff_t>(((groups_ - back) % window_) * stride_);
-        const auto end = std::find(first, first + static_cast<std::ptrdiff_t>(stride_), kNoRank);
-        groups.emplace_back(first, end);
-    }
+    for (uint64_t back = std::min<uint64_t>(groups_, window_.size()); back >= 1; --back)
+        groups.push_back(window_[(groups_ - back) % window_.size()]);
     return groups;
 }
 

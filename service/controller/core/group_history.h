@@ -28,8 +28,8 @@ class GroupHistory {
     static constexpr size_t kStalenessBuckets = 16;
     using Staleness = std::array<uint64_t, kStalenessBuckets>;
 
-    // `recent` groups in full, `window` groups of at most `group_size` for the spectral gap.
-    GroupHistory(uint32_t recent, uint32_t window, uint32_t group_size);
+    // `recent` groups in full, `window` groups for the spectral gap.
+    GroupHistory(uint32_t recent, uint32_t window);
 
     void on_ordered(const GroupOrder& order, TimePoint now);
     void on_part_done(GroupId group, uint64_t moving_ns, uint64_t bytes);
@@ -43,11 +43,9 @@ class GroupHistory {
   private:
     GroupRecord* find(GroupId group);
 
-    uint32_t stride_;
     uint64_t groups_ = 0;
     std::vector<GroupRecord> recent_;
-    std::vector<Rank> members_;  // `stride_` ranks a group, kNoRank after the last
-    uint64_t window_;
+    std::vector<std::vector<Rank>> window_;  // members
     Staleness staleness_{};
 };
 

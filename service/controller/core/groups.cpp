@@ -11,7 +11,7 @@ Groups::Groups(JobId job, const JobOptions& options, std::unique_ptr<GroupPolicy
       policy_(std::move(policy)),
       workers_(workers),
       cluster_(cluster),
-      history_(cluster.options.recent_groups, options.history_window, options.group_size) {}
+      history_(cluster.options.recent_groups, options.history_window) {}
 
 void Groups::remove_member(Rank rank) {
     policy_->remove_member(rank);

@@ -28,7 +28,9 @@ class Groups {
     Groups(JobId job, const JobOptions& options, std::unique_ptr<GroupPolicy> policy,
            std::vector<Worker>& workers, Cluster& cluster);
 
-    void add_member(Rank rank, TimePoint now) { policy_->add_member(rank, now); }
+    void add_member(Rank rank, TimePoint now) {
+        policy_->add_member(rank, workers_[rank].node, now);
+    }
     void remove_member(Rank rank);
 
     // The rank is a member at the event's node.

@@ -20,7 +20,7 @@ Job::Job(JobId id, JobOptions options, uint32_t uid, uint64_t token, Cluster& cl
       cluster_(cluster),
       workers_(options_.world),
       views_(id) {
-    if (auto policy = make_policy(options_)) {
+    if (auto policy = make_policy(options_, token_)) {
         groups_ = std::make_unique<Groups>(id, options_, std::move(policy), workers_, cluster);
     }
 }

@@ -18,6 +18,7 @@ constexpr size_t kNameBytesMax = 63;
 constexpr uint32_t kWorldMax = 65536;
 constexpr uint32_t kGroupSizeDefault = 3;
 constexpr uint32_t kGroupMinDefault = 2;
+constexpr uint32_t kProgressGapDefault = 4;
 constexpr double kAlphaDefault = 0.5;
 constexpr uint64_t kWindowEdgesMax = uint64_t{1} << 22U;  // of the sync-graph: some 200 MB
 
@@ -50,10 +51,9 @@ Result<> check_world(uint32_t world) {
 }
 
 Result<> check_enums(const JobOptions& o) {
-    if (o.policy != Policy::all_reduce && o.policy != Policy::partial_reduce) {
-        return make_error(ErrorKind::invalid,
-                          "policy is {}; use all-reduce (1) or partial-reduce (2)",
-                          static_cast<int>(o.policy));
+    if (name_of(o.policy) == "?") {
+        return make_error(ErrorKind::invalid, "policy is {}; use one of {}",
+                          static_cast<int>(o.policy), numbered(words_of(o.policy)));
     }
     if (static_cast<uint8_t>(o.weights) > static_cast<uint8_t>(Weights::dynamic)) {
         return make_error(ErrorKind::invalid, "weights is {}; use constant (1) or dynamic (2)",
@@ -86,8 +86,30 @@ Result<> check_no_group_options(const JobOptions& o) {
     return {};
 }
 
+// Only partial reduce closes groups that are not full, and only prague-smart knows who is slow.
+Result<> check_policy_options(const JobOptions& o) {
+    const auto refuse = [&o](std::string_view option, uint32_t value, Policy policy) {
+        return make_error(ErrorKind::invalid,
+                          "{} is {}, but policy {} does not know it; leave it out or use policy {}",
+                          option, value, name_of(o.policy), name_of(policy));
+    };
+    if (o.policy != Policy::partial_reduce) {
+        if (o.group_min != 0) return refuse("group_min", o.group_min, Policy::partial_reduce);
+        if (o.group_wait_ms != 0)
+            return refuse("group_wait_ms", o.group_wait_ms, Policy::partial_reduce);
+    }
+    if (o.policy != Policy::prague_smart && o.progress_gap != 0)
+        return refuse("progress_gap", o.progress_gap, Policy::prague_smart);
+    return {};
+}
+
 uint64_t window_min(const JobOptions& o) {
     return (uint64_t{o.world} - 1 + o.group_size - 2) / (o.group_size - 1);
+}
+
+uint32_t usual_size(const JobOptions& o) {
+    if (o.policy == Policy::ad_psgd) return 2;
+    return o.policy == Policy::full ? o.world : kGroupSizeDefault;
 }
 
 Result<> check_sizes(const JobOptions& o) {
@@ -99,6 +121,13 @@ Result<> check_sizes(const JobOptions& o) {
                           "nothing, a larger one never fills",
                           o.group_size, o.world);
     }
+    const bool is_fixed = o.policy == Policy::ad_psgd || o.policy == Policy::full;
+    if (is_fixed && o.group_size != std::max(2U, usual_size(o))) {
+        return make_error(ErrorKind::invalid,
+                          "group_size is {}, but policy {} has groups of {}; leave it out",
+                          o.group_size, name_of(o.policy), usual_size(o));
+    }
+    if (o.policy != Policy::partial_reduce) return {};
     if (o.group_min < 2 || o.group_min > o.group_size) {
         return make_error(ErrorKind::invalid, "group_min is {}; use 2 to group_size, which is {}",
                           o.group_min, o.group_size);
@@ -149,8 +178,10 @@ void fill_defaults(JobOptions& o) {
         o.alpha = kAlphaDefault;
         return;
     }
-    if (o.group_size == 0) o.group_size = std::max(2U, std::min(kGroupSizeDefault, o.world));
-    if (o.group_min == 0) o.group_min = kGroupMinDefault;
+    if (o.group_size == 0) o.group_size = std::max(2U, std::min(usual_size(o), o.world));
+    if (o.group_min == 0 && o.policy == Policy::partial_reduce) o.group_min = kGroupMinDefault;
+    if (o.progress_gap == 0 && o.policy == Policy::prague_smart)
+        o.progress_gap = kProgressGapDefault;
 }
 
 }  // namespace
@@ -162,6 +193,7 @@ Result<JobOptions> check(const JobOptions& options) {
     PACE_TRY(check_world(filled.world));
     PACE_TRY(check_enums(filled));
     PACE_TRY(check_collective(filled));
+    PACE_TRY(check_policy_options(filled));
     if (filled.policy == Policy::all_reduce) PACE_TRY(check_no_group_options(filled));
     fill_defaults(filled);
     if (filled.policy == Policy::all_reduce) return filled;
@@ -192,6 +224,7 @@ std::string differences(const JobOptions& asked, const JobOptions& of_job) {
     compare("alpha", asked.alpha, of_job.alpha);
     compare("group_wait_ms", asked.group_wait_ms, of_job.group_wait_ms);
     compare("history_window", asked.history_window, of_job.history_window);
+    compare("progress_gap", asked.progress_gap, of_job.progress_gap);
     compare("worker_timeout_ms", asked.worker_timeout_ms, of_job.worker_timeout_ms);
     compare("quorum", name_of(asked.quorum), name_of(of_job.quorum));
     compare("quorum_count", asked.quorum_count, of_job.quorum_count);

@@ -87,6 +87,47 @@ TEST(JobOptions, OfGroupsAreRefusedForAllReduce) {
     }
 }
 
+JobOptions of_policy(Policy policy) {
+    JobOptions options = averaging(8);
+    options.policy = policy;
+    return options;
+}
+
+TEST(JobOptions, OfEveryPolicyHaveItsDefaults) {
+    EXPECT_EQ(check(of_policy(Policy::prague_random))->group_size, 3U);
+    EXPECT_EQ(check(of_policy(Policy::prague_smart))->group_size, 3U);
+    EXPECT_EQ(check(of_policy(Policy::prague_smart))->progress_gap, 4U);
+    EXPECT_EQ(check(of_policy(Policy::ad_psgd))->group_size, 2U);
+    EXPECT_EQ(check(of_policy(Policy::full))->group_size, 8U);
+    for (const Policy policy : {Policy::all_reduce, Policy::partial_reduce, Policy::prague_random,
+                                Policy::prague_smart, Policy::ad_psgd, Policy::full}) {
+        // What is checked may be announced, and checked, again.
+        const JobOptions checked = *check(of_policy(policy));
+        const auto again = check(checked);
+        ASSERT_TRUE(again) << again.error().message;
+        EXPECT_EQ(*again, checked);
+    }
+}
+
+TEST(JobOptions, ThatAPolicyDoesNotKnowAreRefused) {
+    const auto refused = [](Policy policy, const char* names,
+                            const std::function<void(JobOptions&)>& spoil) {
+        JobOptions options = of_policy(policy);
+        spoil(options);
+        const auto checked = check(options);
+        ASSERT_FALSE(checked) << names;
+        EXPECT_NE(checked.error().message.find(names), std::string::npos)
+            << checked.error().message;
+    };
+    refused(Policy::prague_random, "group_min is 2", [](JobOptions& o) { o.group_min = 2; });
+    refused(Policy::prague_smart, "group_wait_ms is 5", [](JobOptions& o) { o.group_wait_ms = 5; });
+    refused(Policy::partial_reduce, "progress_gap is 3", [](JobOptions& o) { o.progress_gap = 3; });
+    refused(Policy::all_reduce, "progress_gap is 3", [](JobOptions& o) { o.progress_gap = 3; });
+    refused(Policy::ad_psgd, "group_size is 3", [](JobOptions& o) { o.group_size = 3; });
+    refused(Policy::full, "group_size is 3", [](JobOptions& o) { o.group_size = 3; });
+    refused(Policy::prague_random, "group_size is 9", [](JobOptions& o) { o.group_size = 9; });
+}
+
 TEST(JobOptions, AreComparedOptionByOption) {
     JobOptions asked = *check(averaging(8, 3));
     asked.alpha = 0.9;

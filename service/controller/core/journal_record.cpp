@@ -142,6 +142,7 @@ void put_options(Writer& out, const JobOptions& o) {
     out.put(o.history_window);
     out.put(o.worker_timeout_ms);
     put_collective_options(out, o);
+    out.put(o.progress_gap);
 }
 
 void get_collective_options(Reader& in, JobOptions& ret_options) {
@@ -166,7 +167,7 @@ void get_collective_options(Reader& in, JobOptions& ret_options) {
 void get_options(Reader& in, JobOptions& ret_options) {
     in.get(ret_options.name);
     in.get(ret_options.world);
-    in.get(ret_options.policy, Policy::partial_reduce);
+    in.get(ret_options.policy, Policy::full);
     in.get(ret_options.group_size);
     in.get(ret_options.group_min);
     in.get(ret_options.weights, Weights::dynamic);
@@ -176,6 +177,7 @@ void get_options(Reader& in, JobOptions& ret_options) {
     in.get(ret_options.history_window);
     in.get(ret_options.worker_timeout_ms);
     if (in.version() >= 2) get_collective_options(in, ret_options);
+    if (in.version() >= 3) in.get(ret_options.progress_gap);
 }
 
 std::vector<std::byte> encode_one(const NodeRecord& record) {

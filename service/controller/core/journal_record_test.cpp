@@ -34,12 +34,16 @@ std::vector<JournalRecord> samples() {
     collective.hierarchy = Hierarchy::flat;
     collective.dense_fallback = DenseFallback::never;
     collective.reject_nonfinite = true;
+    JobOptions smart = averaging(9, 3);
+    smart.policy = Policy::prague_smart;
+    smart.progress_gap = 6;
     return {NodeRecord{7, "node-7"},
             JobRecord{3, 1000, 0xFEDCBA9876543210U, options},
             JobEndRecord{3},
             EpochRecord{3, uint64_t{1} << 40U},
             PlacementRecord{3, 65535, 7, Placement::lost},
-            JobRecord{4, 1000, 5, collective}};
+            JobRecord{4, 1000, 5, collective},
+            JobRecord{5, 1000, 6, smart}};
 }
 
 TEST(JournalRecord, ComesBackAsItWasWritten) {
@@ -69,15 +73,15 @@ TEST(JournalRecord, OfAnotherVersionIsNamedAsSuch) {
 
 // A journal of before there were options of quorum and compression.
 TEST(JournalRecord, OfVersionOneIsStillRead) {
-    constexpr size_t kCollectiveBytes = 10 + 4 * 4 + 8 + 1;
+    constexpr size_t kLaterBytes = 10 + 4 * 4 + 8 + 1 + 4;
     for (const JournalRecord& record : samples()) {
         std::vector<std::byte> bytes = encode(record);
         bytes[0] = std::byte{1};
         const auto* job = std::get_if<JobRecord>(&record);
         if (job != nullptr) {
             EXPECT_EQ(decode(bytes).error().kind, base::ErrorKind::corrupt);
-            ASSERT_GT(bytes.size(), kCollectiveBytes);
-            bytes.erase(bytes.end() - kCollectiveBytes, bytes.end());
+            ASSERT_GT(bytes.size(), kLaterBytes);
+            bytes.erase(bytes.end() - kLaterBytes, bytes.end());
         }
         const auto decoded = decode(bytes);
         ASSERT_TRUE(decoded) << decoded.error().message;
@@ -90,6 +94,22 @@ TEST(JournalRecord, OfVersionOneIsStillRead) {
         EXPECT_EQ(options.worker_timeout_ms, job->options.worker_timeout_ms);
         EXPECT_EQ(options.quorum, Quorum::all);
         EXPECT_EQ(options.compression, Compression::off);
+    }
+}
+
+// Of before there was a progress_gap.
+TEST(JournalRecord, OfVersionTwoIsStillRead) {
+    for (const JournalRecord& record : samples()) {
+        const auto* job = std::get_if<JobRecord>(&record);
+        if (job == nullptr) continue;
+        std::vector<std::byte> bytes = encode(record);
+        bytes[0] = std::byte{2};
+        bytes.resize(bytes.size() - sizeof(uint32_t));
+        const auto decoded = decode(bytes);
+        ASSERT_TRUE(decoded) << decoded.error().message;
+        JobOptions expected = job->options;
+        expected.progress_gap = 0;
+        EXPECT_EQ(std::get<JobRecord>(*decoded).options, expected);
     }
 }
 

@@ -5,7 +5,8 @@
 namespace pace::controller {
 namespace {
 
-constexpr std::string_view kPolicies[] = {"all-reduce", "partial-reduce"};
+constexpr std::string_view kPolicies[] = {"all-reduce",   "partial-reduce", "prague-random",
+                                          "prague-smart", "ad-psgd",        "full"};
 constexpr std::string_view kWeights[] = {"constant", "dynamic"};
 constexpr std::string_view kMissing[] = {"closest", "initial"};
 constexpr std::string_view kQuorums[] = {"all", "solo", "majority", "majority-strict", "count"};

@@ -7,7 +7,14 @@
 namespace pace::controller {
 
 enum class Family : uint8_t { collective = 1, averaging = 2 };
-enum class Policy : uint8_t { all_reduce = 1, partial_reduce = 2 };
+enum class Policy : uint8_t {
+    all_reduce = 1,
+    partial_reduce = 2,
+    prague_random = 3,
+    prague_smart = 4,
+    ad_psgd = 5,
+    full = 6
+};
 enum class Weights : uint8_t { constant = 1, dynamic = 2 };
 enum class Missing : uint8_t { closest = 1, initial = 2 };
 enum class Quorum : uint8_t { all = 1, solo = 2, majority = 3, majority_strict = 4, count = 5 };
@@ -37,7 +44,7 @@ struct JobOptions {
     uint32_t world = 0;                      // workers of the job, at least 1
     Policy policy = Policy::partial_reduce;  // all_reduce is of the collective family
     uint32_t group_size = 0;                 // P; 2 .. world; default min(3, world)
-    uint32_t group_min = 0;                  // smallest group that group_wait may close; default 2
+    uint32_t group_min = 0;  // smallest group that group_wait may close; partial_reduce; default 2
     Weights weights = Weights::constant;
     Missing missing = Missing::closest;
     double alpha = 0.5;           // 0 <= alpha < 1
@@ -63,6 +70,8 @@ struct JobOptions {
     Hierarchy hierarchy = Hierarchy::node;
     DenseFallback dense_fallback = DenseFallback::automatic;
     bool reject_nonfinite = false;
+
+    uint32_t progress_gap = 0;  // signals; with prague_smart only; default 4
     bool operator==(const JobOptions&) const = default;
 };
 

@@ -146,7 +146,7 @@ TEST(SpectralGap, OfThreeWorkersOneAtHalfSpeedComesOutOfThePolicy) {
     options.group_wait_ms = 1'000'000;
     PartialReduce policy(options);
     TimePoint now{};
-    for (Rank r = 0; r < 3; ++r) policy.add_member(r, now);
+    for (Rank r = 0; r < 3; ++r) policy.add_member(r, 1, now);
     std::vector<Signal> signals;
     const auto signal = [&](Rank rank) {
         policy.add_signal(Signal{rank, 1, 0, now});

@@ -4,11 +4,6 @@
 
 namespace pace::controller {
 
-std::unique_ptr<GroupPolicy> make_policy(const JobOptions& options) {
-    if (options.policy != Policy::partial_reduce) return nullptr;
-    return std::make_unique<PartialReduce>(options);
-}
-
 PartialReduce::PartialReduce(const JobOptions& options)
     : group_size_(options.group_size),
       group_min_(options.group_min),
@@ -19,7 +14,7 @@ PartialReduce::PartialReduce(const JobOptions& options)
 
 // ----------------------------------------------------------------------------------------- members
 
-void PartialReduce::add_member(Rank rank, TimePoint now) {
+void PartialReduce::add_member(Rank rank, NodeId /*node*/, TimePoint now) {
     if (members_[rank].phase != Phase::absent) return;
     members_[rank] = MemberState{};
     set_counted(rank, true);

@@ -28,7 +28,7 @@ class PartialReduce final : public GroupPolicy {
     // Options as check() returns them: defaults filled in.
     explicit PartialReduce(const JobOptions& options);
 
-    void add_member(Rank rank, TimePoint now) override;
+    void add_member(Rank rank, NodeId node, TimePoint now) override;
     void remove_member(Rank rank) override;
     Received add_signal(const Signal& signal) override;
     bool withdraw(Rank rank, TimePoint now) override;

@@ -29,7 +29,7 @@ class PartialReduceTest : public ::testing::Test {
   protected:
     void start(const JobOptions& options) {
         policy_ = std::make_unique<PartialReduce>(options);
-        for (Rank rank = 0; rank < options.world; ++rank) policy_->add_member(rank, now_);
+        for (Rank rank = 0; rank < options.world; ++rank) policy_->add_member(rank, 1, now_);
     }
     Received ready(Rank rank, uint32_t digest = kDigest) {
         return policy_->add_signal(Signal{rank, digest, 0, now_});

@@ -38,7 +38,7 @@ class GroupPolicy {
     virtual ~GroupPolicy() = default;
 
     // The worker takes part from now on. Adding a member twice changes nothing.
-    virtual void add_member(Rank rank, TimePoint now) = 0;
+    virtual void add_member(Rank rank, NodeId node, TimePoint now) = 0;
 
     // The worker is dead, gone or suspended: its signal is withdrawn and nothing waits for it.
     virtual void remove_member(Rank rank) = 0;
@@ -70,7 +70,8 @@ class GroupPolicy {
     virtual PolicyView view() const = 0;
 };
 
-// The policy that the (checked) options name; null for a policy without groups.
-std::unique_ptr<GroupPolicy> make_policy(const JobOptions& options);
+// The policy that the (checked) options name; null for a policy without groups. What it draws at
+// random, it draws from `seed`.
+std::unique_ptr<GroupPolicy> make_policy(const JobOptions& options, uint64_t seed);
 
 }  // namespace pace::controller

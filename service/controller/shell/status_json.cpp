@@ -35,13 +35,15 @@ Json json_of(const NodeView& node) {
 }
 
 Json of_groups(const JobOptions& options) {
-    return {{"group_size", options.group_size},
-            {"group_min", options.group_min},
-            {"weights", name_of(options.weights)},
-            {"missing", name_of(options.missing)},
-            {"alpha", options.alpha},
-            {"group_wait_ms", options.group_wait_ms},
-            {"history_window", options.history_window}};
+    Json json{{"group_size", options.group_size},
+              {"weights", name_of(options.weights)},
+              {"missing", name_of(options.missing)},
+              {"alpha", options.alpha},
+              {"history_window", options.history_window}};
+    if (options.policy == Policy::partial_reduce)
+        json.update({{"group_min", options.group_min}, {"group_wait_ms", options.group_wait_ms}});
+    if (options.policy == Policy::prague_smart) json["progress_gap"] = options.progress_gap;
+    return json;
 }
 
 Json of_rounds(const JobOptions& options) {

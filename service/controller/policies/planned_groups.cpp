@@ -1,0 +1,248 @@
+#include "service/controller/policies/planned_groups.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace pace::controller {
+
+PlannedGroups::PlannedGroups(const JobOptions& options)
+    : group_size_(options.group_size),
+      graph_(options.world, options.group_size, options.history_window),
+      wait_(options.group_size, {}),
+      members_(options.world),
+      digest_of_(options.world) {}
+
+// ----------------------------------------------------------------------------------------- members
+
+void PlannedGroups::add_member(Rank rank, NodeId node, TimePoint now) {
+    if (at(rank).phase != Phase::absent) return;
+    at(rank) = Member{};
+    at(rank).node = node;
+    if (present_ > 0) at(rank).requests = requests_of_all_ / present_;
+    requests_of_all_ += at(rank).requests;
+    ++present_;
+    make_eligible(rank);
+    begin_computing(rank, now);
+}
+
+void PlannedGroups::remove_member(Rank rank) {
+    if (at(rank).phase == Phase::absent) return;
+    end_computing(rank);
+    make_ineligible(rank);
+    at(rank).phase = Phase::absent;
+    leave_plans(rank);
+    leave_ready(rank);
+    if (digest_of_[rank]) --digests_[*digest_of_[rank]];
+    digest_of_[rank].reset();
+    requests_of_all_ -= at(rank).requests;
+    --present_;
+    at(rank) = Member{};
+}
+
+bool PlannedGroups::is_eligible(Rank rank) const {
+    const size_t place = at(rank).place;
+    return place < eligible_.size() && eligible_[place] == rank;
+}
+
+void PlannedGroups::make_eligible(Rank rank) {
+    if (is_eligible(rank)) return;
+    at(rank).place = eligible_.size();
+    eligible_.push_back(rank);
+    graph_.set_counted(rank, true);
+}
+
+void PlannedGroups::make_ineligible(Rank rank) {
+    if (!is_eligible(rank)) return;
+    const size_t place = at(rank).place;
+    at(eligible_.back()).place = place;
+    eligible_[place] = eligible_.back();
+    eligible_.pop_back();
+    graph_.set_counted(rank, false);
+}
+
+void PlannedGroups::begin_computing(Rank rank, TimePoint now) {
+    Member& member = at(rank);
+    member.phase = Phase::computing;
+    member.since = now;
+    if (!member.frozen) computing_.emplace(now, rank);
+}
+
+void PlannedGroups::end_computing(Rank rank) {
+    const Member& member = at(rank);
+    if (member.phase == Phase::computing) computing_.erase({member.since, rank});
+}
+
+void PlannedGroups::freeze_silent(TimePoint now) {
+    const Duration patience = wait_.frozen_after();
+    while (!computing_.empty() && now - computing_.begin()->first >= patience) {
+        const Rank rank = computing_.begin()->second;
+        computing_.erase(computing_.begin());
+        at(rank).frozen = true;
+        make_ineligible(rank);
+        leave_plans(rank);
+    }
+}
+
+// ----------------------------------------------------------------------------------------- signals
+
+GroupPolicy::Received PlannedGroups::add_signal(const Signal& signal) {
+    if (signal.rank >= members_.size()) return Received::refused;
+    Member& member = at(signal.rank);
+    if (member.phase == Phase::absent || is_waiting(signal.rank)) return Received::refused;
+    end_computing(signal.rank);
+    if (member.phase == Phase::computing && member.has_exchanged && signal.arrived > member.since)
+        wait_.on_step(signal.arrived - member.since);
+    member.phase = Phase::waiting;
+    member.frozen = false;
+    member.signal = signal;
+    ++member.requests;
+    ++requests_of_all_;
+    make_eligible(signal.rank);
+    const bool stray = note_digest(signal);
+    wait_.on_arrival(signal.arrived);
+    provide(signal.rank);
+    return stray ? Received::stray : Received::queued;
+}
+
+// True if the digest is new for the worker and not that of most.
+bool PlannedGroups::note_digest(const Signal& signal) {
+    std::optional<uint32_t>& last = digest_of_[signal.rank];
+    if (last == signal.digest) return false;
+    if (last) --digests_[*last];
+    last = signal.digest;
+    const uint32_t own = ++digests_[signal.digest];
+    return std::any_of(digests_.begin(), digests_.end(), [&](const auto& kind) {
+        return kind.first != signal.digest && kind.second >= own;
+    });
+}
+
+bool PlannedGroups::withdraw(Rank rank, TimePoint now) {
+    if (!is_waiting(rank)) return false;
+    at(rank).has_exchanged = false;
+    begin_computing(rank, now);
+    leave_plans(rank);
+    leave_ready(rank);
+    return true;
+}
+
+void PlannedGroups::release(Rank rank, TimePoint now) {
+    if (at(rank).phase != Phase::exchanging) return;
+    at(rank).has_exchanged = true;
+    begin_computing(rank, now);
+}
+
+// ------------------------------------------------------------------------------------------- plans
+
+// The worker waits: it gets a group if it has none.
+void PlannedGroups::provide(Rank rank) {
+    if (at(rank).buffer.empty()) plan(rank);
+    if (!at(rank).buffer.empty()) check(at(rank).buffer.front());
+}
+
+void PlannedGroups::add_plan(std::vector<Rank> members) {
+    const PlanId id = next_plan_++;
+    for (const Rank rank : members) at(rank).buffer.push_back(id);
+    plans_.emplace(id, std::move(members));
+}
+
+std::span<const Rank> PlannedGroups::latest_plan() const {
+    if (plans_.empty()) return {};
+    return plans_.rbegin()->second;
+}
+
+void PlannedGroups::join_latest_plan(Rank rank) {
+    const auto latest = plans_.rbegin();
+    at(rank).buffer.push_back(latest->first);
+    latest->second.push_back(rank);
+}
+
+void PlannedGroups::leave_plans(Rank rank) {
+    const std::deque<PlanId> plans = std::exchange(at(rank).buffer, {});
+    for (const PlanId id : plans) leave_plan(id, rank);
+}
+
+void PlannedGroups::leave_plan(PlanId id, Rank rank) {
+    std::vector<Rank>& members = plans_.at(id);
+    std::erase(members, rank);
+    if (members.size() > 1) {
+        check(id);
+        return;
+    }
+    if (members.empty()) {
+        plans_.erase(id);
+        return;
+    }
+    const Rank alone = members.front();
+    plans_.erase(id);
+    std::erase(at(alone).buffer, id);
+    if (at(alone).phase == Phase::waiting) provide(alone);
+}
+
+void PlannedGroups::leave_ready(Rank rank) {
+    for (std::vector<Rank>& group : ready_) std::erase(group, rank);
+    std::erase_if(ready_, [](const std::vector<Rank>& group) { return group.empty(); });
+}
+
+// Runs the group if all its members are there.
+void PlannedGroups::check(PlanId id) {
+    const std::vector<Rank>& members = plans_.at(id);
+    const bool all = std::all_of(members.begin(), members.end(), [&](Rank rank) {
+        return at(rank).phase == Phase::waiting && at(rank).buffer.front() == id;
+    });
+    if (all) take(id);
+}
+
+void PlannedGroups::take(PlanId id) {
+    std::map<uint32_t, std::vector<Rank>> kinds;
+    for (const Rank rank : plans_.at(id)) {
+        kinds[at(rank).signal.digest].push_back(rank);
+        at(rank).buffer.pop_front();
+        at(rank).phase = Phase::due;
+    }
+    plans_.erase(id);
+    for (auto& [digest, members] : kinds) ready_.push_back(std::move(members));
+}
+
+// ------------------------------------------------------------------------------------------ groups
+
+bool PlannedGroups::next_group(TimePoint now, std::vector<Signal>& ret_group) {
+    freeze_silent(now);
+    if (ready_.empty()) return false;
+    ret_group.clear();
+    const std::vector<Rank> members = std::move(ready_.front());
+    ready_.pop_front();
+    for (const Rank rank : members) {
+        ret_group.push_back(at(rank).signal);
+        at(rank).phase = Phase::exchanging;
+    }
+    record(members);
+    wait_.on_group(now);
+    return true;
+}
+
+// A group that is larger than usual is as many that overlap.
+void PlannedGroups::record(std::span<const Rank> members) {
+    for (size_t first = 0; first == 0 || first + 1 < members.size(); first += group_size_ - 1)
+        graph_.add_group(
+            members.subspan(first, std::min<size_t>(group_size_, members.size() - first)));
+}
+
+std::optional<TimePoint> PlannedGroups::next_deadline() const {
+    if (computing_.empty() || plans_.empty()) return std::nullopt;
+    return computing_.begin()->first + wait_.frozen_after();
+}
+
+PolicyView PlannedGroups::view() const {
+    PolicyView view;
+    for (const Member& member : members_)
+        if (member.phase == Phase::waiting || member.phase == Phase::due)
+            view.waiting.push_back(member.signal);
+    std::stable_sort(view.waiting.begin(), view.waiting.end(),
+                     [](const Signal& a, const Signal& b) { return a.arrived < b.arrived; });
+    view.median_step = wait_.median_step();
+    view.components = graph_.components();
+    view.counted = static_cast<uint32_t>(eligible_.size());
+    return view;
+}
+
+}  // namespace pace::controller

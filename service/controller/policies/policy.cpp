@@ -1,0 +1,25 @@
+#include "service/controller/policies/policy.h"
+
+#include "service/controller/policies/partial_reduce.h"
+#include "service/controller/policies/prague.h"
+
+namespace pace::controller {
+
+std::unique_ptr<GroupPolicy> make_policy(const JobOptions& options, uint64_t seed) {
+    switch (options.policy) {
+        case Policy::all_reduce:
+            return nullptr;
+        case Policy::partial_reduce:
+            return std::make_unique<PartialReduce>(options);
+        case Policy::prague_random:
+        case Policy::ad_psgd:
+            return std::make_unique<RandomGroups>(options, seed);
+        case Policy::prague_smart:
+            return std::make_unique<SmartGroups>(options, seed);
+        case Policy::full:
+            return std::make_unique<FullGroups>(options);
+    }
+    return nullptr;
+}
+
+}  // namespace pace::controller
