@@ -136,6 +136,7 @@ void Rounds::begin(Exchange::Plan plan, const std::vector<WorkerPtr>& members) {
         worker->state = Worker::State::moving;
         worker->moving_since_ns = now;
     }
+    if (plan.kind != Exchange::Kind::fetch) round_check_ = plan.check;
     lent_ = may_form_in_retained(plan);
     Scratch scratch;
     if (lent_) scratch = std::move(retained_.memory);

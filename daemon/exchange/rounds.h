@@ -146,6 +146,7 @@ class Rounds {
     std::shared_ptr<Exchange> active_;
     // Over which the last round began: also that of its result, when this node has to fetch it.
     View round_view_;
+    uint32_t round_check_ = 0;  // of the last exchange but fetches: what its result is known by
     Retained retained_;
     bool lent_ = false;  // the exchange under way has the memory of retained_
     std::vector<std::weak_ptr<Gift>> gifts_;

@@ -89,7 +89,7 @@ void Rounds::fetch_from(NodeId donor) {
     }
     const Request& first = members.front()->head();
     Exchange::Plan plan =
-        fetch_plan(ExchangeKind::fetch, donor, check_of(first), layout_of(first.buffers));
+        fetch_plan(ExchangeKind::fetch, donor, round_check_, layout_of(first.buffers));
     for (const WorkerPtr& worker : members) {
         const Request& request = worker->head();
         const bool keeps_own = request.verb == Verb::broadcast && worker->rank == request.root;
