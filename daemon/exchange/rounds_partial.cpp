@@ -98,6 +98,8 @@ void Rounds::left(const Worker& worker) {
 }
 
 std::optional<uint64_t> Rounds::model_round(const Worker& worker) const {
+    // A node that fetches a result learns first what that hides: meanwhile the model is of the round before.
+    if (job_.view.epoch == waits_in_) return std::nullopt;
     if (!partial_) return completed_;
     const auto base = partial_->base(worker.rank);
     if (base && *base >= view_base_) return base;
