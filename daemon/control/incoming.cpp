@@ -45,10 +45,13 @@ CommitView read(const wire::CommitView& table) {
                     .base_round = table.base_round(),
                     .donor = table.donor(),
                     .behind = {},
+                    .leavers = {},
                     .members = {},
                     .adoptions = {}};
     if (table.behind() != nullptr)
         view.behind.assign(table.behind()->begin(), table.behind()->end());
+    if (table.leavers() != nullptr)
+        view.leavers.assign(table.leavers()->begin(), table.leavers()->end());
     if (table.members() != nullptr) {
         view.members.reserve(table.members()->size());
         for (const auto* member : *table.members())

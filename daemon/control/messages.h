@@ -220,7 +220,8 @@ struct CommitView {
     uint64_t epoch = 0;
     uint64_t base_round = 0;
     NodeId donor = 0;
-    std::vector<NodeId> behind;  // nodes that fetch the result of round base_round - 1
+    std::vector<NodeId> behind;   // nodes that fetch the result of round base_round - 1
+    std::vector<NodeId> leavers;  // are told, but not in it
     std::vector<Member> members;
     std::vector<Adoption> adoptions;
 };

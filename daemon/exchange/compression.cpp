@@ -92,17 +92,21 @@ size_t teams_for(size_t participants, size_t wanted, sparse::TeamGather gather) 
 Compression::Compression(JobState& job, std::function<void()> ready)
     : job_(job),
       ready_(std::move(ready)),
-      handover_(job, [this](Debt debt) { inherit(std::move(debt)); }) {}
+      handover_(job, Handover::Events{[this](Debt debt) { inherit(std::move(debt)); },
+                                      [this] { give_if_leaving(); }}) {}
 
-void Compression::commit_view() {
+void Compression::commit_view(const std::vector<NodeId>& leavers) {
     if (!is_top_k()) return;
-    handover_.commit_view(view_);
-    view_ = job_.view;
+    handover_.commit_view(leavers);
     measure_links();
 }
 
-void Compression::stop(const base::Error& error) {
+void Compression::invalidate(const base::Error& error) {
     handover_.stop(error);
+    stop(error);
+}
+
+void Compression::stop(const base::Error& error) {
     if (const auto probe = probe_) probe->abort(error);
 }
 
@@ -216,6 +220,11 @@ void Compression::settle(const Key& key, sparse::SparseState& state) {
 }
 
 void Compression::inherit(Debt debt) {
+    for (Debt& other : inherited_) {
+        if (other.counts != debt.counts || other.values.size() != debt.values.size()) continue;
+        for (size_t i = 0; i < debt.values.size(); ++i) other.values[i] += debt.values[i];
+        return;
+    }
     inherited_.push_back(std::move(debt));
 }
 
@@ -306,23 +315,23 @@ void Compression::departed(const Worker& worker) {
     if (is_top_k()) departed_.push_back(worker.rank);
 }
 
+bool Compression::is_open() const {
+    return std::any_of(states_.begin(), states_.end(),
+                       [](const auto& entry) { return entry.second->residual().begun(); });
+}
+
+bool Compression::owes() const {
+    return !states_.empty() || !inherited_.empty() || handover_.is_taking();
+}
+
 void Compression::exchange_ended() {
-    if (departed_.empty()) return;
-    if (job_.workers.empty()) {
-        // No view will tell what became of an exchange that failed here.
-        discard();
-        departed_.clear();
-        give_all();
-        return;
+    if (is_open()) return;
+    if (!job_.workers.empty()) {
+        const std::vector<control::Rank> departed = std::exchange(departed_, {});
+        for (const control::Rank owner : departed)
+            if (is_flat() && !job_.workers.contains(owner)) bequeath(owner);
     }
-    const bool is_open = std::any_of(states_.begin(), states_.end(), [](const auto& entry) {
-        return entry.second->residual().begun();
-    });
-    if (is_open) return;
-    const std::vector<control::Rank> departed = std::exchange(departed_, {});
-    if (!is_flat()) return;
-    for (const control::Rank owner : departed)
-        if (!job_.workers.contains(owner)) bequeath(owner);
+    give_if_leaving();
 }
 
 void Compression::discard() {
@@ -348,19 +357,20 @@ void Compression::bequeath(control::Rank owner) {
     for (const auto& [key, state] : states_) {
         if (key.owner != owner) continue;
         const auto values = state->residual().values();
-        inherited_.push_back({key.counts, std::vector<float>(values.begin(), values.end())});
+        inherit({key.counts, std::vector<float>(values.begin(), values.end())});
     }
     std::erase_if(states_, [owner](const auto& entry) { return entry.first.owner == owner; });
 }
 
-void Compression::give_all() {
-    std::vector<Debt> debts = std::exchange(inherited_, {});
+void Compression::give_if_leaving() {
+    if (!handover_.is_leaving() || handover_.is_taking() || is_open()) return;
+    departed_.clear();
     for (const auto& [key, state] : states_) {
         const auto values = state->residual().values();
-        debts.push_back({key.counts, std::vector<float>(values.begin(), values.end())});
+        inherit({key.counts, std::vector<float>(values.begin(), values.end())});
     }
     states_.clear();
-    handover_.give(std::move(debts));
+    handover_.give(std::exchange(inherited_, {}));
 }
 
 }  // namespace pace::daemon

@@ -29,9 +29,13 @@ class Compression {
 
     bool is_top_k() const { return daemon::is_top_k(job_.options.compression); }
 
-    // A new view: measures its links, if anything is to be chosen by them. False from ready() until that has ended.
-    void commit_view();
+    // A new view: measures its links, if anything is to be chosen by them. False from ready() until that has ended. Its leavers
+    // give what they owe.
+    void commit_view(const std::vector<NodeId>& leavers);
+    // The next one is on its way,
     void stop(const base::Error& error);
+    // or this node is excluded.
+    void invalidate(const base::Error& error);
     bool ready() const { return !needs_links() || measured_epoch_ == job_.view.epoch; }
 
     // Says in `plan`, a reduction's, how it travels. ErrorKind::invalid if the options do not fit its nodes or buffers.
@@ -43,7 +47,11 @@ class Compression {
     base::Result<> save(const Worker& worker);
     base::Result<> load(const Worker& worker);
 
-    // The worker has left; what it owes goes to another here, or, with the last one, to another node.
+    bool owes() const;
+    // An exchange has failed, and what became of it elsewhere is not known yet.
+    bool is_open() const;
+
+    // The worker has left; what it owes goes to another here. With the last one it waits for the next view.
     void departed(const Worker& worker);
     // No exchange is under way.
     void exchange_ended();
@@ -75,7 +83,7 @@ class Compression {
     void measured(const base::Result<>& result, const sparse::Link& link);
     void measure_links();
     void bequeath(control::Rank owner);
-    void give_all();
+    void give_if_leaving();
     void inherit(Debt debt);
     // Takes over what was inherited, for as long as no exchange works on the state.
     void settle(const Key& key, sparse::SparseState& state);
@@ -86,7 +94,6 @@ class Compression {
     std::vector<Debt> inherited_;  // not in a state yet
     std::vector<control::Rank> departed_;
     Handover handover_;
-    View view_;  // the last one
     std::shared_ptr<Exchange> probe_;
     sparse::Link link_;
     uint64_t measured_epoch_ = 0;

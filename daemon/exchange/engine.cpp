@@ -149,6 +149,7 @@ void Engine::leave(const Seat& seat, bool orderly, std::vector<BufferPtr> buffer
     }
     seat.job->remove(seat.worker);
     tell_leave(*seat.job, seat.worker->rank, orderly);
+    tell_owing(*seat.job);
     if (seat.job->unused()) drop_unused_later();
 }
 
@@ -162,6 +163,11 @@ void Engine::tell_leave(const Job& job, control::Rank rank, bool orderly) {
     message.rank = rank;
     message.orderly = orderly;
     services_.control->send(message);
+}
+
+// No worker here tells the controller of this node any more.
+void Engine::tell_owing(const Job& job) {
+    if (job.unused() && job.owes()) tell_leave(job, control::kNoRank, true);
 }
 
 void Engine::drop_unused_later() {
@@ -203,6 +209,7 @@ void Engine::on_attached(control::NodeId self) {
     services_.self = self;
     for (const auto& [name, job] : jobs_) {
         for (const auto& [rank, worker] : job->state().workers) announce(job, worker);
+        tell_owing(*job);
     }
     std::vector<std::function<bool()>> sends;
     for (const auto& [ticket, pending] : pending_) sends.push_back(pending.send);

@@ -98,6 +98,7 @@ class Engine final : public ControlHandler {
               const Joined& joined);
     void announce(const std::shared_ptr<Job>& job, const WorkerPtr& worker);
     void tell_leave(const Job& job, control::Rank rank, bool orderly);
+    void tell_owing(const Job& job);
     void drop_unused_later();
     void watch();
 

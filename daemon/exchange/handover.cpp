@@ -27,11 +27,12 @@ struct List {
     std::array<Entry, kDebtsMax> entries{};
 };
 
+// Of the view, the node with the next number.
 NodeId heir_of(const View& view, NodeId leaver) {
-    const std::vector<NodeId> nodes = view.nodes();
-    const auto place = std::find(nodes.begin(), nodes.end(), leaver);
-    if (place == nodes.end() || nodes.size() < 2) return 0;
-    const auto next = std::next(place);
+    std::vector<NodeId> nodes = view.nodes();
+    std::sort(nodes.begin(), nodes.end());
+    const auto next = std::upper_bound(nodes.begin(), nodes.end(), leaver);
+    if (nodes.empty()) return 0;
     return next == nodes.end() ? nodes.front() : *next;
 }
 
@@ -41,33 +42,39 @@ uint64_t Handover::number(uint64_t epoch, NodeId leaver, uint64_t part) const {
     return mix(exchange_number(job_.token, ExchangeKind::handover, epoch, leaver), part);
 }
 
+Handover::~Handover() {
+    stop(base::make_error(base::ErrorKind::aborted, "the job is over on this node"));
+}
+
 void Handover::give(std::vector<Debt> debts) {
-    const View& view = job_.view;
     const NodeId self = job_.services.self;
-    const NodeId heir = heir_of(view, self);
-    if (heir == 0) return;
+    const Leaving leaving = *std::exchange(leaving_, std::nullopt);
     debts.resize(std::min(debts.size(), kDebtsMax));
     List list;
     list.debts = debts.size();
     for (size_t i = 0; i < debts.size(); ++i)
         list.entries[i] = {debts[i].counts, debts[i].values.size()};
     const auto send = [&](uint64_t part, const void* data, size_t bytes) {
-        (void)Gift::give_copy(job_.services, number(view.epoch, self, part), kCheck, heir,
-                              {static_cast<const std::byte*>(data), bytes});
+        (void)Gift::give_copy(job_.services, number(leaving.epoch, self, part), kCheck,
+                              leaving.heir, {static_cast<const std::byte*>(data), bytes});
     };
     send(0, &list, sizeof(list));
     for (size_t i = 0; i < debts.size(); ++i)
         send(i + 1, debts[i].values.data(), debts[i].values.size() * sizeof(float));
 }
 
-void Handover::commit_view(const View& before) {
-    for (const NodeId node : before.nodes()) {
-        const bool is_mine = heir_of(before, node) == job_.services.self;
-        if (is_mine && !job_.view.contains_node(node)) take_list(node, before.epoch);
+void Handover::commit_view(const std::vector<NodeId>& leavers) {
+    // It has come back before it could give: what it owes stays.
+    if (leaving_) give({});
+    for (const NodeId leaver : leavers) {
+        const NodeId heir = heir_of(job_.view, leaver);
+        if (leaver == job_.services.self) leaving_ = Leaving{job_.view.epoch, heir};
+        if (heir == job_.services.self) take_list(leaver, job_.view.epoch);
     }
 }
 
 void Handover::stop(const base::Error& error) {
+    leaving_.reset();
     const auto takings = std::exchange(takings_, {});
     for (const auto& weak : takings)
         if (const auto taking = weak.lock()) taking->abort(error);
@@ -75,12 +82,18 @@ void Handover::stop(const base::Error& error) {
 
 void Handover::take(NodeId leaver, uint64_t epoch, uint64_t part, size_t bytes,
                     const std::function<void(std::span<const std::byte>)>& taken) {
+    std::erase_if(takings_, [](const auto& weak) { return weak.expired(); });
     const auto taking =
         Taking::take(job_.services, number(epoch, leaver, part), kCheck, leaver, bytes,
-                     [taken](const Result<std::span<const std::byte>>& result) {
+                     [this, taken, alive = std::weak_ptr(alive_)](
+                         const Result<std::span<const std::byte>>& result) {
+                         if (alive.expired()) return;
                          if (result) taken(*result);
+                         if (--takings_under_way_ == 0) events_.settled();
                      });
-    if (taking) takings_.push_back(taking);
+    if (!taking) return;
+    takings_.push_back(taking);
+    ++takings_under_way_;
 }
 
 void Handover::take_list(NodeId leaver, uint64_t epoch) {
@@ -104,7 +117,7 @@ void Handover::take_debts(NodeId leaver, uint64_t epoch,
                                 {{"job", job_.options.name},
                                  {"node", job_.services.peers.name(leaver)},
                                  {"elements", entry.elements}});
-                 inherit_(std::move(debt));
+                 events_.inherit(std::move(debt));
              });
     }
 }

@@ -1,13 +1,14 @@
-// Handover: what a node still owes when its last worker of a job leaves goes to the next node of the view.
+// Handover: what a node still owes that is not in a job's view any more goes to a node that is.
 //
-// The node that leaves gives a list of what follows, of a fixed size, then each debt: one float per element. The heir, which
-// learns of the leaving by the next view, takes them in exchanges numbered by the last view in which both were. A node that
-// died gives nothing; one that owes nothing says so.
+// The view that lacks the node names it as a leaver, to itself and to all others: so both sides know of whom, to whom, and under
+// which numbers. It gives a list of what follows, of a fixed size, then each debt: one float per element. Before, it waits for
+// what it is taking over itself. A node that died gives nothing; one that owes nothing says so. Later views disturb none of this.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -25,17 +26,31 @@ struct Debt {
 
 class Handover {
   public:
-    // `inherit` is called for each debt that this node takes over.
-    Handover(JobState& job, std::function<void(Debt)> inherit)
-        : job_(job), inherit_(std::move(inherit)) {}
+    struct Events {
+        std::function<void(Debt)> inherit;  // this node takes the debt over
+        std::function<void()> settled;      // it takes no more, so far
+    };
 
-    // The last worker here has left.
+    Handover(JobState& job, Events events) : job_(job), events_(std::move(events)) {}
+    ~Handover();
+    Handover(const Handover&) = delete;
+    Handover& operator=(const Handover&) = delete;
+
+    // A new view has been committed; it lacks these nodes.
+    void commit_view(const std::vector<NodeId>& leavers);
+    // This node is one of them, and has not given yet.
+    bool is_leaving() const { return leaving_.has_value(); }
+    bool is_taking() const { return takings_under_way_ != 0; }
     void give(std::vector<Debt> debts);
-    // A new view has been committed, after the one given.
-    void commit_view(const View& before);
+    // This node is excluded.
     void stop(const base::Error& error);
 
   private:
+    struct Leaving {
+        uint64_t epoch = 0;
+        NodeId heir = 0;
+    };
+
     uint64_t number(uint64_t epoch, NodeId leaver, uint64_t part) const;
     void take_list(NodeId leaver, uint64_t epoch);
     void take_debts(NodeId leaver, uint64_t epoch, std::span<const std::byte> list_untrusted);
@@ -43,8 +58,11 @@ class Handover {
               const std::function<void(std::span<const std::byte>)>& taken);
 
     JobState& job_;
-    std::function<void(Debt)> inherit_;
+    Events events_;
+    std::optional<Leaving> leaving_;
     std::vector<std::weak_ptr<Taking>> takings_;
+    size_t takings_under_way_ = 0;
+    std::shared_ptr<Handover*> alive_ = std::make_shared<Handover*>(this);
 };
 
 }  // namespace pace::daemon

@@ -30,6 +30,7 @@ class Job {
     // The trainer has left, or is gone. What it has in an exchange still ends there.
     void remove(const WorkerPtr& worker);
     bool unused() const { return state_.workers.empty(); }
+    bool owes() const { return rounds_.owes(); }
 
     // From the controller.
     void prepare(uint64_t epoch);

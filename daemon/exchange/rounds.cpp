@@ -136,7 +136,10 @@ void Rounds::begin(Exchange::Plan plan, const std::vector<WorkerPtr>& members) {
         worker->state = Worker::State::moving;
         worker->moving_since_ns = now;
     }
-    if (plan.kind != Exchange::Kind::fetch) round_check_ = plan.check;
+    if (plan.kind != Exchange::Kind::fetch) {
+        round_layout_ = plan.layout;
+        round_check_ = plan.check;
+    }
     lent_ = may_form_in_retained(plan);
     Scratch scratch;
     if (lent_) scratch = std::move(retained_.memory);
@@ -155,7 +158,13 @@ void Rounds::ended(Exchange& exchange, const std::vector<WorkerPtr>& members,
         if (exchange.plan().kind == Exchange::Kind::fetch)
             compression_.conclude(exchange.plan().layout,
                                   {retained_.memory.data(), retained_.bytes}, hidden_);
-        commit_round(exchange, members);
+        if (members.empty()) {
+            ++completed_;
+        } else {
+            commit_round(exchange, members);
+        }
+    } else if (members.empty()) {
+        result_is_lost();
     } else if (result.error().kind == ErrorKind::mismatch) {
         const Worker& worker = *members.front();
         fail_round(
@@ -170,6 +179,7 @@ void Rounds::ended(Exchange& exchange, const std::vector<WorkerPtr>& members,
     }
     if (!is_busy()) compression_.exchange_ended();
     if (result || preparing_ != 0) go_on();
+    if (members.empty()) try_start();
 }
 
 // What comes after a round that has ended well, or is to be redone.

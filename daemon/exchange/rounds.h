@@ -61,6 +61,9 @@ class Rounds {
     // The members of a group have signalled since the last round: these nodes have its result. Gives its memory if all have.
     Scratch met(const std::vector<NodeId>& nodes);
 
+    // Top-k has left out something here that nobody has got yet.
+    bool owes() const { return compression_.owes(); }
+
     uint64_t completed() const { return completed_; }
     bool stopped() const { return preparing_ != 0; }
 
@@ -102,6 +105,7 @@ class Rounds {
     void answer_prepare();
     void fetch_from(NodeId donor);
     void fetch_hidden(NodeId donor);
+    void result_is_lost();
     void serve_hidden(NodeId node);
     uint64_t hidden_number(NodeId node, uint64_t part) const;
     void serve(NodeId node);
@@ -146,7 +150,9 @@ class Rounds {
     std::shared_ptr<Exchange> active_;
     // Over which the last round began: also that of its result, when this node has to fetch it.
     View round_view_;
-    uint32_t round_check_ = 0;  // of the last exchange but fetches: what its result is known by
+    // Of the last exchange but fetches: what its result is known by.
+    collectives::Layout round_layout_;
+    uint32_t round_check_ = 0;
     Retained retained_;
     bool lent_ = false;  // the exchange under way has the memory of retained_
     std::vector<std::weak_ptr<Gift>> gifts_;

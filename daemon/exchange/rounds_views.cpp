@@ -47,7 +47,7 @@ void Rounds::commit(const control::CommitView& view) {
     preparing_ = 0;
     view_base_ = view.base_round;
     everyone_ = false;
-    compression_.commit_view();
+    compression_.commit_view(view.leavers);
     const bool behind =
         std::find(view.behind.begin(), view.behind.end(), job_.services.self) != view.behind.end();
     if (view.donor == job_.services.self) {
@@ -83,19 +83,30 @@ void Rounds::fetch_from(NodeId donor) {
     }
     if (members.empty()) {
         if (partial_) partial_->commit_nothing(completed_);
-        ++completed_;
-        try_start();
-        return;
+        if (!compression_.is_open()) {
+            ++completed_;
+            compression_.exchange_ended();
+            try_start();
+            return;
+        }
     }
-    const Request& first = members.front()->head();
-    Exchange::Plan plan =
-        fetch_plan(ExchangeKind::fetch, donor, round_check_, layout_of(first.buffers));
+    Exchange::Plan plan = fetch_plan(ExchangeKind::fetch, donor, round_check_, round_layout_);
     for (const WorkerPtr& worker : members) {
         const Request& request = worker->head();
         const bool keeps_own = request.verb == Verb::broadcast && worker->rank == request.root;
         if (!keeps_own) plan.recipients.push_back(request.buffers);
     }
     begin(std::move(plan), members);
+}
+
+// Of a round whose workers have all gone: what this node owes after it will not be known.
+void Rounds::result_is_lost() {
+    if (job_.view.contains_node(job_.services.self)) {
+        wait_for_view();
+        return;
+    }
+    compression_.discard();
+    compression_.exchange_ended();
 }
 
 // The other end of what give() sends.
@@ -146,7 +157,7 @@ void Rounds::invalidate(const base::Error& error) {
     preparing_ = 0;
     retained_.valid = false;
     stop_gifts(error);
-    compression_.stop(error);
+    compression_.invalidate(error);
     if (partial_) partial_->reset(error);
     everyone_ = false;
     stop(error);
@@ -171,8 +182,11 @@ void Rounds::fetch_hidden(NodeId donor) {
     const NodeId self = job_.services.self;
     waits_in_ = job_.view.epoch;  // until all of it has come
     const auto then_result = [this, donor](const Result<std::span<const std::byte>>& got) {
-        if (!got) wait_for_view();
-        if (!got || preparing_ != 0) return;
+        if (preparing_ != 0) return;  // the next view names another donor
+        if (!got) {
+            result_is_lost();
+            return;
+        }
         hidden_.assign(got->begin(), got->end());
         waits_in_ = 0;
         fetch_from(donor);
@@ -180,8 +194,9 @@ void Rounds::fetch_hidden(NodeId donor) {
     taking_ = Taking::take(
         job_.services, hidden_number(self, 0), 0, donor, sizeof(uint64_t),
         [this, donor, self, then_result](const Result<std::span<const std::byte>>& got) {
-            if (!got || preparing_ != 0) {
-                then_result(got);
+            if (preparing_ != 0) return;
+            if (!got) {
+                result_is_lost();
                 return;
             }
             uint64_t size = 0;

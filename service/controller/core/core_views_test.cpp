@@ -138,6 +138,27 @@ TEST_F(CoreViewsTest, TellADonorThatHasLeftSoThatItGivesTheLastRound) {
     EXPECT_EQ(ranks_of(views[0]), (Ranks{0, 1}));
 }
 
+// What they owe of top-k goes to nodes that stay.
+TEST_F(CoreViewsTest, TellNodesThatTheyLackIfThoseMayOweSomething) {
+    JobOptions options = reducing(3);
+    options.compression = Compression::spardl;
+    const auto nodes = start(options);
+    clear();
+    send(WorkerLeave{nodes[2], 1, 2, true});
+    auto views = take<CommitView>();
+    ASSERT_EQ(views.size(), 1U);
+    ASSERT_EQ(views[0].nodes.size(), 3U);
+    EXPECT_EQ(views[0].leavers, (std::vector<NodeId>{nodes[2]}));
+    EXPECT_EQ(ranks_of(views[0]), (Ranks{0, 1}));
+    // One that is in no view says so itself; it is told once.
+    send(WorkerLeave{nodes[2], 1, kNoRank, true});
+    views = take<CommitView>();
+    ASSERT_EQ(views.size(), 1U);
+    EXPECT_EQ(views[0].leavers, (std::vector<NodeId>{nodes[2]}));
+    send(WorkerLeave{nodes[1], 1, 1, true});
+    EXPECT_EQ(take<CommitView>().at(0).leavers, (std::vector<NodeId>{nodes[1]}));
+}
+
 TEST_F(CoreViewsTest, BeginAnewWhenTwoOfTheirNodesLoseEachOther) {
     const auto nodes = start(reducing(3));
     clear();

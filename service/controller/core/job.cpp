@@ -19,7 +19,7 @@ Job::Job(JobId id, JobOptions options, uint32_t uid, uint64_t token, Cluster& cl
       token_(token),
       cluster_(cluster),
       workers_(options_.world),
-      views_(id) {
+      views_(id, is_top_k(options_.compression)) {
     if (auto policy = make_policy(options_, token_)) {
         groups_ = std::make_unique<Groups>(id, options_, std::move(policy), workers_, cluster);
     }
@@ -109,6 +109,11 @@ Worker* Job::live_at(NodeId node, Rank rank) {
 }
 
 void Job::leave(const WorkerLeave& event, const Turn& turn) {
+    if (event.rank == kNoRank && is_top_k(options_.compression)) {
+        owing_.insert(event.node);
+        request_view(event.node);
+        return;
+    }
     if (live_at(event.node, event.rank) == nullptr) return;
     if (!event.orderly) {
         turn.warn("worker-died", fmt::format("job {}: rank {} on node '{}' died", options_.name,

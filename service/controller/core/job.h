@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -104,6 +105,7 @@ class Job {
     std::vector<Worker> workers_;
     Views views_;
     Adoptions adoptions_;
+    std::set<NodeId> owing_;          // without workers; told of the next view
     std::unique_ptr<Groups> groups_;  // null for policies without groups
     uint32_t ranks_seen_ = 0;         // that are not absent
     uint32_t live_ = 0;

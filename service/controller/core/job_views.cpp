@@ -56,6 +56,7 @@ void Job::begin_view(const Turn& turn) {
         if (cluster_.nodes.is_attached(node)) nodes.push_back(node);
     };
     for (const Member& member : views_.view().members) add(member.node);
+    for (const NodeId node : owing_) add(node);
     for (Worker& worker : workers_) {
         if (worker.state == WorkerState::joined) worker.state = WorkerState::member;
         if (is_taking_part(worker.state)) add(worker.node);
@@ -82,6 +83,8 @@ void Job::commit_view(const Turn& turn) {
         workers_[member.rank].state = WorkerState::member;
         workers_[member.rank].wants_model = false;
     }
+    if (!members.empty())
+        std::erase_if(owing_, [this](NodeId node) { return views_.covers(node); });
     views_.commit(std::move(members), adoptions, turn);
     ++cluster_.counters.views;
 }

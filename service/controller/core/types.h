@@ -88,6 +88,7 @@ struct JobCreate {
     uint32_t uid = 0;
 };
 
+// With rank kNoRank: no worker of the job is left on the node, but it owes something of top-k.
 struct WorkerLeave {
     NodeId node = 0;
     JobId job = 0;
@@ -221,6 +222,8 @@ struct CommitView {
     NodeId donor = 0;
     std::vector<NodeId>
         behind;  // nodes of the old view that have committed base_round - 1 rounds only
+    // Addressees that are not in the view: what they owe of top-k goes to nodes that are.
+    std::vector<NodeId> leavers;
     std::vector<Member> members;
     struct Adoption {
         Rank newcomer = 0;

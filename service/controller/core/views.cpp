@@ -93,6 +93,12 @@ void Views::commit(std::vector<Member> members, const std::vector<CommitView::Ad
     changing_ = false;
     view_ = View{epoch_, donor.completed, std::move(members)};
     commit.nodes = nodes_of(view_.members);
+    if (tells_leavers_ && !commit.nodes.empty()) {
+        for (const Answer& answer : answers_)
+            if (!std::binary_search(commit.nodes.begin(), commit.nodes.end(), answer.node))
+                commit.leavers.push_back(answer.node);
+        commit.nodes.insert(commit.nodes.end(), commit.leavers.begin(), commit.leavers.end());
+    }
     // A donor whose own members have all left is in the view no more, but is the only one to give
     // the last round's result.
     const bool donor_left =

@@ -35,7 +35,8 @@ std::vector<NodeId> nodes_of(std::span<const Member> members);
 
 class Views {
   public:
-    explicit Views(JobId job) : job_(job) {}
+    // `tells_leavers`: who was told to prepare and is not in the new view is told of it too.
+    Views(JobId job, bool tells_leavers) : job_(job), tells_leavers_(tells_leavers) {}
 
     // The latest epoch issued; orders carry it.
     uint64_t epoch() const { return epoch_; }
@@ -77,6 +78,7 @@ class Views {
     std::vector<NodeId> behind(const Answer& donor) const;
 
     JobId job_;
+    bool tells_leavers_;
     uint64_t epoch_ = 0;
     View view_;
     bool changing_ = false;

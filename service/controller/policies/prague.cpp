@@ -78,7 +78,7 @@ std::vector<std::vector<Rank>> SmartGroups::divide(std::vector<Rank> ranks) {
     return groups;
 }
 
-std::vector<std::vector<Rank>> SmartGroups::by_node(std::vector<Rank> ranks) const {
+std::vector<std::vector<Rank>> SmartGroups::by_node(const std::vector<Rank>& ranks) const {
     std::map<NodeId, std::vector<Rank>> nodes;
     for (const Rank rank : ranks) nodes[node_of(rank)].push_back(rank);
     std::vector<std::vector<Rank>> lists;

@@ -42,7 +42,7 @@ class SmartGroups final : public PlannedGroups {
     bool join_others(Rank requester);
     std::vector<Rank> idle_with(Rank requester) const;
     std::vector<std::vector<Rank>> divide(std::vector<Rank> ranks);
-    std::vector<std::vector<Rank>> by_node(std::vector<Rank> ranks) const;
+    std::vector<std::vector<Rank>> by_node(const std::vector<Rank>& ranks) const;
     void plan_inter_intra(std::vector<std::vector<Rank>> nodes);
 
     uint32_t progress_gap_;

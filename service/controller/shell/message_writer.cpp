@@ -65,8 +65,9 @@ MessageWriter::Bytes MessageWriter::write(Addressee to, const CommitView& action
             *ret_adoption = wire::Adoption(action.adoptions[i].newcomer, action.adoptions[i].donor);
         });
     const auto behind = builder.CreateVector(action.behind);
+    const auto leavers = builder.CreateVector(action.leavers);
     return finish(to, wire::CreateCommitView(builder, action.job, action.epoch, action.base_round,
-                                             action.donor, members, adoptions, behind));
+                                             action.donor, members, adoptions, behind, leavers));
 }
 
 MessageWriter::Bytes MessageWriter::write(Addressee to, const GroupOrder& action) {
