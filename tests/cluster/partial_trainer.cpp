@@ -3,43 +3,16 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cmath>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
-#include <time.h>
+#include "trainer_steps.h"
 
 namespace pace::cluster {
 
 namespace {
 
 constexpr uint32_t kStalenessMax = 32;  // the default
-
-volatile std::sig_atomic_t told_to_finish = 0;
-volatile std::sig_atomic_t told_to_leave = 0;
-
-void listen_to_signals() {
-    struct sigaction action {};
-    action.sa_handler = [](int number) {
-        (number == SIGTERM ? told_to_finish : told_to_leave) = 1;
-    };
-    sigaction(SIGTERM, &action, nullptr);
-    sigaction(SIGUSR1, &action, nullptr);
-}
-
-uint64_t now_us() {
-    timespec time{};
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return static_cast<uint64_t>(time.tv_sec) * 1000000 +
-           static_cast<uint64_t>(time.tv_nsec) / 1000;
-}
-
-// The work of a step, simulated.
-void compute(uint32_t duration_us) {
-    if (duration_us == 0) return;
-    const timespec time{duration_us / 1000000, (duration_us % 1000000) * 1000L};
-    nanosleep(&time, nullptr);
-}
 
 void set_quorum(const std::string& quorum, pace_job_options& job) {
     if (quorum == "solo") {
@@ -54,23 +27,18 @@ void set_quorum(const std::string& quorum, pace_job_options& job) {
     }
 }
 
-// What may pass when something dies: the worker takes the current model, and goes on.
-bool is_to_start_anew(pace_status status) {
-    return status == PACE_STALE || status == PACE_E_DAEMON_GONE || status == PACE_E_NO_CONTROLLER;
-}
-
 }  // namespace
 
 int PartialTrainer::run() {
     listen_to_signals();
     std::setvbuf(stdout, nullptr, _IOLBF, 0);
     if (!open() || !take_model()) return 1;
-    while (told_to_finish == 0 && told_to_leave == 0) {
+    while (!told_to_finish() && !told_to_leave()) {
         compute(options_.step_us);
         if (!step(1)) return 1;
         std::printf("step %" PRIu64 " %" PRIu64 "\n", step_++, now_us());
     }
-    if (told_to_finish != 0 && !finish_together()) return 1;
+    if (told_to_finish() && !finish_together()) return 1;
     tell_end();
     pace_session_free(session_);
     return wrong_ ? 4 : 0;

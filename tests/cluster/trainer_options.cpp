@@ -33,6 +33,16 @@ TrainerOptions parse_trainer_options(int argc, char** argv) {
             options.quorum = value;
         else if (name == "--late")
             options.late = value;
+        else if (name == "--compression")
+            options.compression = value;
+        else if (name == "--hierarchy")
+            options.hierarchy = value;
+        else if (name == "--teams")
+            options.teams = number;
+        else if (name == "--density")
+            options.density = std::strtod(value.c_str(), nullptr);
+        else if (name == "--save")
+            options.save = number != 0;
         else if (name == "--steps")
             options.steps = number;
         else if (name == "--elements")

@@ -18,6 +18,11 @@ struct TrainerOptions {
     std::string missing = "closest";
     std::string quorum = "all";  // or solo, majority, strict, a number
     std::string late = "accumulate";
+    std::string compression = "spardl";  // of mode sparse, as the next four
+    std::string hierarchy = "node";
+    uint32_t teams = 1;
+    double density = 0.1;
+    bool save = false;  // what is owed, after every step
     uint64_t steps = 10;
     uint64_t elements = 1000;
     uint32_t tensors = 1;

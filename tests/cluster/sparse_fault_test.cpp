@@ -1,0 +1,306 @@
+// What must hold when something dies or freezes while top-k compression leaves out most of the gradients: nobody hangs, all
+// replicas are equal bit for bit, and what workers that lived on have handed in is in them or still owed. Every test prints its seed.
+#include <csignal>
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "faults.h"
+#include "sparse_ledger.h"
+
+namespace pace::cluster {
+namespace {
+
+constexpr uint64_t kElements = 3000;
+
+struct Variant {
+    const char* name;
+    const char* compression;
+    const char* hierarchy;
+    const char* teams;
+};
+
+class SparseFaults : public testing::TestWithParam<Variant> {
+  protected:
+    static std::vector<std::string> flags(uint64_t elements = kElements, uint64_t step_us = 500) {
+        return {"--mode",        "sparse",
+                "--compression", GetParam().compression,
+                "--hierarchy",   GetParam().hierarchy,
+                "--teams",       GetParam().teams,
+                "--elements",    std::to_string(elements),
+                "--step-us",     std::to_string(step_us),
+                "--connect-ms",  "1000"};
+    }
+    static std::vector<std::string> saving() {
+        auto with = flags();
+        with.insert(with.end(), {"--save", "1"});
+        return with;
+    }
+    static SparseLedger ledger(uint32_t world, uint64_t elements = kElements) {
+        return SparseLedger(world, elements, std::string(GetParam().compression) == "topka");
+    }
+
+    // Asks the trainer to leave, or kills it; gone when this returns.
+    static void end(std::vector<Process>& trainers, uint32_t rank, int signal,
+                    SparseLedger& ledger) {
+        trainers[rank].signal(signal);
+        ledger.bury(rank, trainers[rank], signal == SIGKILL);
+    }
+
+    base::Random random_{test_seed()};
+};
+
+INSTANTIATE_TEST_SUITE_P(Compressions, SparseFaults,
+                         testing::Values(Variant{"SparDL", "spardl", "node", "1"},
+                                         Variant{"Flat", "spardl", "flat", "1"},
+                                         Variant{"TwoTeams", "spardl", "flat", "2"},
+                                         Variant{"ChosenTeams", "spardl", "node", "0"},
+                                         Variant{"TopkA", "topka", "node", "1"},
+                                         Variant{"OkTopk", "oktopk", "node", "1"}),
+                         [](const auto& variant) { return std::string(variant.param.name); });
+
+TEST_P(SparseFaults, WithoutAnyNothingIsLost) {
+    Cluster cluster({.nodes = 3});
+    auto trainers = cluster.trainers(6, flags());
+    for (Process& trainer : trainers) let_step(trainer, 30, cluster);
+    ledger(6).expect_nothing_lost(trainers, {0, 1, 2, 3, 4, 5}, cluster);
+}
+
+TEST_P(SparseFaults, AKilledTrainerCostsTheOthersNothing) {
+    Cluster cluster({.nodes = 2});
+    auto trainers = cluster.trainers(4, flags());
+    SparseLedger ledger = this->ledger(4);
+    let_step(trainers[0], 5 + random_.below(20), cluster);
+    end(trainers, 3, SIGKILL, ledger);
+    for (const size_t rank : {0U, 1U, 2U}) let_step(trainers[rank], 50, cluster);
+    ledger.expect_nothing_lost(trainers, {0, 1, 2}, cluster);
+}
+
+// What was owed there goes to another node, though nobody asked to leave.
+TEST_P(SparseFaults, ANodesLastTrainersAreKilled) {
+    Cluster cluster({.nodes = 3});
+    auto trainers = cluster.trainers(6, flags());
+    SparseLedger ledger = this->ledger(6);
+    let_step(trainers[0], 5 + random_.below(20), cluster);
+    for (const uint32_t rank : {4U, 5U}) trainers[rank].signal(SIGKILL);
+    for (const uint32_t rank : {4U, 5U}) ledger.bury(rank, trainers[rank], true);
+    for (const size_t rank : {0U, 1U, 2U, 3U}) let_step(trainers[rank], 50, cluster);
+    ledger.expect_nothing_lost(trainers, {0, 1, 2, 3}, cluster);
+}
+
+TEST_P(SparseFaults, ARestartedTrainerGetsTheCurrentModelAndGoesOn) {
+    Cluster cluster({.nodes = 2});
+    auto trainers = cluster.trainers(4, flags());
+    SparseLedger ledger = this->ledger(4);
+    for (int i = 0; i < 3; ++i) {
+        const auto rank = static_cast<uint32_t>(1 + random_.below(3));
+        let_step(trainers[0], 10 + random_.below(20), cluster);
+        end(trainers, rank, SIGKILL, ledger);
+        let_step(trainers[0], random_.below(20), cluster);
+        trainers[rank] = start_again(cluster, rank / 2, rank, 4, flags());
+        const auto model = trainers[rank].wait_for("model at ", soon());
+        ASSERT_TRUE(model) << cluster.logs();
+        EXPECT_GE(std::stoull(*model), 5U);
+        let_step(trainers[rank], 20, cluster);
+    }
+    ledger.expect_nothing_lost(trainers, {0, 1, 2, 3}, cluster);
+}
+
+// It may be back before anybody has noticed.
+TEST_P(SparseFaults, ATrainerAloneOnItsNodeIsRestarted) {
+    Cluster cluster({.nodes = 4});
+    auto trainers = cluster.trainers(4, flags());
+    SparseLedger ledger = this->ledger(4);
+    for (int i = 0; i < 4; ++i) {
+        const auto rank = static_cast<uint32_t>(1 + random_.below(3));
+        let_step(trainers[0], 5 + random_.below(20), cluster);
+        end(trainers, rank, SIGKILL, ledger);
+        trainers[rank] = start_again(cluster, rank, rank, 4, flags());
+        ASSERT_TRUE(trainers[rank].wait_for("model at ", soon())) << cluster.logs();
+        let_step(trainers[rank], 10, cluster);
+    }
+    ledger.expect_nothing_lost(trainers, {0, 1, 2, 3}, cluster);
+}
+
+TEST_P(SparseFaults, ATrainerIsRestartedWhileNoControllerIsThere) {
+    Cluster cluster({.nodes = 4});
+    auto trainers = cluster.trainers(4, flags());
+    SparseLedger ledger = this->ledger(4);
+    for (int i = 0; i < 3; ++i) {
+        const auto rank = static_cast<uint32_t>(1 + random_.below(3));
+        let_step(trainers[0], 5 + random_.below(10), cluster);
+        cluster.controller().signal(SIGKILL);
+        ASSERT_TRUE(cluster.controller().wait(soon()));
+        end(trainers, rank, SIGKILL, ledger);
+        // On its node, or on another.
+        trainers[rank] = start_again(cluster, (rank + random_.below(2)) % 4, rank, 4, flags());
+        cluster.start_controller();
+        ASSERT_TRUE(trainers[rank].wait_for("model at ", soon())) << cluster.logs();
+        let_step(trainers[rank], 10, cluster);
+    }
+    ledger.expect_nothing_lost(trainers, {0, 1, 2, 3}, cluster);
+}
+
+TEST_P(SparseFaults, WhatALeaverOwesIsHandedOverAndItComesBack) {
+    Cluster cluster({.nodes = 3});
+    auto trainers = cluster.trainers(6, flags());
+    SparseLedger ledger = this->ledger(6);
+    for (int i = 0; i < 5; ++i) {
+        const auto rank = static_cast<uint32_t>(2 + random_.below(4));
+        let_step(trainers[0], 5 + random_.below(10), cluster);
+        end(trainers, rank, SIGUSR1, ledger);
+        EXPECT_EQ(trainers[rank].wait(soon()), 0) << cluster.logs();
+        if (random_.below(2) == 0) let_step(trainers[0], random_.below(20), cluster);
+        trainers[rank] = start_again(cluster, random_.below(3), rank, 6, flags());
+        ASSERT_TRUE(trainers[rank].wait_for("joined", soon())) << cluster.logs();
+    }
+    for (Process& trainer : trainers) let_step(trainer, 20, cluster);
+    ledger.expect_nothing_lost(trainers, {0, 1, 2, 3, 4, 5}, cluster);
+}
+
+// Whoever has just inherited leaves as well; views follow each other quickly.
+TEST_P(SparseFaults, NodesThatLeaveTogetherHandEverythingOver) {
+    Cluster cluster({.nodes = 4});
+    auto trainers = cluster.trainers(4, flags(20000, 0));
+    SparseLedger ledger = this->ledger(4, 20000);
+    let_step(trainers[0], 5 + random_.below(10), cluster);
+    for (const uint32_t rank : {2U, 3U, 1U}) {
+        trainers[rank].signal(SIGUSR1);
+        if (random_.below(2) == 0) let_step(trainers[0], random_.below(3), cluster);
+    }
+    for (const uint32_t rank : {1U, 2U, 3U}) ledger.bury(rank, trainers[rank], false);
+    let_step(trainers[0], 10, cluster);
+    ledger.expect_nothing_lost(trainers, {0}, cluster);
+}
+
+TEST_P(SparseFaults, AFrozenTrainerIsNeverAReasonForAnotherToHang) {
+    Cluster cluster({.nodes = 2, .controller_flags = {"--stopped-wait-ms", "300"}});
+    auto trainers = cluster.trainers(4, flags());
+    let_step(trainers[0], 5 + random_.below(20), cluster);
+    trainers[2].signal(SIGSTOP);
+    for (const size_t rank : {0U, 1U, 3U}) let_step(trainers[rank], 50, cluster);
+    trainers[2].signal(SIGCONT);
+    // It may have lines from before in its pipe.
+    let_step(trainers[2], 60, cluster);
+    let_step(trainers[0], 20, cluster);
+    ledger(4).expect_nothing_lost(trainers, {0, 1, 2, 3}, cluster);
+}
+
+TEST_P(SparseFaults, AllTrainersOfANodeAreFrozenAndComeBack) {
+    Cluster cluster({.nodes = 3, .controller_flags = {"--stopped-wait-ms", "300"}});
+    auto trainers = cluster.trainers(6, flags());
+    let_step(trainers[0], 5 + random_.below(20), cluster);
+    for (const size_t rank : {2U, 3U}) trainers[rank].signal(SIGSTOP);
+    for (const size_t rank : {0U, 1U, 4U, 5U}) let_step(trainers[rank], 50, cluster);
+    for (const size_t rank : {2U, 3U}) trainers[rank].signal(SIGCONT);
+    for (const size_t rank : {2U, 3U}) let_step(trainers[rank], 60, cluster);
+    let_step(trainers[0], 20, cluster);
+    ledger(6).expect_nothing_lost(trainers, {0, 1, 2, 3, 4, 5}, cluster);
+}
+
+TEST_P(SparseFaults, AKilledDaemonTakesOnlyItsOwnDebtsAlong) {
+    Cluster cluster({.nodes = 4});
+    auto trainers = cluster.trainers(8, saving());
+    SparseLedger ledger = this->ledger(8);
+    let_step(trainers[0], 5 + random_.below(20), cluster);
+    cluster.daemon(3).signal(SIGKILL);
+    ASSERT_TRUE(cluster.daemon(3).wait(soon()));
+    for (size_t rank = 0; rank < 6; ++rank) let_step(trainers[rank], 50, cluster);
+    ledger.lose({6, 7}, trainers[0], true);
+    for (const uint32_t rank : {6U, 7U}) {
+        EXPECT_TRUE(trainers[rank].wait_for("lost ", soon())) << cluster.logs();
+        end(trainers, rank, SIGKILL, ledger);
+    }
+    ledger.expect_nothing_lost(trainers, {0, 1, 2, 3, 4, 5}, cluster);
+}
+
+TEST_P(SparseFaults, TrainersOfARestartedDaemonTakeTheCurrentModel) {
+    Cluster cluster({.nodes = 2});
+    auto trainers = cluster.trainers(4, saving());
+    SparseLedger ledger = this->ledger(4);
+    let_step(trainers[0], 5 + random_.below(20), cluster);
+    cluster.daemon(1).signal(SIGKILL);
+    ASSERT_TRUE(cluster.daemon(1).wait(soon()));
+    let_step(trainers[0], 40, cluster);
+    ledger.lose({2, 3}, trainers[0], true);
+    cluster.start_daemon(1);
+    for (const size_t rank : {2U, 3U}) {
+        for (int models = 0; models < 2; ++models)
+            ASSERT_TRUE(trainers[rank].wait_for("model at ", soon())) << cluster.logs();
+        let_step(trainers[rank], 20, cluster);
+    }
+    let_step(trainers[0], 20, cluster);
+    ledger.expect_nothing_lost(trainers, {0, 1, 2, 3}, cluster);
+}
+
+TEST_P(SparseFaults, AFrozenDaemonIsExcludedAndComesBackWithItsDebts) {
+    Cluster cluster({.nodes = 3});
+    auto trainers = cluster.trainers(6, flags());
+    SparseLedger ledger = this->ledger(6);
+    let_step(trainers[0], 5 + random_.below(20), cluster);
+    cluster.daemon(2).signal(SIGSTOP);
+    for (const size_t rank : {0U, 1U, 2U, 3U}) let_step(trainers[rank], 80, cluster);
+    ledger.lose({4, 5}, trainers[0], false);
+    cluster.daemon(2).signal(SIGCONT);
+    for (const size_t rank : {4U, 5U}) let_step(trainers[rank], 60, cluster);
+    let_step(trainers[0], 20, cluster);
+    ledger.expect_nothing_lost(trainers, {0, 1, 2, 3, 4, 5}, cluster);
+}
+
+TEST_P(SparseFaults, AControllerThatDiesAndReturnsLosesNothing) {
+    Cluster cluster({.nodes = 2});
+    auto trainers = cluster.trainers(4, flags());
+    for (int round = 0; round < 3; ++round) {
+        let_step(trainers[0], 5 + random_.below(20), cluster);
+        cluster.controller().signal(SIGKILL);
+        ASSERT_TRUE(cluster.controller().wait(soon()));
+        cluster.start_controller();
+        for (Process& trainer : trainers) let_step(trainer, 20, cluster);
+    }
+    ledger(4).expect_nothing_lost(trainers, {0, 1, 2, 3}, cluster);
+    for (Process& trainer : trainers)
+        for (const std::string& line : trainer.lines())
+            EXPECT_FALSE(line.starts_with("outcome")) << line;
+}
+
+// Anything, at any moment, several times over.
+TEST_P(SparseFaults, AStormLosesNothing) {
+    Cluster cluster({.nodes = 3, .controller_flags = {"--stopped-wait-ms", "300"}});
+    auto trainers = cluster.trainers(6, flags());
+    SparseLedger ledger = this->ledger(6);
+    for (int i = 0; i < 8; ++i) {
+        let_step(trainers[0], 1 + random_.below(20), cluster);
+        const auto rank = static_cast<uint32_t>(2 + random_.below(4));
+        switch (random_.below(5)) {
+            case 0:
+                trainers[rank].signal(SIGSTOP);
+                break;
+            case 1:
+                trainers[rank].signal(SIGCONT);
+                break;
+            case 2:
+                cluster.controller().signal(SIGKILL);
+                ASSERT_TRUE(cluster.controller().wait(soon()));
+                cluster.start_controller();
+                break;
+            case 3:
+                trainers[rank].signal(SIGCONT);
+                end(trainers, rank, SIGUSR1, ledger);
+                trainers[rank] = start_again(cluster, random_.below(3), rank, 6, flags());
+                ASSERT_TRUE(trainers[rank].wait_for("joined", soon())) << cluster.logs();
+                break;
+            default:
+                end(trainers, rank, SIGKILL, ledger);
+                trainers[rank] = start_again(cluster, random_.below(3), rank, 6, flags());
+                ASSERT_TRUE(trainers[rank].wait_for("joined", soon())) << cluster.logs();
+        }
+    }
+    for (Process& trainer : trainers) trainer.signal(SIGCONT);
+    for (Process& trainer : trainers) let_step(trainer, 20, cluster);
+    // Whoever was frozen has had time to be told, and has the current model.
+    for (Process& trainer : trainers) let_step(trainer, 60, cluster);
+    ledger.expect_nothing_lost(trainers, {0, 1, 2, 3, 4, 5}, cluster);
+}
+
+}  // namespace
+}  // namespace pace::cluster

@@ -1,0 +1,229 @@
+#include "sparse_trainer.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+
+#include "sparse_gradient.h"
+#include "trainer_steps.h"
+
+namespace pace::cluster {
+
+namespace {
+
+// Far above any sum of gradients, so that every selection has it; eight of them are a whole number of f32 still.
+constexpr float kFinish = 1 << 20;
+
+int32_t compression_of(const std::string& name) {
+    if (name == "topka") return PACE_COMPRESSION_TOPKA;
+    if (name == "topkdsa") return PACE_COMPRESSION_TOPKDSA;
+    if (name == "gtopk") return PACE_COMPRESSION_GTOPK;
+    if (name == "oktopk") return PACE_COMPRESSION_OKTOPK;
+    return PACE_COMPRESSION_SPARDL;
+}
+
+uint64_t hash_of(const float* values, uint64_t count) {
+    uint64_t state = 14695981039346656037U;
+    for (uint64_t i = 0; i < count; ++i)
+        state = (state ^ static_cast<uint64_t>(static_cast<int64_t>(values[i]))) * 1099511628211U;
+    return state;
+}
+
+}  // namespace
+
+int SparseTrainer::run() {
+    listen_to_signals();
+    std::setvbuf(stdout, nullptr, _IOLBF, 0);
+    if (!open() || !take_model()) return 1;
+    while (!all_finish_ && !told_to_leave()) {
+        compute(options_.step_us);
+        if (!step()) return 1;
+    }
+    if (all_finish_ && !report()) return 1;
+    pace_session_free(session_);
+    return wrong_ ? 4 : 0;
+}
+
+bool SparseTrainer::open() {
+    pace_job_options job = PACE_JOB_OPTIONS_INIT;
+    job.name = options_.job.c_str();
+    job.rank = options_.rank;
+    job.world = options_.world;
+    job.connect_ms = options_.connect_ms;
+    job.policy = PACE_POLICY_ALL_REDUCE;
+    job.compression = compression_of(options_.compression);
+    job.density = options_.density;
+    job.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
+    job.hierarchy = options_.hierarchy == "flat" ? PACE_HIERARCHY_FLAT : PACE_HIERARCHY_NODE;
+    if (job.compression == PACE_COMPRESSION_SPARDL) job.teams = options_.teams;
+    if (outcome(pace_session_open(options_.endpoint.c_str(), &job, &session_, &error_)) != PACE_OK)
+        return false;
+    buffers_.assign(2, pace_buffer{});
+    debt_buffers_.assign(2, pace_buffer{});
+    void* gradients = nullptr;
+    void* finish = nullptr;
+    void* debts = nullptr;
+    void* debt_of_finish = nullptr;
+    void* model = nullptr;
+    const auto create = [this](int32_t type, uint64_t count, pace_buffer& buffer, void*& memory) {
+        return outcome(pace_buffer_create(session_, type, count, nullptr, &buffer, &memory,
+                                          &error_)) == PACE_OK;
+    };
+    if (!create(PACE_F32, options_.elements, buffers_[0], gradients) ||
+        !create(PACE_F32, 1, buffers_[1], finish) ||
+        !create(PACE_F32, options_.elements, debt_buffers_[0], debts) ||
+        !create(PACE_F32, 1, debt_buffers_[1], debt_of_finish) ||
+        !create(PACE_F64, options_.elements, model_buffer_, model))
+        return false;
+    gradients_ = static_cast<float*>(gradients);
+    finish_ = static_cast<float*>(finish);
+    debts_ = static_cast<float*>(debts);
+    model_ = static_cast<double*>(model);
+    std::fill_n(model_, options_.elements, 0);
+    std::puts("joined");
+    return true;
+}
+
+// Everyone starts from rank 0's model; a newcomer from a healthy worker's.
+bool SparseTrainer::take_model() {
+    while (true) {
+        pace_request request{};
+        pace_status status = pace_broadcast(session_, &model_buffer_, 1, 0, &request, &error_);
+        if (status == PACE_OK) status = finish(request);
+        if (status == PACE_OK) break;
+        if (!is_to_start_anew(outcome(status)) && status != PACE_ABORTED) return false;
+    }
+    generation_ = generation();
+    if (info_.iteration > 0) step_ = info_.iteration + 1;
+    std::printf("model at %" PRIu64 ", next %" PRIu64 "\n", info_.iteration, step_);
+    return true;
+}
+
+bool SparseTrainer::step() {
+    while (true) {
+        const pace_status status = reduce();
+        if (status == PACE_OK) {
+            if (generation() != generation_) {
+                // The daemon died while no request was in flight, and this worker has missed what came since.
+                tell_lost();
+                pace_session_free(session_);
+                return open() && take_model();
+            }
+            apply();
+            count_step();
+            if (!options_.save) return true;
+            const pace_status saving = outcome(save());
+            return saving == PACE_OK || is_to_start_anew(saving);
+        }
+        outcome(status);
+        if (status == PACE_E_DAEMON_GONE) tell_lost();
+        if (is_to_start_anew(status)) return take_model();
+        if (status != PACE_ABORTED) return false;
+    }
+}
+
+bool SparseTrainer::report() {
+    hold_signals();
+    int number = told_to_finish() ? SIGTERM : next_signal();
+    tell("end", std::vector<double>(model_, model_ + options_.elements));
+    for (; number == SIGTERM; number = next_signal()) {
+        if (outcome(save()) != PACE_OK) return false;
+        tell("owed", saved());
+    }
+    return true;
+}
+
+pace_status SparseTrainer::reduce() {
+    for (uint64_t j = 0; j < options_.elements; ++j)
+        gradients_[j] = gradient_of(options_.rank, options_.world, step_, j);
+    *finish_ = told_to_finish() ? kFinish : 0;
+    pace_reduce_options reduce_options = PACE_REDUCE_OPTIONS_INIT;
+    reduce_options.op = PACE_OP_SUM;
+    reduce_options.iteration = step_;
+    pace_request request{};
+    const pace_status began =
+        pace_reduce(session_, buffers_.data(), buffers_.size(), &reduce_options, &request, &error_);
+    return began != PACE_OK ? began : finish(request);
+}
+
+pace_status SparseTrainer::save() {
+    const uint64_t round = info_.group;
+    pace_request request{};
+    pace_status status =
+        pace_residual_save(session_, debt_buffers_.data(), debt_buffers_.size(), &request, &error_);
+    if (status == PACE_OK)
+        status = pace_request_wait(session_, request, PACE_FOREVER, nullptr, &error_);
+    if (status != PACE_OK || generation() != generation_) return status;
+    last_saved_ = saved();
+    saved_round_ = round;
+    return PACE_OK;
+}
+
+pace_status SparseTrainer::finish(pace_request request) {
+    info_ = PACE_REQUEST_INFO_INIT;
+    members_.resize(options_.world);
+    info_.members = members_.data();
+    info_.member_capacity = options_.world;
+    return pace_request_wait(session_, request, PACE_FOREVER, &info_, &error_);
+}
+
+void SparseTrainer::apply() {
+    uint64_t chosen = *finish_ != 0 ? 1 : 0;
+    for (uint64_t j = 0; j < options_.elements; ++j) {
+        const float value = gradients_[j];
+        if (value != std::floor(value)) complain("not a sum of gradients", j, value);
+        if (value != 0) ++chosen;
+        model_[j] += value;
+    }
+    // What its node has fetched from another is not counted.
+    const auto entries = static_cast<double>(info_.entries);
+    if (info_.entries != 0 && chosen > info_.entries) complain("more than was chosen", 0, entries);
+    all_finish_ = *finish_ != 0;
+}
+
+void SparseTrainer::count_step() {
+    uint64_t mask = 0;
+    for (uint32_t i = 0; i < info_.member_listed; ++i) mask |= uint64_t{1} << members_[i].rank;
+    std::printf("step %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", step_,
+                now_us(), info_.group, hash_of(gradients_, options_.elements), mask);
+    ++step_;
+}
+
+void SparseTrainer::tell_lost() {
+    if (last_saved_.empty()) return;
+    std::printf("lost %" PRIu64, saved_round_);
+    tell("", last_saved_);
+    last_saved_.clear();
+}
+
+void SparseTrainer::tell(const char* what, const std::vector<double>& values) const {
+    std::printf("%s", what);
+    for (const double value : values) std::printf(" %.0f", value);
+    std::printf("\n");
+}
+
+std::vector<double> SparseTrainer::saved() const {
+    return {debts_, debts_ + options_.elements};
+}
+
+uint64_t SparseTrainer::generation() {
+    pace_session_info info = PACE_SESSION_INFO_INIT;
+    pace_session_get_info(session_, &info, nullptr);
+    return info.generation;
+}
+
+void SparseTrainer::complain(const char* what, uint64_t element, double value) {
+    std::printf("wrong at step %" PRIu64 ": element %" PRIu64 ": %s %.9g\n", step_, element, what,
+                value);
+    wrong_ = true;
+}
+
+pace_status SparseTrainer::outcome(pace_status status) {
+    if (status != PACE_OK) std::printf("outcome %s %s\n", pace_status_name(status), error_.message);
+    return status;
+}
+
+}  // namespace pace::cluster
