@@ -236,7 +236,8 @@ collectives::Communicator::Counters Exchange::traffic() const {
 
 bool Exchange::scratch_touched() const {
     if (!communicator_) return false;
-    return plan_.kind != Kind::reduce || sparse_ || plan_.half || communicator_->result_begun();
+    if (plan_.kind != Kind::reduce) return true;
+    return communicator_->result_begun() || (sparse_ && sparse_->result_begun());
 }
 
 void Exchange::listen_for_disagreement() {

@@ -105,6 +105,11 @@ Task<Result<>> SparseRun::run_one(size_t index, double scale, std::span<std::byt
     co_return Result<>();
 }
 
+// The first one's result is the exchange's.
+bool SparseRun::result_begun() const {
+    return !locals_.empty() && locals_.front().communicator->result_begun();
+}
+
 void SparseRun::abort(const base::Error& error) {
     for (const Local& local : locals_) local.communicator->abort(error);
 }

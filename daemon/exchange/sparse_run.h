@@ -55,6 +55,7 @@ class SparseRun {
     const sparse::Report& report() const { return report_; }
 
     // Of a flat run; others have none of their own.
+    bool result_begun() const;
     void abort(const base::Error& error);
     void peer_lost(transports::PeerId peer, const base::Error& error);
     base::TimePoint last_progress() const;

@@ -139,6 +139,7 @@ Task<Result<Report>> run_by_entries(const Call& call) {
 
     Result<Entries> chosen = co_await entries_of(exchange, report.teams);
     if (!chosen) co_return std::move(chosen).error();
+    call.communicator.begin_result();
     const std::function<void()> scatter = [&] {
         scatter_result(*chosen, call.scale, packed, call.result, call.aside.pool);
         report.hidden = encode_hidden(*chosen, call.scale, packed);

@@ -67,7 +67,7 @@ struct Report {
 base::Result<> check(const Options& options, size_t nodes);
 
 // `result` is part.layout().bytes() of scratch that the caller owns, undefined after an error, and
-// written only at the end (dense: as all_reduce() does, from Communicator::result_begun() on). `state` belongs to this node's place in the exchange, has as many
+// written only from Communicator::result_begun() on, when all nodes have begun: at the end, or, dense, as all_reduce() does. `state` belongs to this node's place in the exchange, has as many
 // elements as the layout, and is unchanged until commit(). Members' buffers are only read. The
 // communicator, `part`, `state`, `options` and `pool` must outlive the task. Memory beyond state and
 // result: a few times what travels; dense: all_reduce()'s, and 4 bytes per element unless all buffers
