@@ -29,6 +29,17 @@ std::optional<Step> step_of(const std::string& line) {
     return word == "step" && words ? std::optional(step) : std::nullopt;
 }
 
+// The last rounds of a trainer, and what else it said, for failure messages.
+std::string story_of(const Process& trainer) {
+    const auto& lines = trainer.lines();
+    std::string story;
+    for (size_t i = 0; i < lines.size(); ++i)
+        if (!lines[i].starts_with("step ") || i + 1 == lines.size() ||
+            !lines[i + 1].starts_with("step ") || !lines[i - 1].starts_with("step "))
+            story += lines[i].substr(0, 100) + "\n";
+    return story;
+}
+
 std::vector<Step> steps_of(const Process& trainer) {
     std::vector<Step> steps;
     for (const std::string& line : trainer.lines())
@@ -148,7 +159,10 @@ void SparseLedger::compare_models(std::vector<Process>& trainers,
                            << cluster.logs();
         if (!first) add_values(*model, 1);
         if (!first) first = model;
-        EXPECT_TRUE(*model == *first) << "the models of workers " << rank << " and " << ranks[0];
+        EXPECT_TRUE(*model == *first)
+            << "the models of workers " << rank << " and " << ranks[0] << "\n"
+            << story_of(trainers[rank]) << "and\n"
+            << story_of(trainers[ranks[0]]);
     }
 }
 
