@@ -59,8 +59,11 @@ bool SparseTrainer::open() {
     job.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
     job.hierarchy = options_.hierarchy == "flat" ? PACE_HIERARCHY_FLAT : PACE_HIERARCHY_NODE;
     if (job.compression == PACE_COMPRESSION_SPARDL) job.teams = options_.teams;
-    if (outcome(pace_session_open(options_.endpoint.c_str(), &job, &session_, &error_)) != PACE_OK)
-        return false;
+    // Its predecessor's leave may be on its way yet, from another node.
+    pace_status opened = PACE_E_TAKEN;
+    while (opened == PACE_E_TAKEN)
+        opened = pace_session_open(options_.endpoint.c_str(), &job, &session_, &error_);
+    if (outcome(opened) != PACE_OK) return false;
     buffers_.assign(2, pace_buffer{});
     debt_buffers_.assign(2, pace_buffer{});
     void* gradients = nullptr;
