@@ -49,6 +49,8 @@ uint64_t group_number(const JobState& job, control::GroupId group) {
 
 void Groups::announce(const WorkerPtr& worker) {
     worker->state = Worker::State::ready;
+    // The buffers hold the model, whether it was broadcast or not: its daemon may have been restarted.
+    if (worker->model.empty()) worker->model = worker->head().buffers;
     again(worker);
 }
 

@@ -226,7 +226,8 @@ TEST_P(SparseFaults, TrainersOfARestartedDaemonTakeTheCurrentModel) {
     cluster.start_daemon(1);
     for (const size_t rank : {2U, 3U}) {
         for (int models = 0; models < 2; ++models)
-            ASSERT_TRUE(trainers[rank].wait_for("model at ", soon())) << cluster.logs();
+            ASSERT_TRUE(trainers[rank].wait_for("model at ", soon()))
+                << "worker " << rank << " last said: " << trainers[rank].lines().back();
         let_step(trainers[rank], 20, cluster);
     }
     let_step(trainers[0], 20, cluster);

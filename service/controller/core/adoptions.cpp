@@ -16,7 +16,9 @@ Rank Adoptions::donor_for(NodeId node, std::span<const Member> members,
                           const std::vector<Worker>& workers) const {
     Rank donor = kNoRank;
     for (const Member& member : members) {
-        if (workers[member.rank].state != WorkerState::member || is_pending(member.rank)) continue;
+        const Worker& worker = workers[member.rank];
+        if (worker.state != WorkerState::member || worker.has_no_model) continue;
+        if (is_pending(member.rank)) continue;
         if (member.node == node) return member.rank;
         if (donor == kNoRank) donor = member.rank;
     }

@@ -261,6 +261,17 @@ TEST_F(CoreViewsTest, PreferADonorOnTheNewcomersNode) {
     EXPECT_EQ(take<CommitView>()[0].adoptions, (std::vector<CommitView::Adoption>{{4, 2}}));
 }
 
+// Its trainer went on with a reduce after its daemon was restarted.
+TEST_F(CoreViewsTest, NameNoDonorThatHasNotAskedForAModelItself) {
+    const auto nodes = start(reducing(6), 2);
+    for (const Rank rank : {4U, 5U}) send(WorkerLeave{nodes[2], 1, rank, false});
+    for (const Rank rank : {4U, 5U}) join(nodes[2], rank, reducing(6));
+    send(WorkerAdmit{nodes[2], 1, 4, false});
+    clear();
+    send(WorkerAdmit{nodes[2], 1, 5, true});
+    EXPECT_EQ(take<CommitView>()[0].adoptions, (std::vector<CommitView::Adoption>{{5, 0}}));
+}
+
 TEST_F(CoreViewsTest, ListNoAdoptionWhenNobodyHasTheModel) {
     const auto nodes = start(reducing(2));
     send(WorkerLeave{nodes[0], 1, 0, false});

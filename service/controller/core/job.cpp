@@ -139,6 +139,8 @@ void Job::admit(const WorkerAdmit& event, const Turn& turn) {
 
 void Job::begin_taking_part(Rank rank, bool wants_model, const Turn& turn) {
     Worker& worker = workers_[rank];
+    if (worker.state == WorkerState::newcomer)
+        worker.has_no_model = !wants_model && family_of(options_.policy) == Family::collective;
     worker.state = WorkerState::admitted;
     worker.wants_model = wants_model;
     worker.stopped_since.reset();

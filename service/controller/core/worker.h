@@ -60,6 +60,8 @@ class StepTimes {
 struct Worker {
     WorkerState state = WorkerState::absent;
     bool wants_model = false;  // admitted, and its first request is to be answered with a model
+    // Its daemon knows none: it came while gradients were being reduced, and did not ask for one.
+    bool has_no_model = false;
     NodeId node = 0;
     uint64_t iteration = 0;
     StepTimes steps;
