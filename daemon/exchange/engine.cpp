@@ -292,10 +292,7 @@ void Engine::on_prepare_view(const control::PrepareView& view) {
         return;
     }
     // A job that has no worker here any more has nothing to stop.
-    control::ViewPrepared prepared;
-    prepared.job = view.job;
-    prepared.epoch = view.epoch;
-    services_.control->send(prepared);
+    services_.control->send(control::ViewPrepared{.job = view.job, .epoch = view.epoch});
 }
 
 void Engine::on_commit_view(const control::CommitView& view) {
@@ -307,11 +304,8 @@ void Engine::on_group_order(const control::GroupOrder& order) {
         found->order(order);
         return;
     }
-    control::GroupDone done;
-    done.job = order.job;
-    done.group = order.group;
-    done.failed = true;
-    services_.control->send(done);
+    services_.control->send(
+        control::GroupDone{.job = order.job, .group = order.group, .failed = true});
 }
 
 void Engine::on_group_abort(const control::GroupAbort& abort) {
