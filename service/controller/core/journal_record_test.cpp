@@ -104,7 +104,7 @@ TEST(JournalRecord, OfVersionTwoIsStillRead) {
         if (job == nullptr) continue;
         std::vector<std::byte> bytes = encode(record);
         bytes[0] = std::byte{2};
-        bytes.resize(bytes.size() - sizeof(uint32_t));
+        bytes.erase(bytes.end() - sizeof(uint32_t), bytes.end());
         const auto decoded = decode(bytes);
         ASSERT_TRUE(decoded) << decoded.error().message;
         JobOptions expected = job->options;

@@ -11,7 +11,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr uint32_t kDigest = 7;
+constexpr uint32_t kBuffersDigest = 7;
 
 using Ranks = std::vector<Rank>;
 
@@ -35,7 +35,7 @@ class PragueTest : public ::testing::Test {
         for (Rank rank = 0; rank < options.world; ++rank) join(rank);
     }
     void join(Rank rank) { policy_->add_member(rank, rank / per_node_ + 1, now_); }
-    void ready(Rank rank, uint32_t digest = kDigest) {
+    void ready(Rank rank, uint32_t digest = kBuffersDigest) {
         policy_->add_signal(Signal{rank, digest, 0, now_});
     }
     void pass(Duration time) { now_ += time; }
@@ -335,7 +335,7 @@ class World {
             EXPECT_TRUE(policy_->withdraw(rank, now_));
             compute(rank);
         } else if (state == State::computing && now_ >= until_[rank]) {
-            EXPECT_NE(policy_->add_signal({rank, kDigest, 0, now_}),
+            EXPECT_NE(policy_->add_signal({rank, kBuffersDigest, 0, now_}),
                       GroupPolicy::Received::refused);
             state = State::waiting;
             until_[rank] = now_;
