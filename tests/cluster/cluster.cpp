@@ -1,5 +1,6 @@
 #include "cluster.h"
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -34,6 +35,11 @@ void Cluster::start_controller() {
     const auto bound = controller_->wait_for("listening ", soon());
     ASSERT_TRUE(bound) << logs();
     controller_endpoint_ = *bound;
+}
+
+void Cluster::kill_controller() {
+    controller_->signal(SIGKILL);
+    ASSERT_TRUE(controller_->wait(soon()));
 }
 
 void Cluster::start_daemon(size_t node) {

@@ -39,6 +39,8 @@ class Cluster {
     const std::string& controller_endpoint() const { return controller_endpoint_; }
 
     void start_daemon(size_t node);
+    // Dead when this returns.
+    void kill_controller();
     // On the port that it had the first time, with the same journal.
     void start_controller();
 

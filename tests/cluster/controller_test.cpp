@@ -12,8 +12,7 @@ namespace {
 
 TEST(MissingController, IsToldAndTheDaemonGoesOnOnceItAppears) {
     Cluster cluster({.nodes = 1});
-    cluster.controller().signal(SIGKILL);
-    ASSERT_TRUE(cluster.controller().wait(soon()));
+    cluster.kill_controller();
     // A daemon that never saw its controller serves nevertheless.
     cluster.daemon(0).signal(SIGTERM);
     ASSERT_EQ(cluster.daemon(0).wait(soon()), 0) << cluster.logs();

@@ -144,8 +144,7 @@ TEST_P(Faults, ADaemonThatIsFrozenInARoundComesBackToAnotherController) {
     auto trainers = cluster.trainers(2, flags);
     let_step(trainers[0], 2 + random_.below(5), cluster);
     cluster.daemon(1).signal(SIGSTOP);
-    cluster.controller().signal(SIGKILL);
-    ASSERT_TRUE(cluster.controller().wait(soon()));
+    cluster.kill_controller();
     cluster.start_controller();
     let_step(trainers[0], 20, cluster);
     cluster.daemon(1).signal(SIGCONT);
@@ -165,9 +164,7 @@ TEST_P(Faults, ANodeThatIsCutOffFromTheControllerWaitsAndComesBack) {
     let_step(trainers[4], 20, cluster);
     let_step(trainers[5], 20, cluster);
     let_step(trainers[0], 20, cluster);
-    for (Process& trainer : trainers)
-        for (const std::string& line : trainer.lines())
-            EXPECT_FALSE(line.starts_with("wrong")) << line;
+    expect_no_line(trainers, "wrong");
 }
 
 TEST_P(Faults, AControllerThatDiesAndReturnsLosesNoIteration) {
@@ -175,16 +172,15 @@ TEST_P(Faults, AControllerThatDiesAndReturnsLosesNoIteration) {
     auto trainers = cluster.trainers(4, endless(GetParam()));
     for (int round = 0; round < 3; ++round) {
         let_step(trainers[0], 5 + random_.below(20), cluster);
-        cluster.controller().signal(SIGKILL);
-        ASSERT_TRUE(cluster.controller().wait(soon()));
+        cluster.kill_controller();
         cluster.start_controller();
         for (Process& trainer : trainers) let_step(trainer, 20, cluster);
     }
+    expect_no_line(trainers, "outcome");
+    expect_no_line(trainers, "wrong");
     for (Process& trainer : trainers) {
         uint64_t last = 0;
         for (const std::string& line : trainer.lines()) {
-            EXPECT_FALSE(line.starts_with("outcome")) << line;
-            EXPECT_FALSE(line.starts_with("wrong")) << line;
             if (!line.starts_with("step ")) continue;
             const uint64_t step = std::stoull(line.substr(5));
             EXPECT_GE(step, last);
@@ -199,15 +195,13 @@ TEST_P(Faults, AControllerWithoutItsJournalLosesNoIteration) {
     auto trainers = cluster.trainers(6, endless(GetParam()));
     for (int round = 0; round < 3; ++round) {
         let_step(trainers[0], 5 + random_.below(20), cluster);
-        cluster.controller().signal(SIGKILL);
-        ASSERT_TRUE(cluster.controller().wait(soon()));
+        cluster.kill_controller();
         ASSERT_TRUE(std::filesystem::remove(cluster.journal()));
         cluster.start_controller();
         for (Process& trainer : trainers) let_step(trainer, 20, cluster);
     }
-    for (Process& trainer : trainers)
-        for (const std::string& line : trainer.lines())
-            EXPECT_FALSE(line.starts_with("outcome") || line.starts_with("wrong")) << line;
+    expect_no_line(trainers, "outcome");
+    expect_no_line(trainers, "wrong");
 }
 
 TEST_P(Faults, AFrozenControllerOnlyDelaysNewGroups) {
@@ -225,10 +219,7 @@ TEST_P(Faults, AStormLeavesTheRestTraining) {
     auto trainers = cluster.trainers(6, endless(GetParam()));
     storm(trainers, cluster, random_, 6, endless(GetParam()));
     for (const size_t rank : {0U, 1U}) let_step(trainers[rank], 60, cluster);
-    for (Process& trainer : trainers) {
-        for (const std::string& line : trainer.lines())
-            EXPECT_FALSE(line.starts_with("wrong")) << line;
-    }
+    expect_no_line(trainers, "wrong");
 }
 
 }  // namespace

@@ -57,18 +57,23 @@ Process start_again(Cluster& cluster, size_t node, size_t rank, size_t world,
     return cluster.trainer(node, std::move(flags));
 }
 
-namespace {
-
-void kill_and_restart_controller(Cluster& cluster) {
-    cluster.controller().signal(SIGKILL);
-    ASSERT_TRUE(cluster.controller().wait(soon()));
-    cluster.start_controller();
+void expect_no_line(const std::vector<Process>& trainers, const std::string& prefix) {
+    for (const Process& trainer : trainers)
+        for (const std::string& line : trainer.lines())
+            EXPECT_FALSE(line.starts_with(prefix)) << line;
 }
-
-}  // namespace
 
 void storm(std::vector<Process>& trainers, Cluster& cluster, base::Random& random, int times,
            const std::vector<std::string>& flags) {
+    storm(trainers, cluster, random, times, [&](size_t rank) {
+        trainers[rank].signal(SIGKILL);
+        ASSERT_TRUE(trainers[rank].wait(soon()));
+        trainers[rank] = start_again(cluster, rank / 2, rank, trainers.size(), flags);
+    });
+}
+
+void storm(std::vector<Process>& trainers, Cluster& cluster, base::Random& random, int times,
+           const std::function<void(size_t rank)>& replace) {
     for (int i = 0; i < times; ++i) {
         let_step(trainers[0], 1 + random.below(20), cluster);
         const size_t rank = 2 + random.below(trainers.size() - 2);
@@ -80,12 +85,11 @@ void storm(std::vector<Process>& trainers, Cluster& cluster, base::Random& rando
                 trainers[rank].signal(SIGCONT);
                 break;
             case 2:
-                kill_and_restart_controller(cluster);
+                cluster.kill_controller();
+                cluster.start_controller();
                 break;
             default:
-                trainers[rank].signal(SIGKILL);
-                ASSERT_TRUE(trainers[rank].wait(soon()));
-                trainers[rank] = start_again(cluster, rank / 2, rank, trainers.size(), flags);
+                replace(rank);
         }
     }
     for (Process& trainer : trainers) trainer.signal(SIGCONT);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "base/random.h"
 #include "cluster.h"
@@ -25,8 +26,14 @@ void let_stop(Process& trainer, Process& other, Cluster& cluster);
 Process start_again(Cluster& cluster, size_t node, size_t rank, size_t world,
                     std::vector<std::string> flags);
 
-// Anything, at any moment, `times` times over: all trainers but the first two are frozen, woken, killed and started again
-// with `flags`, and so is the controller. Two of them are on each node. All are awake when this returns.
+// None of the lines read so far begins so.
+void expect_no_line(const std::vector<Process>& trainers, const std::string& prefix);
+
+// Anything, at any moment, `times` times over: all trainers but the first two are frozen, woken and replaced, and the
+// controller is killed and started again. All are awake when this returns.
+void storm(std::vector<Process>& trainers, Cluster& cluster, base::Random& random, int times,
+           const std::function<void(size_t rank)>& replace);
+// Replaced is who is killed, and started again with `flags` on its node, of which each has two.
 void storm(std::vector<Process>& trainers, Cluster& cluster, base::Random& random, int times,
            const std::vector<std::string>& flags);
 

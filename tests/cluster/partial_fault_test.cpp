@@ -224,15 +224,12 @@ TEST_P(PartialFaults, AControllerThatDiesAndReturnsLosesNothing) {
     auto trainers = cluster.trainers(4, flags());
     for (int round = 0; round < 3; ++round) {
         let_step(trainers[0], 5 + random_.below(20), cluster);
-        cluster.controller().signal(SIGKILL);
-        ASSERT_TRUE(cluster.controller().wait(soon()));
+        cluster.kill_controller();
         cluster.start_controller();
         for (Process& trainer : trainers) let_step(trainer, 20, cluster);
     }
     expect_nothing_lost(trainers, {0, 1, 2, 3}, cluster);
-    for (Process& trainer : trainers)
-        for (const std::string& line : trainer.lines())
-            EXPECT_FALSE(line.starts_with("outcome")) << line;
+    expect_no_line(trainers, "outcome");
 }
 
 // The daemons remember what it had.
@@ -241,16 +238,13 @@ TEST_P(PartialFaults, AControllerWithoutItsJournalLosesNothing) {
     auto trainers = cluster.trainers(6, flags());
     for (int round = 0; round < 3; ++round) {
         let_step(trainers[0], 5 + random_.below(20), cluster);
-        cluster.controller().signal(SIGKILL);
-        ASSERT_TRUE(cluster.controller().wait(soon()));
+        cluster.kill_controller();
         ASSERT_TRUE(std::filesystem::remove(cluster.journal()));
         cluster.start_controller();
         for (Process& trainer : trainers) let_step(trainer, 20, cluster);
     }
     expect_nothing_lost(trainers, {0, 1, 2, 3, 4, 5}, cluster);
-    for (Process& trainer : trainers)
-        for (const std::string& line : trainer.lines())
-            EXPECT_FALSE(line.starts_with("outcome")) << line;
+    expect_no_line(trainers, "outcome");
 }
 
 // Until it has the model, the view has its rank's old place.
@@ -260,8 +254,7 @@ TEST_P(PartialFaults, ATrainerThatIsRestartedWhileNoControllerIsThereMissesNoRou
     for (int round = 0; round < 4; ++round) {
         const size_t rank = 2 + random_.below(4);
         let_step(trainers[0], 5 + random_.below(10), cluster);
-        cluster.controller().signal(SIGKILL);
-        ASSERT_TRUE(cluster.controller().wait(soon()));
+        cluster.kill_controller();
         trainers[rank].signal(SIGKILL);
         ASSERT_TRUE(trainers[rank].wait(soon()));
         trainers[rank] = start_again(cluster, rank / 2, rank, 6, flags(300));

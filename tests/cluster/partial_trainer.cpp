@@ -45,22 +45,15 @@ int PartialTrainer::run() {
 }
 
 bool PartialTrainer::open() {
-    pace_job_options job = PACE_JOB_OPTIONS_INIT;
-    job.name = options_.job.c_str();
-    job.rank = options_.rank;
-    job.world = options_.world;
-    job.connect_ms = options_.connect_ms;
-    job.policy = PACE_POLICY_ALL_REDUCE;
+    pace_job_options job = job_options();
     set_quorum(options_.quorum, job);
     if (options_.late == "drop") job.late = PACE_LATE_DROP;
     if (outcome(pace_session_open(options_.endpoint.c_str(), &job, &session_, &error_)) != PACE_OK)
         return false;
     void* gradients = nullptr;
     void* model = nullptr;
-    if (outcome(pace_buffer_create(session_, PACE_F32, options_.elements, nullptr, &buffer_,
-                                   &gradients, &error_)) != PACE_OK ||
-        outcome(pace_buffer_create(session_, PACE_F64, options_.world, nullptr, &model_buffer_,
-                                   &model, &error_)) != PACE_OK)
+    if (!create_buffer(PACE_F32, options_.elements, buffer_, gradients) ||
+        !create_buffer(PACE_F64, options_.world, model_buffer_, model))
         return false;
     gradients_ = static_cast<float*>(gradients);
     model_ = static_cast<double*>(model);
@@ -69,18 +62,9 @@ bool PartialTrainer::open() {
     return true;
 }
 
-// Everyone starts from rank 0's model; a newcomer from a healthy worker's.
 bool PartialTrainer::take_model() {
-    while (true) {
-        pace_request request{};
-        pace_status status = pace_broadcast(session_, &model_buffer_, 1, 0, &request, &error_);
-        if (status == PACE_OK) status = finish(request);
-        if (status == PACE_OK) break;
-        if (!is_to_start_anew(outcome(status)) && status != PACE_ABORTED) return false;
-    }
-    generation_ = generation();
+    if (!broadcast_model()) return false;
     own_ = model_[options_.rank];
-    if (info_.iteration > 0) step_ = info_.iteration + 1;
     std::printf("model at %" PRIu64 "\n", info_.iteration);
     return true;
 }
@@ -88,8 +72,8 @@ bool PartialTrainer::take_model() {
 bool PartialTrainer::step(float gradient) {
     while (true) {
         const pace_status status = reduce(gradient);
-        if (status == PACE_OK && generation() != generation_) {
-            // The daemon died while no request was in flight. What this worker has missed meanwhile only another one's model has.
+        if (status == PACE_OK && is_daemon_new()) {
+            // What this worker has missed meanwhile only another one's model has.
             pace_session_free(session_);
             return open() && take_model();
         }
@@ -132,14 +116,6 @@ pace_status PartialTrainer::reduce(float gradient) {
     return began != PACE_OK ? began : finish(request);
 }
 
-pace_status PartialTrainer::finish(pace_request request) {
-    info_ = PACE_REQUEST_INFO_INIT;
-    members_.resize(options_.world);
-    info_.members = members_.data();
-    info_.member_capacity = options_.world;
-    return pace_request_wait(session_, request, PACE_FOREVER, &info_, &error_);
-}
-
 void PartialTrainer::apply() {
     for (uint32_t rank = 0; rank < options_.world; ++rank) {
         const double value = gradients_[rank];
@@ -178,12 +154,6 @@ bool PartialTrainer::is_uniform(uint32_t rank) const {
     return true;
 }
 
-uint64_t PartialTrainer::generation() {
-    pace_session_info info = PACE_SESSION_INFO_INIT;
-    pace_session_get_info(session_, &info, nullptr);
-    return info.generation;
-}
-
 void PartialTrainer::tell_end() const {
     std::printf("end %.0f :", own_);
     for (uint32_t rank = 0; rank < options_.world; ++rank) std::printf(" %.0f", model_[rank]);
@@ -194,11 +164,6 @@ void PartialTrainer::complain(const char* what, uint32_t rank, double value) {
     std::printf("wrong at step %" PRIu64 ": worker %u: %s %.9g (%" PRIu64 " rounds, late %u)\n",
                 step_, rank, what, value, info_.rounds, info_.late);
     wrong_ = true;
-}
-
-pace_status PartialTrainer::outcome(pace_status status) {
-    if (status != PACE_OK) std::printf("outcome %s %s\n", pace_status_name(status), error_.message);
-    return status;
 }
 
 }  // namespace pace::cluster

@@ -13,49 +13,35 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "pace.h"
-#include "trainer_options.h"
+#include "trainer_session.h"
 
 namespace pace::cluster {
 
-class PartialTrainer {
+class PartialTrainer : TrainerSession {
   public:
-    explicit PartialTrainer(TrainerOptions options) : options_(std::move(options)) {}
+    explicit PartialTrainer(TrainerOptions options) : TrainerSession(std::move(options)) {}
     int run();
 
   private:
     bool open();
     bool take_model();
-    bool join();
     bool step(float gradient);
     bool finish_together();
     bool barrier();
     pace_status reduce(float gradient);
-    pace_status finish(pace_request request);
     void apply();
     void check(uint32_t rank, double value, const pace_member* member);
     bool is_uniform(uint32_t rank) const;
-    uint64_t generation();
     void tell_end() const;
     void complain(const char* what, uint32_t rank, double value);
-    pace_status outcome(pace_status status);
 
-    TrainerOptions options_;
-    pace_session* session_ = nullptr;
-    pace_error error_{};
     pace_buffer buffer_{};
-    pace_buffer model_buffer_{};
     float* gradients_ = nullptr;
     double* model_ = nullptr;
-    pace_request_info info_ = PACE_REQUEST_INFO_INIT;
-    std::vector<pace_member> members_;
-    uint64_t generation_ = 0;
-    uint64_t step_ = 0;
     double own_ = 0;  // gradients of this rank that the model has, or will have
     bool finishing_ = false;
-    bool wrong_ = false;
 };
 
 }  // namespace pace::cluster

@@ -112,8 +112,7 @@ TEST(Requests, ACancellationOutlivesTheController) {
     first.finish(both);
 
     const pace_request alone = first.average(2);
-    cluster.controller().signal(SIGKILL);
-    ASSERT_TRUE(cluster.controller().wait(soon()));
+    cluster.kill_controller();
     ASSERT_EQ(first.cancel(alone), PACE_OK) << first.complaint();
     cluster.start_controller();
     EXPECT_EQ(first.wait(alone), PACE_CANCELED) << first.complaint() << cluster.logs();

@@ -129,8 +129,7 @@ TEST_P(SparseFaults, ATrainerIsRestartedWhileNoControllerIsThere) {
     for (int i = 0; i < 3; ++i) {
         const auto rank = static_cast<uint32_t>(1 + random_.below(3));
         let_step(trainers[0], 5 + random_.below(10), cluster);
-        cluster.controller().signal(SIGKILL);
-        ASSERT_TRUE(cluster.controller().wait(soon()));
+        cluster.kill_controller();
         end(trainers, rank, SIGKILL, ledger);
         // On its node, or on another.
         trainers[rank] = start_again(cluster, (rank + random_.below(2)) % 4, rank, 4, flags());
@@ -253,15 +252,12 @@ TEST_P(SparseFaults, AControllerThatDiesAndReturnsLosesNothing) {
     auto trainers = cluster.trainers(4, flags());
     for (int round = 0; round < 3; ++round) {
         let_step(trainers[0], 5 + random_.below(20), cluster);
-        cluster.controller().signal(SIGKILL);
-        ASSERT_TRUE(cluster.controller().wait(soon()));
+        cluster.kill_controller();
         cluster.start_controller();
         for (Process& trainer : trainers) let_step(trainer, 20, cluster);
     }
     ledger(4).expect_nothing_lost(trainers, {0, 1, 2, 3}, cluster);
-    for (Process& trainer : trainers)
-        for (const std::string& line : trainer.lines())
-            EXPECT_FALSE(line.starts_with("outcome")) << line;
+    expect_no_line(trainers, "outcome");
 }
 
 // Anything, at any moment, several times over.
@@ -269,34 +265,14 @@ TEST_P(SparseFaults, AStormLosesNothing) {
     Cluster cluster({.nodes = 3, .controller_flags = {"--stopped-wait-ms", "300"}});
     auto trainers = cluster.trainers(6, flags());
     SparseLedger ledger = this->ledger(6);
-    for (int i = 0; i < 8; ++i) {
-        let_step(trainers[0], 1 + random_.below(20), cluster);
-        const auto rank = static_cast<uint32_t>(2 + random_.below(4));
-        switch (random_.below(5)) {
-            case 0:
-                trainers[rank].signal(SIGSTOP);
-                break;
-            case 1:
-                trainers[rank].signal(SIGCONT);
-                break;
-            case 2:
-                cluster.controller().signal(SIGKILL);
-                ASSERT_TRUE(cluster.controller().wait(soon()));
-                cluster.start_controller();
-                break;
-            case 3:
-                trainers[rank].signal(SIGCONT);
-                end(trainers, rank, SIGUSR1, ledger);
-                trainers[rank] = start_again(cluster, random_.below(3), rank, 6, flags());
-                ASSERT_TRUE(trainers[rank].wait_for("joined", soon())) << cluster.logs();
-                break;
-            default:
-                end(trainers, rank, SIGKILL, ledger);
-                trainers[rank] = start_again(cluster, random_.below(3), rank, 6, flags());
-                ASSERT_TRUE(trainers[rank].wait_for("joined", soon())) << cluster.logs();
-        }
-    }
-    for (Process& trainer : trainers) trainer.signal(SIGCONT);
+    storm(trainers, cluster, random_, 8, [&](size_t rank) {
+        const bool leaves = random_.below(2) == 0;
+        if (leaves) trainers[rank].signal(SIGCONT);
+        const auto who = static_cast<uint32_t>(rank);
+        end(trainers, who, leaves ? SIGUSR1 : SIGKILL, ledger);
+        trainers[rank] = start_again(cluster, random_.below(3), rank, 6, flags());
+        ASSERT_TRUE(trainers[rank].wait_for("joined", soon())) << cluster.logs();
+    });
     for (Process& trainer : trainers) let_step(trainer, 20, cluster);
     // Whoever was frozen has had time to be told, and has the current model.
     for (Process& trainer : trainers) let_step(trainer, 60, cluster);

@@ -48,12 +48,7 @@ int SparseTrainer::run() {
 }
 
 bool SparseTrainer::open() {
-    pace_job_options job = PACE_JOB_OPTIONS_INIT;
-    job.name = options_.job.c_str();
-    job.rank = options_.rank;
-    job.world = options_.world;
-    job.connect_ms = options_.connect_ms;
-    job.policy = PACE_POLICY_ALL_REDUCE;
+    pace_job_options job = job_options();
     job.compression = compression_of(options_.compression);
     job.density = options_.density;
     job.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
@@ -71,15 +66,11 @@ bool SparseTrainer::open() {
     void* debts = nullptr;
     void* debt_of_finish = nullptr;
     void* model = nullptr;
-    const auto create = [this](int32_t type, uint64_t count, pace_buffer& buffer, void*& memory) {
-        return outcome(pace_buffer_create(session_, type, count, nullptr, &buffer, &memory,
-                                          &error_)) == PACE_OK;
-    };
-    if (!create(PACE_F32, options_.elements, buffers_[0], gradients) ||
-        !create(PACE_F32, 1, buffers_[1], finish) ||
-        !create(PACE_F32, options_.elements, debt_buffers_[0], debts) ||
-        !create(PACE_F32, 1, debt_buffers_[1], debt_of_finish) ||
-        !create(PACE_F64, options_.elements, model_buffer_, model))
+    if (!create_buffer(PACE_F32, options_.elements, buffers_[0], gradients) ||
+        !create_buffer(PACE_F32, 1, buffers_[1], finish) ||
+        !create_buffer(PACE_F32, options_.elements, debt_buffers_[0], debts) ||
+        !create_buffer(PACE_F32, 1, debt_buffers_[1], debt_of_finish) ||
+        !create_buffer(PACE_F64, options_.elements, model_buffer_, model))
         return false;
     gradients_ = static_cast<float*>(gradients);
     finish_ = static_cast<float*>(finish);
@@ -90,17 +81,8 @@ bool SparseTrainer::open() {
     return true;
 }
 
-// Everyone starts from rank 0's model; a newcomer from a healthy worker's.
 bool SparseTrainer::take_model() {
-    while (true) {
-        pace_request request{};
-        pace_status status = pace_broadcast(session_, &model_buffer_, 1, 0, &request, &error_);
-        if (status == PACE_OK) status = finish(request);
-        if (status == PACE_OK) break;
-        if (!is_to_start_anew(outcome(status)) && status != PACE_ABORTED) return false;
-    }
-    generation_ = generation();
-    if (info_.iteration > 0) step_ = info_.iteration + 1;
+    if (!broadcast_model()) return false;
     std::printf("model at %" PRIu64 ", next %" PRIu64 "\n", info_.iteration, step_);
     return true;
 }
@@ -109,8 +91,8 @@ bool SparseTrainer::step() {
     while (true) {
         const pace_status status = reduce();
         if (status == PACE_OK) {
-            if (generation() != generation_) {
-                // The daemon died while no request was in flight, and this worker has missed what came since.
+            if (is_daemon_new()) {
+                // This worker has missed what came since.
                 tell_lost();
                 pace_session_free(session_);
                 return open() && take_model();
@@ -159,18 +141,10 @@ pace_status SparseTrainer::save() {
         pace_residual_save(session_, debt_buffers_.data(), debt_buffers_.size(), &request, &error_);
     if (status == PACE_OK)
         status = pace_request_wait(session_, request, PACE_FOREVER, nullptr, &error_);
-    if (status != PACE_OK || generation() != generation_) return status;
+    if (status != PACE_OK || is_daemon_new()) return status;
     last_saved_ = saved();
     saved_round_ = round;
     return PACE_OK;
-}
-
-pace_status SparseTrainer::finish(pace_request request) {
-    info_ = PACE_REQUEST_INFO_INIT;
-    members_.resize(options_.world);
-    info_.members = members_.data();
-    info_.member_capacity = options_.world;
-    return pace_request_wait(session_, request, PACE_FOREVER, &info_, &error_);
 }
 
 void SparseTrainer::apply() {
@@ -212,21 +186,10 @@ std::vector<double> SparseTrainer::saved() const {
     return {debts_, debts_ + options_.elements};
 }
 
-uint64_t SparseTrainer::generation() {
-    pace_session_info info = PACE_SESSION_INFO_INIT;
-    pace_session_get_info(session_, &info, nullptr);
-    return info.generation;
-}
-
 void SparseTrainer::complain(const char* what, uint64_t element, double value) {
     std::printf("wrong at step %" PRIu64 ": element %" PRIu64 ": %s %.9g\n", step_, element, what,
                 value);
     wrong_ = true;
-}
-
-pace_status SparseTrainer::outcome(pace_status status) {
-    if (status != PACE_OK) std::printf("outcome %s %s\n", pace_status_name(status), error_.message);
-    return status;
 }
 
 }  // namespace pace::cluster

@@ -22,13 +22,13 @@
 #include <vector>
 
 #include "pace.h"
-#include "trainer_options.h"
+#include "trainer_session.h"
 
 namespace pace::cluster {
 
-class SparseTrainer {
+class SparseTrainer : TrainerSession {
   public:
-    explicit SparseTrainer(TrainerOptions options) : options_(std::move(options)) {}
+    explicit SparseTrainer(TrainerOptions options) : TrainerSession(std::move(options)) {}
     int run();
 
   private:
@@ -38,35 +38,23 @@ class SparseTrainer {
     bool report();
     pace_status reduce();
     pace_status save();
-    pace_status finish(pace_request request);
     void apply();
     void count_step();
     void tell_lost();
     void tell(const char* what, const std::vector<double>& values) const;
     std::vector<double> saved() const;
-    uint64_t generation();
     void complain(const char* what, uint64_t element, double value);
-    pace_status outcome(pace_status status);
 
-    TrainerOptions options_;
-    pace_session* session_ = nullptr;
-    pace_error error_{};
     // The gradient, and one element more by which a trainer says that it has been told to finish.
     std::vector<pace_buffer> buffers_;
     float* gradients_ = nullptr;
     float* finish_ = nullptr;
     std::vector<pace_buffer> debt_buffers_;
     float* debts_ = nullptr;
-    pace_buffer model_buffer_{};
     double* model_ = nullptr;
-    pace_request_info info_ = PACE_REQUEST_INFO_INIT;
-    std::vector<pace_member> members_;
-    uint64_t generation_ = 0;
-    uint64_t step_ = 0;
     std::vector<double> last_saved_;
     uint64_t saved_round_ = 0;
     bool all_finish_ = false;
-    bool wrong_ = false;
 };
 
 }  // namespace pace::cluster

@@ -11,12 +11,11 @@
 #include <string>
 #include <vector>
 
-#include <time.h>
-
 #include "pace.h"
 #include "partial_trainer.h"
 #include "sparse_trainer.h"
 #include "trainer_options.h"
+#include "trainer_steps.h"
 
 namespace {
 
@@ -31,10 +30,10 @@ class Trainer {
         say("joined");
         if (!start()) return 1;
         while (step_ < options_.steps) {
-            compute();
+            pace::cluster::compute(options_.step_us);
             const pace_status status = options_.mode == "reduce" ? reduce() : average();
             if (status == PACE_OK) {
-                std::printf("step %" PRIu64 " %" PRIu64 "\n", step_, now_us());
+                std::printf("step %" PRIu64 " %" PRIu64 "\n", step_, pace::cluster::now_us());
                 std::fflush(stdout);
                 ++step_;
                 continue;
@@ -54,13 +53,6 @@ class Trainer {
     static void say(const char* word) {
         std::puts(word);
         std::fflush(stdout);
-    }
-
-    static uint64_t now_us() {
-        timespec time{};
-        clock_gettime(CLOCK_MONOTONIC, &time);
-        return static_cast<uint64_t>(time.tv_sec) * 1000000 +
-               static_cast<uint64_t>(time.tv_nsec) / 1000;
     }
 
     static void hold() {
@@ -128,12 +120,6 @@ class Trainer {
         for (uint32_t i = 0; i < options_.tensors; ++i) {
             for (uint64_t j = 0; j < options_.elements + i; ++j) data_[i][j] = value;
         }
-    }
-
-    void compute() const {
-        if (options_.step_us == 0) return;
-        timespec time{options_.step_us / 1000000, (options_.step_us % 1000000) * 1000L};
-        nanosleep(&time, nullptr);  // the work of a step, simulated
     }
 
     static float gradient(uint32_t rank, uint64_t step) {
