@@ -46,6 +46,7 @@ struct ControllerLink::State {
     void say_hello();
     void set_timer(Duration delay, void (State::*then)());
     void hello_is_due();
+    void expect_heartbeat();
     void heartbeat_is_due();
     bool say_heartbeat();
     void detach(bool excluded, const std::string& reason);
@@ -130,12 +131,17 @@ void ControllerLink::State::hello_is_due() {
     set_timer(hello_delay, &State::hello_is_due);
 }
 
-void ControllerLink::State::heartbeat_is_due() {
+void ControllerLink::State::expect_heartbeat() {
+    heartbeat_due = base::now() + heartbeat;
     set_timer(heartbeat, &State::heartbeat_is_due);
-    const Duration silent = base::now() - heard;
+}
+
+void ControllerLink::State::heartbeat_is_due() {
+    const TimePoint now = base::now();
+    const Duration silent = now - heard;
     // A process that was frozen itself has not read yet what was said to it.
-    const bool was_frozen = base::now() - std::exchange(heartbeat_due, base::now() + heartbeat) >
-                            config.silence_max / 4;
+    const bool was_frozen = now - heartbeat_due > config.silence_max / 4;
+    expect_heartbeat();
     if (silent > config.silence_max && !was_frozen) {
         reachable = false;
         detach(false, fmt::format("nothing heard from the controller for {} ms",
@@ -203,8 +209,7 @@ void ControllerLink::State::on_attached(const wire::Attached& table) {
     heartbeat = milliseconds(std::clamp<uint32_t>(table.heartbeat_ms(), 1, 60'000));
     outgoing.set_attachment(self, attachment);
     ++counters.attachments;
-    heartbeat_due = base::now() + heartbeat;
-    set_timer(heartbeat, &State::heartbeat_is_due);
+    expect_heartbeat();
     handler.on_attached(self);
 }
 

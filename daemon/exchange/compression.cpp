@@ -352,23 +352,22 @@ void Compression::conclude(const collectives::Layout& layout, std::span<const st
     }
 }
 
+Debt Compression::debt_of(const Key& key, const sparse::SparseState& state) {
+    const auto values = state.residual().values();
+    return {key.counts, std::vector<float>(values.begin(), values.end())};
+}
+
 // Its debts go to the first worker that stays.
 void Compression::bequeath(control::Rank owner) {
-    for (const auto& [key, state] : states_) {
-        if (key.owner != owner) continue;
-        const auto values = state->residual().values();
-        inherit({key.counts, std::vector<float>(values.begin(), values.end())});
-    }
+    for (const auto& [key, state] : states_)
+        if (key.owner == owner) inherit(debt_of(key, *state));
     std::erase_if(states_, [owner](const auto& entry) { return entry.first.owner == owner; });
 }
 
 void Compression::give_if_leaving() {
     if (!handover_.is_leaving() || handover_.is_taking() || is_open()) return;
     departed_.clear();
-    for (const auto& [key, state] : states_) {
-        const auto values = state->residual().values();
-        inherit({key.counts, std::vector<float>(values.begin(), values.end())});
-    }
+    for (const auto& [key, state] : states_) inherit(debt_of(key, *state));
     states_.clear();
     handover_.give(std::exchange(inherited_, {}));
 }

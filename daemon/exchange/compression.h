@@ -82,6 +82,7 @@ class Compression {
     bool goes_dense(size_t participants, size_t count, const sparse::Options& options);
     void measured(const base::Result<>& result, const sparse::Link& link);
     void measure_links();
+    static Debt debt_of(const Key& key, const sparse::SparseState& state);
     void bequeath(control::Rank owner);
     void give_if_leaving();
     void inherit(Debt debt);

@@ -222,15 +222,14 @@ control::WorkerJoin Job::announcement(const Worker& worker) const {
     join.iteration = worker.iteration;
     join.rounds_completed = rounds_.completed();
     // Who still waits for a model is no member to go on with: a controller that has forgotten its donor names another.
-    const bool has_model = !worker.newcomer && worker.state != Worker::State::adopting;
-    join.epoch = has_model ? state_.view.epoch : 0;
+    join.epoch = worker.has_model() ? state_.view.epoch : 0;
     return join;
 }
 
 void Job::resumed(const WorkerPtr& worker, bool under_way) {
     worker->resuming = false;
     worker->admit_sent = false;
-    const bool was_member = !worker->newcomer && worker->state != Worker::State::adopting;
+    const bool was_member = worker->has_model();
     worker->newcomer = worker->newcomer || under_way;
     const bool collective = state_.options.policy == control::Policy::all_reduce;
     if (under_way && was_member && collective) {

@@ -107,6 +107,7 @@ class Rounds {
     void fetch_hidden(NodeId donor);
     void result_is_lost();
     void serve_hidden(NodeId node);
+    uint64_t number(ExchangeKind kind, NodeId fetcher) const;
     uint64_t hidden_number(NodeId node, uint64_t part) const;
     void serve(NodeId node);
     void give(uint64_t number, uint32_t check, NodeId node, std::span<const std::byte> bytes);

@@ -118,8 +118,8 @@ void Rounds::open_partial() {
     if (!job_.view.contains_node(job_.services.self)) return;
     for (const WorkerPtr& worker : members_here()) {
         // The view may still have a rank whose new trainer is none of its members yet.
-        const bool has_model = !worker->newcomer && worker->state != Worker::State::adopting;
-        if (has_model && !partial_->has(worker->rank)) partial_->join(worker->rank, completed_);
+        if (worker->has_model() && !partial_->has(worker->rank))
+            partial_->join(worker->rank, completed_);
         const bool brings = worker->state == Worker::State::waiting && !worker->handed_in &&
                             worker->head().verb == Verb::reduce;
         if (brings) take_call(worker);
@@ -278,9 +278,7 @@ void Rounds::end_partial(const WorkerPtr& worker, uint64_t rounds, bool late) {
 // ---------------------------------------------------------------------------- rounds that were missed
 
 void Rounds::serve_told(NodeId node) {
-    const uint64_t number =
-        exchange_number(job_.token, ExchangeKind::fetch_told, job_.view.epoch, node);
-    give(number, kToldRoundCheck, node, retained_.told);
+    give(number(ExchangeKind::fetch_told, node), kToldRoundCheck, node, retained_.told);
 }
 
 void Rounds::fetch(Exchange::Plan plan, Scratch memory, Fetched fetched) {

@@ -99,7 +99,7 @@ void Rounds::fetch_from(NodeId donor) {
     begin(std::move(plan), members);
 }
 
-// Of a round whose workers have all gone: what this node owes after it will not be known.
+// It has not come. Nobody fetches it again for a node that has no worker any more: what that owes after the round will not be known.
 void Rounds::result_is_lost() {
     if (job_.view.contains_node(job_.services.self)) {
         wait_for_view();
@@ -115,7 +115,7 @@ Exchange::Plan Rounds::fetch_plan(ExchangeKind kind, NodeId donor, uint32_t chec
     Exchange::Plan plan;
     plan.kind = Exchange::Kind::fetch;
     plan.job = job_.id;
-    plan.number = exchange_number(job_.token, kind, job_.view.epoch, job_.services.self);
+    plan.number = number(kind, job_.services.self);
     plan.check = check;
     plan.nodes = {donor, job_.services.self};
     plan.self = 1;
@@ -130,9 +130,9 @@ void Rounds::wait_for_view() {
 }
 
 void Rounds::serve(NodeId node) {
-    const uint64_t number = exchange_number(job_.token, ExchangeKind::fetch, job_.view.epoch, node);
     // A copy: the retained result goes when the next round commits, the other node may take longer.
-    give(number, retained_.check, node, {retained_.memory.data(), retained_.bytes});
+    give(number(ExchangeKind::fetch, node), retained_.check, node,
+         {retained_.memory.data(), retained_.bytes});
 }
 
 // Part of the last round's result, to a node that lacks it.
@@ -167,8 +167,13 @@ void Rounds::stop(const base::Error& error) {
     if (active_) active_->abort(error);
 }
 
+// Of what the node fetches in this view.
+uint64_t Rounds::number(ExchangeKind kind, NodeId fetcher) const {
+    return exchange_number(job_.token, kind, job_.view.epoch, fetcher);
+}
+
 uint64_t Rounds::hidden_number(NodeId node, uint64_t part) const {
-    return mix(exchange_number(job_.token, ExchangeKind::hidden, job_.view.epoch, node), part);
+    return mix(number(ExchangeKind::hidden, node), part);
 }
 
 // How many bytes, then the bytes.
@@ -194,9 +199,8 @@ void Rounds::fetch_hidden(NodeId donor) {
     taking_ = Taking::take(
         job_.services, hidden_number(self, 0), 0, donor, sizeof(uint64_t),
         [this, donor, self, then_result](const Result<std::span<const std::byte>>& got) {
-            if (preparing_ != 0) return;
-            if (!got) {
-                result_is_lost();
+            if (preparing_ != 0 || !got) {
+                then_result(got);
                 return;
             }
             uint64_t size = 0;

@@ -44,6 +44,8 @@ struct Worker {
     uint64_t moving_since_ns = 0;
 
     const Request& head() const { return queue.front(); }
+    // It is in the view with a model: no newcomer, nor one that still waits for its model.
+    bool has_model() const { return !newcomer && state != State::adopting; }
 };
 
 using WorkerPtr = std::shared_ptr<Worker>;

@@ -9,8 +9,7 @@ PlannedGroups::PlannedGroups(const JobOptions& options)
     : group_size_(options.group_size),
       graph_(options.world, options.group_size, options.history_window),
       wait_(options.group_size, {}),
-      members_(options.world),
-      digest_of_(options.world) {}
+      members_(options.world) {}
 
 // ----------------------------------------------------------------------------------------- members
 
@@ -32,8 +31,7 @@ void PlannedGroups::remove_member(Rank rank) {
     at(rank).phase = Phase::absent;
     leave_plans(rank);
     leave_ready(rank);
-    if (digest_of_[rank]) --digests_[*digest_of_[rank]];
-    digest_of_[rank].reset();
+    forget_digest(at(rank));
     requests_of_all_ -= at(rank).requests;
     --present_;
     at(rank) = Member{};
@@ -106,14 +104,21 @@ GroupPolicy::Received PlannedGroups::add_signal(const Signal& signal) {
 
 // True if the digest is new for the worker and not that of most.
 bool PlannedGroups::note_digest(const Signal& signal) {
-    std::optional<uint32_t>& last = digest_of_[signal.rank];
-    if (last == signal.digest) return false;
-    if (last) --digests_[*last];
-    last = signal.digest;
+    Member& member = at(signal.rank);
+    if (member.digest == signal.digest) return false;
+    forget_digest(member);
+    member.digest = signal.digest;
     const uint32_t own = ++digests_[signal.digest];
     return std::any_of(digests_.begin(), digests_.end(), [&](const auto& kind) {
         return kind.first != signal.digest && kind.second >= own;
     });
+}
+
+void PlannedGroups::forget_digest(Member& member) {
+    if (!member.digest) return;
+    const auto kind = digests_.find(*member.digest);
+    if (--kind->second == 0) digests_.erase(kind);
+    member.digest.reset();
 }
 
 bool PlannedGroups::withdraw(Rank rank, TimePoint now) {

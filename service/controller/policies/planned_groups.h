@@ -77,6 +77,7 @@ class PlannedGroups : public GroupPolicy {
         NodeId node = 0;
         TimePoint since;
         Signal signal;
+        std::optional<uint32_t> digest;  // of its last signal
         uint64_t requests = 0;
         std::deque<PlanId> buffer;
         size_t place = 0;  // in eligible_
@@ -98,6 +99,7 @@ class PlannedGroups : public GroupPolicy {
     void take(PlanId id);
     void record(std::span<const Rank> members);
     bool note_digest(const Signal& signal);
+    void forget_digest(Member& member);
 
     uint32_t group_size_;
     SyncGraph graph_;
@@ -110,8 +112,7 @@ class PlannedGroups : public GroupPolicy {
     std::map<PlanId, std::vector<Rank>> plans_;
     PlanId next_plan_ = 1;
     std::deque<std::vector<Rank>> ready_;   // groups to run, of one kind of buffers each
-    std::map<uint32_t, uint32_t> digests_;  // members by that of their last signal
-    std::vector<std::optional<uint32_t>> digest_of_;
+    std::map<uint32_t, uint32_t> digests_;  // how many members have each
 };
 
 }  // namespace pace::controller
