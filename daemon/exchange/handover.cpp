@@ -91,7 +91,6 @@ void Handover::take(NodeId leaver, uint64_t epoch, uint64_t part, size_t bytes,
                          if (result) taken(*result);
                          if (--takings_under_way_ == 0) events_.settled();
                      });
-    if (!taking) return;
     takings_.push_back(taking);
     ++takings_under_way_;
 }

@@ -18,7 +18,8 @@ class Taking {
     using Done = std::function<void(const base::Result<std::span<const std::byte>>&)>;
 
     // Receives `bytes` bytes from `node` as exchange `number`. `done` is called once, with bytes that live until it returns; not
-    // before this returns. Frees itself when it has ended. Null, and no call, if the node is not known (any more).
+    // before this returns. Frees itself when it has ended. Null, and `done` gets the reason, if the node is not known (any more)
+    // or there is no memory.
     static std::shared_ptr<Taking> take(Services& services, uint64_t number, uint32_t check,
                                         NodeId node, size_t bytes, Done done);
 
