@@ -127,6 +127,7 @@ class Probe final : public daemon::ControlHandler {
     void report_workers(std::vector<daemon::control::WorkerReport>& /*reports*/) override {}
     void on_group_abort(const daemon::control::GroupAbort& /*abort*/) override {}
     void on_worker_suspended(const daemon::control::WorkerSuspended& /*suspended*/) override {}
+    void on_worker_left(const daemon::control::WorkerLeft& /*left*/) override {}
     void on_withdrawn(const daemon::control::Withdrawn& /*withdrawn*/) override {}
     void on_node_gone(const daemon::control::NodeGone& /*gone*/) override {}
     void on_node_known(const daemon::control::NodeKnown& /*known*/) override {}

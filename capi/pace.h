@@ -338,8 +338,9 @@ PACE_API pace_status pace_session_open(const char* endpoint, const pace_job_opti
                                        pace_session** ret_session, pace_error* error);
 
 /* Leaves the job in order, frees the session, its buffers and their memory, and closes its
- * descriptor. Requests in flight end unseen. NULL does nothing. Threads: no other call on this
- * session may run or follow.  Blocks: at most one second, for the daemon's answer. */
+ * descriptor. Requests in flight end unseen. The rank is free when this returns, on every node, if
+ * the controller answers within a second. NULL does nothing. Threads: no other call on this session
+ * may run or follow.  Blocks: at most one second, for the daemon's and the controller's answer. */
 PACE_API void pace_session_free(pace_session* session);
 
 typedef struct pace_session_info {

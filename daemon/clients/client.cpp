@@ -119,9 +119,13 @@ void Client::close(bool orderly) {
     if (hello_timer_ != 0) context_.loop.cancel_timer(std::exchange(hello_timer_, 0));
     if (ring_) context_.loop.unwatch(ring_->submission_doorbell());
     for (const uint64_t ticket : std::exchange(tickets_, {})) context_.engine.forget(ticket);
-    if (seat_)
-        context_.engine.leave(*std::exchange(seat_, std::nullopt), orderly,
-                              orderly ? std::vector<BufferPtr>{} : buffers_.all());
+    if (!seat_) return;
+    const Seat seat = *std::exchange(seat_, std::nullopt);
+    if (orderly) {
+        context_.engine.leave(seat, [] {});
+    } else {
+        context_.engine.bury(seat, buffers_.all());
+    }
 }
 
 Result<> Client::on_hello(const fb::Hello& hello) {
@@ -192,9 +196,15 @@ void Client::on_joined(uint64_t request, Result<Seat> seat) {
 }
 
 Result<> Client::on_leave(const fb::Leave& leave) {
-    if (seat_) context_.engine.leave(*std::exchange(seat_, std::nullopt), true, {});
-    [[maybe_unused]] const auto told = send_done(leave.request());
-    close_later();
+    const auto left = [this, id = leave.request()] {
+        [[maybe_unused]] const auto told = send_done(id);
+        close_later();
+    };
+    if (!seat_) {
+        left();
+        return {};
+    }
+    tickets_.push_back(context_.engine.leave(*std::exchange(seat_, std::nullopt), left));
     return {};
 }
 

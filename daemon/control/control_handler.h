@@ -40,6 +40,7 @@ class ControlHandler {
     virtual void on_group_order(const control::GroupOrder& order) = 0;
     virtual void on_group_abort(const control::GroupAbort& abort) = 0;
     virtual void on_worker_suspended(const control::WorkerSuspended& suspended) = 0;
+    virtual void on_worker_left(const control::WorkerLeft& left) = 0;
     virtual void on_withdrawn(const control::Withdrawn& withdrawn) = 0;
     virtual void on_node_gone(const control::NodeGone& gone) = 0;
     virtual void on_node_known(const control::NodeKnown& known) = 0;

@@ -108,6 +108,19 @@ TEST_P(ControllerLinkTest, AJobCanBeCreatedWithoutAWorker) {
     EXPECT_EQ(a->accepted[0].rank, control::kNoRank);
 }
 
+TEST_P(ControllerLinkTest, ALeaveIsAnsweredWhenTheRankIsFree) {
+    const auto a = daemon("a");
+    const auto b = daemon("b");
+    ASSERT_TRUE(a->link->send(join(0)));
+    ASSERT_TRUE(until([&] { return !a->accepted.empty(); }));
+    ASSERT_TRUE(a->link->send(control::WorkerLeave{a->accepted[0].job, 0, true, 42}));
+    ASSERT_TRUE(until([&] { return !a->left.empty(); }));
+    EXPECT_EQ(a->left[0], 42U);
+    ASSERT_TRUE(b->link->send(join(0)));
+    ASSERT_TRUE(until([&] { return !b->accepted.empty() || !b->refused.empty(); }));
+    EXPECT_TRUE(b->refused.empty());
+}
+
 TEST_P(ControllerLinkTest, StatusIsAnsweredToAnyoneConnected) {
     const auto a = daemon("a");
     ASSERT_TRUE(a->link->send(control::StatusRequest{42}));

@@ -91,6 +91,10 @@ WorkerSuspended read(const wire::WorkerSuspended& table) {
     return {.job = table.job(), .rank = table.rank(), .reason = reason_of(table.reason())};
 }
 
+WorkerLeft read(const wire::WorkerLeft& table) {
+    return {.request = table.request()};
+}
+
 Withdrawn read(const wire::Withdrawn& table) {
     return {.job = table.job(), .rank = table.rank()};
 }
@@ -140,6 +144,9 @@ bool deliver(const wire::Envelope& envelope, ControlHandler& handler, GroupOrder
             return true;
         case wire::Body::WorkerSuspended:
             handler.on_worker_suspended(read(*envelope.body_as_WorkerSuspended()));
+            return true;
+        case wire::Body::WorkerLeft:
+            handler.on_worker_left(read(*envelope.body_as_WorkerLeft()));
             return true;
         case wire::Body::Withdrawn:
             handler.on_withdrawn(read(*envelope.body_as_Withdrawn()));

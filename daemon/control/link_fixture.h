@@ -57,6 +57,9 @@ class TestDaemon final : public ControlHandler {
     }
     void on_group_abort(const control::GroupAbort& /*abort*/) override { ++aborts; }
     void on_worker_suspended(const control::WorkerSuspended& /*suspended*/) override {}
+    void on_worker_left(const control::WorkerLeft& leave) override {
+        left.push_back(leave.request);
+    }
     void on_withdrawn(const control::Withdrawn& /*withdrawn*/) override { ++withdrawn; }
     void on_node_gone(const control::NodeGone& node) override { gone.push_back(node); }
     void on_node_known(const control::NodeKnown& node) override { known.push_back(node); }
@@ -75,6 +78,7 @@ class TestDaemon final : public ControlHandler {
     std::vector<base::Error> refusals;
     std::vector<control::JoinAccepted> accepted;
     std::vector<control::JoinRefused> refused;
+    std::vector<uint64_t> left;  // requests
     std::vector<control::CommitView> views;
     std::vector<control::GroupOrder> orders;
     std::vector<control::NodeGone> gone;

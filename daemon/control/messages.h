@@ -137,6 +137,7 @@ struct WorkerLeave {
     JobId job = 0;
     Rank rank = 0;
     bool orderly = false;
+    uint64_t request = 0;  // to be answered by WorkerLeft, if not 0
 };
 
 struct WorkerAdmit {
@@ -257,6 +258,10 @@ struct WorkerSuspended {
 };
 
 // In answer to Withdraw: the signal was still waiting and is gone.
+struct WorkerLeft {
+    uint64_t request = 0;
+};
+
 struct Withdrawn {
     JobId job = 0;
     Rank rank = 0;

@@ -61,8 +61,8 @@ Outgoing::Bytes Outgoing::write(const JobCreate& message) {
 }
 
 Outgoing::Bytes Outgoing::write(const WorkerLeave& message) {
-    return finish(
-        wire::CreateWorkerLeave(envelope_.begin(), message.job, message.rank, message.orderly));
+    return finish(wire::CreateWorkerLeave(envelope_.begin(), message.job, message.rank,
+                                          message.orderly, message.request));
 }
 
 Outgoing::Bytes Outgoing::write(const WorkerAdmit& message) {

@@ -13,8 +13,6 @@ using base::Result;
 
 namespace {
 
-// How long a join waits for a controller that does not answer.
-constexpr base::Duration kControllerWait = std::chrono::seconds(5);
 // How often exchanges among nodes are looked at for progress, while there are any.
 constexpr base::Duration kWatchInterval = std::chrono::milliseconds(50);
 // A job without workers on this node is forgotten after this; longer than any exchange of it can last.
@@ -22,7 +20,7 @@ constexpr base::Duration kUnusedKeep = std::chrono::seconds(30);
 
 }  // namespace
 
-Engine::Engine(Services& services) : services_(services) {
+Engine::Engine(Services& services) : services_(services), questions_(services.loop) {
     services_.exchange_began = [this] {
         if (watching_) return;
         watching_ = true;
@@ -34,43 +32,21 @@ Engine::~Engine() = default;
 
 // ------------------------------------------------------------------------------- what sessions ask
 
-uint64_t Engine::ask(uint64_t ticket, Pending pending) {
-    pending.timer = services_.loop.run_after(kControllerWait, [this, ticket] {
-        Pending late;
-        if (!take(ticket, late)) return;
-        if (last_refusal_.message.empty()) {
-            late.refused(base::make_error(ErrorKind::no_controller,
-                                          "the controller does not answer; check that it runs and "
-                                          "that this daemon's `controller` "
-                                          "setting names it"));
-        } else {
-            late.refused(last_refusal_);
-        }
-    });
-    const auto [entry, inserted] = pending_.emplace(ticket, std::move(pending));
-    entry->second.send();
+uint64_t Engine::ask(uint64_t ticket, Questions::Question question) {
+    questions_.ask(ticket, std::move(question));
     return ticket;
 }
 
-bool Engine::take(uint64_t ticket, Pending& ret_pending) {
-    const auto entry = pending_.find(ticket);
-    if (entry == pending_.end()) return false;
-    services_.loop.cancel_timer(entry->second.timer);
-    ret_pending = std::move(entry->second);
-    pending_.erase(entry);
-    return true;
-}
-
 void Engine::forget(uint64_t ticket) {
-    Pending pending;
-    if (!take(ticket, pending)) return;
+    Questions::Question question;
     // An acceptance that is under way gives the place back (on_join_accepted finds no asker).
+    questions_.take(ticket, question);
 }
 
 uint64_t Engine::join(const JoinRequest& request, WorkerPort* port, const Joined& joined) {
-    const uint64_t ticket = next_ticket_++;
-    Pending pending;
-    pending.send = [this, ticket, request] {
+    const uint64_t ticket = questions_.new_ticket();
+    Questions::Question question;
+    question.send = [this, ticket, request] {
         control::WorkerJoin message;
         message.request = ticket;
         message.rank = request.rank;
@@ -79,11 +55,11 @@ uint64_t Engine::join(const JoinRequest& request, WorkerPort* port, const Joined
         message.iteration = orphanage_.iteration({request.options.name, request.rank});
         return services_.control->send(message);
     };
-    pending.accepted = [this, request, port, joined](const control::JoinAccepted& accepted) {
+    question.accepted = [this, request, port, joined](const control::JoinAccepted& accepted) {
         seat(request, port, accepted, joined);
     };
-    pending.refused = [joined](const base::Error& error) { joined(error); };
-    return ask(ticket, std::move(pending));
+    question.refused = [joined](const base::Error& error) { joined(error); };
+    return ask(ticket, std::move(question));
 }
 
 void Engine::seat(const JoinRequest& request, WorkerPort* port,
@@ -101,29 +77,29 @@ void Engine::seat(const JoinRequest& request, WorkerPort* port,
 
 uint64_t Engine::create_job(const control::JobOptions& options, uint32_t uid,
                             const Answered& answered) {
-    const uint64_t ticket = next_ticket_++;
-    Pending pending;
-    pending.send = [this, ticket, options, uid] {
+    const uint64_t ticket = questions_.new_ticket();
+    Questions::Question question;
+    question.send = [this, ticket, options, uid] {
         control::JobCreate message;
         message.request = ticket;
         message.options = options;
         message.uid = uid;
         return services_.control->send(message);
     };
-    pending.accepted = [answered](const control::JoinAccepted&) { answered(std::string()); };
-    pending.refused = [answered](const base::Error& error) { answered(error); };
-    return ask(ticket, std::move(pending));
+    question.accepted = [answered](const control::JoinAccepted&) { answered(std::string()); };
+    question.refused = [answered](const base::Error& error) { answered(error); };
+    return ask(ticket, std::move(question));
 }
 
 uint64_t Engine::status(const Answered& answered) {
-    const uint64_t ticket = next_ticket_++;
-    Pending pending;
-    pending.send = [this, ticket] {
+    const uint64_t ticket = questions_.new_ticket();
+    Questions::Question question;
+    question.send = [this, ticket] {
         return services_.control->send(control::StatusRequest{ticket});
     };
-    pending.document = answered;
-    pending.refused = [answered](const base::Error& error) { answered(error); };
-    return ask(ticket, std::move(pending));
+    question.document = answered;
+    question.refused = [answered](const base::Error& error) { answered(error); };
+    return ask(ticket, std::move(question));
 }
 
 void Engine::submit(const Seat& seat, Request request) {
@@ -140,16 +116,33 @@ void Engine::cancel(const Seat& seat, uint64_t id) {
     seat.job->cancel(seat.worker, id);
 }
 
-void Engine::leave(const Seat& seat, bool orderly, std::vector<BufferPtr> buffers) {
-    const Orphanage::Key key{seat.job->state().options.name, seat.worker->rank};
-    if (orderly) {
-        orphanage_.drop(key);
-    } else {
-        orphanage_.keep(key, std::move(buffers), seat.worker->iteration);
+uint64_t Engine::leave(const Seat& seat, const std::function<void()>& left) {
+    orphanage_.drop({seat.job->state().options.name, seat.worker->rank});
+    remove(seat);
+    const uint64_t ticket = questions_.new_ticket();
+    Questions::Question question;
+    question.send = [this, ticket, job = seat.job, rank = seat.worker->rank] {
+        return tell_leave(*job, rank, true, ticket);
+    };
+    question.done = left;
+    question.refused = [left](const base::Error& /*error*/) { left(); };
+    if (!questions_.ask(ticket, question)) {
+        services_.loop.defer([this, ticket] { on_worker_left({ticket}); });
     }
-    seat.job->remove(seat.worker);
-    tell_leave(*seat.job, seat.worker->rank, orderly);
     tell_owing(*seat.job);
+    return ticket;
+}
+
+void Engine::bury(const Seat& seat, std::vector<BufferPtr> buffers) {
+    orphanage_.keep({seat.job->state().options.name, seat.worker->rank}, std::move(buffers),
+                    seat.worker->iteration);
+    remove(seat);
+    tell_leave(*seat.job, seat.worker->rank, false);
+    tell_owing(*seat.job);
+}
+
+void Engine::remove(const Seat& seat) {
+    seat.job->remove(seat.worker);
     if (seat.job->unused()) drop_unused_later();
 }
 
@@ -157,12 +150,13 @@ BufferPtr Engine::inherit(const Seat& seat, protocol::DType dtype, uint64_t coun
     return orphanage_.take({seat.job->state().options.name, seat.worker->rank}, dtype, count);
 }
 
-void Engine::tell_leave(const Job& job, control::Rank rank, bool orderly) {
+bool Engine::tell_leave(const Job& job, control::Rank rank, bool orderly, uint64_t request) {
     control::WorkerLeave message;
     message.job = job.state().id;
     message.rank = rank;
     message.orderly = orderly;
-    services_.control->send(message);
+    message.request = request;
+    return services_.control->send(message);
 }
 
 // No worker here tells the controller of this node any more.
@@ -199,7 +193,7 @@ std::shared_ptr<Job> Engine::job_of(const control::JoinAccepted& accepted) {
 
 void Engine::on_attached(control::NodeId self) {
     base::log_info("attached to the controller", {{"node", self}});
-    last_refusal_ = {};
+    questions_.set_refusal({});
     if (services_.self != 0 && services_.self != self) {
         const auto error =
             base::make_error(ErrorKind::aborted, "the controller has renumbered this node");
@@ -211,22 +205,20 @@ void Engine::on_attached(control::NodeId self) {
         for (const auto& [rank, worker] : job->state().workers) announce(job, worker);
         tell_owing(*job);
     }
-    std::vector<std::function<bool()>> sends;
-    for (const auto& [ticket, pending] : pending_) sends.push_back(pending.send);
-    for (const auto& send : sends) send();
+    questions_.send_all_again();
 }
 
 void Engine::announce(const std::shared_ptr<Job>& job, const WorkerPtr& worker) {
-    const uint64_t ticket = next_ticket_++;
+    const uint64_t ticket = questions_.new_ticket();
     worker->resuming = true;
-    Pending pending;
-    // Not sent again from pending_: every attachment announces everything anew.
-    pending.send = [] { return true; };
-    pending.accepted = [this, worker](const control::JoinAccepted& accepted) {
+    Questions::Question question;
+    // Not sent again as a question: every attachment announces everything anew.
+    question.send = [] { return true; };
+    question.accepted = [this, worker](const control::JoinAccepted& accepted) {
         const std::shared_ptr<Job> resumed = job_of(accepted);
         if (worker->port != nullptr) resumed->resumed(worker, accepted.under_way);
     };
-    pending.refused = [job, worker](const base::Error& error) {
+    question.refused = [job, worker](const base::Error& error) {
         if (error.kind == ErrorKind::no_controller)
             return;  // the next attachment announces it again
         base::log_warning("worker lost its place", {{"job", job->state().options.name},
@@ -235,7 +227,7 @@ void Engine::announce(const std::shared_ptr<Job>& job, const WorkerPtr& worker) 
         worker->resuming = false;
         job->state().end_all(worker, failed(error));
     };
-    ask(ticket, std::move(pending));
+    ask(ticket, std::move(question));
     control::WorkerJoin message = job->announcement(*worker);
     message.request = ticket;
     services_.control->send(message);
@@ -252,7 +244,7 @@ void Engine::on_detached(bool excluded, const std::string& reason) {
 }
 
 void Engine::on_refused(const base::Error& error) {
-    last_refusal_ = error;
+    questions_.set_refusal(error);
     base::log_error("the controller refuses this daemon", {{"reason", error.message}});
 }
 
@@ -265,9 +257,9 @@ void Engine::report_workers(std::vector<control::WorkerReport>& ret_reports) {
 }
 
 void Engine::on_join_accepted(const control::JoinAccepted& accepted) {
-    Pending pending;
-    if (take(accepted.request, pending)) {
-        pending.accepted(accepted);
+    Questions::Question question;
+    if (questions_.take(accepted.request, question)) {
+        question.accepted(accepted);
         return;
     }
     if (accepted.rank == control::kNoRank) return;
@@ -282,8 +274,8 @@ void Engine::on_join_accepted(const control::JoinAccepted& accepted) {
 }
 
 void Engine::on_join_refused(const control::JoinRefused& refused) {
-    Pending pending;
-    if (take(refused.request, pending)) pending.refused(refused.error);
+    Questions::Question question;
+    if (questions_.take(refused.request, question)) question.refused(refused.error);
 }
 
 void Engine::on_prepare_view(const control::PrepareView& view) {
@@ -322,6 +314,11 @@ void Engine::on_worker_suspended(const control::WorkerSuspended& suspended) {
     found->suspend(suspended.rank, suspended.reason);
 }
 
+void Engine::on_worker_left(const control::WorkerLeft& left) {
+    Questions::Question question;
+    if (questions_.take(left.request, question)) question.done();
+}
+
 void Engine::on_withdrawn(const control::Withdrawn& withdrawn) {
     if (const auto found = job(withdrawn.job)) found->withdrawn(withdrawn.rank);
 }
@@ -344,8 +341,8 @@ void Engine::on_node_gone(const control::NodeGone& gone) {
 }
 
 void Engine::on_status_reply(const control::StatusReply& reply) {
-    Pending pending;
-    if (take(reply.request, pending)) pending.document(reply.json);
+    Questions::Question question;
+    if (questions_.take(reply.request, question)) question.document(reply.json);
 }
 
 // ------------------------------------------------------------------------------------ what goes wrong

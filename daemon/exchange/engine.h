@@ -15,6 +15,7 @@
 #include "daemon/control/control_handler.h"
 #include "daemon/exchange/job.h"
 #include "daemon/exchange/orphanage.h"
+#include "daemon/exchange/questions.h"
 
 namespace pace::daemon {
 
@@ -50,8 +51,10 @@ class Engine final : public ControlHandler {
 
     void submit(const Seat& seat, Request request);
     void cancel(const Seat& seat, uint64_t id);
-    // `buffers`: of a trainer that died, kept for its successor; empty after an orderly leave.
-    void leave(const Seat& seat, bool orderly, std::vector<BufferPtr> buffers);
+    // In order. `left` is called once, not from inside the call: the rank is free, or there is no controller that could say so.
+    uint64_t leave(const Seat& seat, const std::function<void()>& left);
+    // Its trainer died. `buffers` are kept for its successor.
+    void bury(const Seat& seat, std::vector<BufferPtr> buffers);
     // A dead predecessor's buffer of this type and length, if there is one.
     BufferPtr inherit(const Seat& seat, protocol::DType dtype, uint64_t count);
 
@@ -74,30 +77,21 @@ class Engine final : public ControlHandler {
     void on_group_order(const control::GroupOrder& order) override;
     void on_group_abort(const control::GroupAbort& abort) override;
     void on_worker_suspended(const control::WorkerSuspended& suspended) override;
+    void on_worker_left(const control::WorkerLeft& left) override;
     void on_withdrawn(const control::Withdrawn& withdrawn) override;
     void on_node_gone(const control::NodeGone& gone) override;
     void on_node_known(const control::NodeKnown& known) override;
     void on_status_reply(const control::StatusReply& reply) override;
 
   private:
-    // What was asked of the controller and is not answered yet.
-    struct Pending {
-        std::function<bool()>
-            send;  // false: there is no controller now; it is sent again after attaching
-        std::function<void(const control::JoinAccepted&)> accepted;
-        std::function<void(const base::Error&)> refused;
-        Answered document;
-        base::EventLoop::TimerId timer = 0;
-    };
-
-    uint64_t ask(uint64_t ticket, Pending pending);
-    bool take(uint64_t ticket, Pending& ret_pending);
+    uint64_t ask(uint64_t ticket, Questions::Question question);
     std::shared_ptr<Job> job(control::JobId id) const;
     std::shared_ptr<Job> job_of(const control::JoinAccepted& accepted);
     void seat(const JoinRequest& request, WorkerPort* port, const control::JoinAccepted& accepted,
               const Joined& joined);
     void announce(const std::shared_ptr<Job>& job, const WorkerPtr& worker);
-    void tell_leave(const Job& job, control::Rank rank, bool orderly);
+    void remove(const Seat& seat);
+    bool tell_leave(const Job& job, control::Rank rank, bool orderly, uint64_t request = 0);
     void tell_owing(const Job& job);
     void drop_unused_later();
     void watch();
@@ -105,11 +99,9 @@ class Engine final : public ControlHandler {
     Services& services_;
     std::map<std::string, std::shared_ptr<Job>> jobs_;  // by name
     std::unordered_map<control::JobId, std::shared_ptr<Job>> by_id_;
-    std::unordered_map<uint64_t, Pending> pending_;
+    Questions questions_;
     Orphanage orphanage_;
-    uint64_t next_ticket_ = 1;
     bool watching_ = false;
-    base::Error last_refusal_;
 };
 
 }  // namespace pace::daemon

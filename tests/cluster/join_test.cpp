@@ -56,6 +56,11 @@ TEST(Join, OptionsOfGroupsHaveNoPlaceInAJobWithoutGroups) {
 
 TEST(Join, ARankIsFreeAgainWhenItsHolderHasLeft) {
     Cluster cluster({.nodes = 2});
+    // The word that it is free must not be overtaken by the next one who asks, through the other node.
+    for (size_t i = 0; i < 20; ++i) {
+        const Worker holder({.endpoint = cluster.endpoint(i % 2), .rank = 1, .world = 3});
+        ASSERT_EQ(holder.opened(), PACE_OK) << "the " << i << "th: " << holder.complaint();
+    }
     {
         const Worker holder({.endpoint = cluster.endpoint(0), .rank = 1, .world = 3});
         ASSERT_EQ(holder.opened(), PACE_OK) << holder.complaint();

@@ -148,7 +148,7 @@ void write_conversation() {
     talk.say(1, 77, [](auto& b) { return control::CreateGroupDone(b, 1, 1, false, 1000, 64); });
     talk.say(1, 77, [](auto& b) { return control::CreateViewPrepared(b, 1, 1, 0, 0, 0); });
     talk.say(1, 77, [](auto& b) { return control::CreateStatusRequest(b, 9); });
-    talk.say(1, 77, [](auto& b) { return control::CreateWorkerLeave(b, 1, 0, true); });
+    talk.say(1, 77, [](auto& b) { return control::CreateWorkerLeave(b, 1, 0, true, 5); });
     talk.say(1, 77, [](auto& b) { return control::CreateGoodbye(b, b.CreateString("end")); });
     write("control_message", "a_short_life", talk.input);
 }

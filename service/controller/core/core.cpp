@@ -142,6 +142,7 @@ void Core::State::on(const JobCreate& event, const Turn& turn) {
 
 void Core::State::on(const WorkerLeave& event, const Turn& turn) {
     with_job(event.job, turn, [&](Job& job) { job.leave(event, turn); });
+    if (event.request != 0) turn.act(WorkerLeft{event.node, event.request});
 }
 
 void Core::State::on(const WorkerAdmit& event, const Turn& turn) {

@@ -111,6 +111,24 @@ TEST_F(CoreJoinTest, EndsAJobWhenAllHaveLeftInOrder) {
     EXPECT_EQ(take<JoinAccepted>().size(), 1U);
 }
 
+TEST_F(CoreJoinTest, AnswersALeaveThatAsksForItWhenTheRankIsFree) {
+    const auto nodes = start(averaging(3));
+    clear();
+    send(WorkerLeave{nodes[0], 1, 0, true});
+    EXPECT_TRUE(take<WorkerLeft>().empty());
+    send(WorkerLeave{nodes[1], 1, 1, true, 70});
+    send(WorkerLeave{nodes[1], 1, 1, true, 71});  // said again after a reconnection
+    send(WorkerLeave{nodes[1], 9, 1, true, 72});  // of a job that has ended
+    const auto left = take<WorkerLeft>();
+    ASSERT_EQ(left.size(), 3U);
+    for (size_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(left[i].node, nodes[1]);
+        EXPECT_EQ(left[i].request, 70 + i);
+    }
+    join(nodes[0], 1, averaging(3));
+    EXPECT_EQ(take<JoinAccepted>().size(), 1U);
+}
+
 TEST_F(CoreJoinTest, KeepsAJobWhoseWorkersDiedForAWhile) {
     const auto nodes = start(averaging(2));
     send(WorkerLeave{nodes[0], 1, 0, true});

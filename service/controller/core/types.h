@@ -93,7 +93,8 @@ struct WorkerLeave {
     NodeId node = 0;
     JobId job = 0;
     Rank rank = 0;
-    bool orderly = false;  // false: its process died
+    bool orderly = false;   // false: its process died
+    RequestId request = 0;  // to be answered by WorkerLeft, if not 0
 };
 
 // A worker that joined a job already under way has submitted its first request: from the next view
@@ -267,6 +268,12 @@ struct WorkerSuspended {
     std::string reason;
 };
 
+// The rank is free.
+struct WorkerLeft {
+    NodeId node = 0;
+    RequestId request = 0;
+};
+
 // To a worker's node, in answer to Withdraw: the signal was still waiting and is gone. No answer means that an order which
 // names the worker is on its way already.
 struct Withdrawn {
@@ -313,8 +320,8 @@ struct Note {
 };
 
 using Action = std::variant<Attached, JoinAccepted, JoinRefused, PrepareView, CommitView,
-                            GroupOrder, GroupAbort, WorkerSuspended, Withdrawn, Probe, Excluded,
-                            NodeGone, NodeKnown, JournalAppend, Note>;
+                            GroupOrder, GroupAbort, WorkerSuspended, WorkerLeft, Withdrawn, Probe,
+                            Excluded, NodeGone, NodeKnown, JournalAppend, Note>;
 using Actions = std::vector<Action>;
 
 }  // namespace pace::controller

@@ -152,7 +152,8 @@ base::Result<std::optional<Event>> read_event(const wire::Envelope& envelope, No
             return Read(WorkerLeave{.node = node,
                                     .job = table.job(),
                                     .rank = table.rank(),
-                                    .orderly = table.orderly()});
+                                    .orderly = table.orderly(),
+                                    .request = table.request()});
         }
         case wire::Body::WorkerAdmit: {
             const auto& table = *envelope.body_as_WorkerAdmit();

@@ -94,6 +94,10 @@ MessageWriter::Bytes MessageWriter::write(Addressee to, const WorkerSuspended& a
                                                   text(builder, action.reason)));
 }
 
+MessageWriter::Bytes MessageWriter::write(Addressee to, const WorkerLeft& action) {
+    return finish(to, wire::CreateWorkerLeft(envelope_.begin(), action.request));
+}
+
 MessageWriter::Bytes MessageWriter::write(Addressee to, const Withdrawn& action) {
     return finish(to, wire::CreateWithdrawn(envelope_.begin(), action.job, action.rank));
 }

@@ -35,6 +35,7 @@ class MessageWriter {
     Bytes write(Addressee to, const GroupOrder& action);
     Bytes write(Addressee to, const GroupAbort& action);
     Bytes write(Addressee to, const WorkerSuspended& action);
+    Bytes write(Addressee to, const WorkerLeft& action);
     Bytes write(Addressee to, const Withdrawn& action);
     Bytes write(Addressee to, const Probe& action);
     Bytes write(Addressee to, const NodeGone& action);

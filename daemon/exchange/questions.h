@@ -1,0 +1,52 @@
+// Questions: what was asked of the controller and is not answered yet.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <unordered_map>
+
+#include "base/event_loop.h"
+#include "base/result.h"
+#include "daemon/control/messages.h"
+
+namespace pace::daemon {
+
+class Questions {
+  public:
+    // One answer comes to a question, by the one of these functions that fits it.
+    struct Question {
+        // False: there is no controller now. Called again at every attachment.
+        std::function<bool()> send;
+        std::function<void(const control::JoinAccepted&)> accepted;
+        std::function<void(const base::Error&)> refused;  // also when no answer comes in time
+        std::function<void(std::string)> document;
+        std::function<void()> done;
+    };
+
+    explicit Questions(base::EventLoop& loop) : loop_(loop) {}
+
+    // The number of the next question, to be sent along with it.
+    uint64_t new_ticket() { return next_ticket_++; }
+    // Sends the question. False: there is no controller now.
+    bool ask(uint64_t ticket, Question question);
+    // Ends the question, if it is asked still.
+    bool take(uint64_t ticket, Question& ret_question);
+    void send_all_again();
+
+    // Why there is no controller: the reason of questions that no answer comes to. Empty: none is known.
+    void set_refusal(base::Error error) { refusal_ = std::move(error); }
+
+  private:
+    struct Asked {
+        Question question;
+        base::EventLoop::TimerId timer = 0;
+    };
+
+    base::EventLoop& loop_;
+    std::unordered_map<uint64_t, Asked> asked_;
+    uint64_t next_ticket_ = 1;
+    base::Error refusal_;
+};
+
+}  // namespace pace::daemon
