@@ -55,6 +55,27 @@ TEST_F(CoreGroupsTest, OrdersNameMembersByRankWithWeightsAndTheNewIteration) {
     EXPECT_NE(order.group, 0U);
 }
 
+// Before any step was measured, ten median steps are long.
+TEST_F(CoreGroupsTest, NoGroupWaitsForAStoppedProcess) {
+    JobOptions options = averaging(3);
+    options.policy = Policy::full;
+    const auto nodes = start(options);
+    ready(nodes[0], 0);
+    ready(nodes[1], 1);
+    const auto beat = [&] { send(Heartbeat{nodes[2], {{1, 2, 0, 0, 100, true}}}); };
+    for (int i = 0; i < 20; ++i) {
+        beat();
+        EXPECT_TRUE(sent<GroupOrder>().empty());
+        pass_hearing(milliseconds(100), nodes);
+    }
+    beat();
+    const auto orders = take<GroupOrder>();
+    ASSERT_EQ(orders.size(), 1U);
+    EXPECT_EQ(orders[0].members.size(), 2U);
+    EXPECT_TRUE(sent<WorkerSuspended>().empty());
+    EXPECT_EQ(status_of(2), WorkerStatus::late);
+}
+
 TEST_F(CoreGroupsTest, AWorkerAloneInItsJobGetsItsOwnModelBack) {
     const auto nodes = start(averaging(1));
     ready(nodes[0], 0, 3);

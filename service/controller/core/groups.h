@@ -33,6 +33,9 @@ class Groups {
     }
     void remove_member(Rank rank);
 
+    // Its process is stopped: no group waits for it.
+    void freeze(Rank rank) { policy_->freeze(rank); }
+
     // The rank is a member at the event's node.
     void on_ready(const Ready& event, const Turn& turn);
     void on_withdraw(Rank rank, const Turn& turn);

@@ -188,6 +188,7 @@ void Job::on_report(NodeId node, const WorkerReport& report, const Turn& turn) {
     if (report.busy_ms > 0 || (past_first && !is_partial(options_))) {
         adoptions_.on_finished(report.rank);
     }
+    if (groups_ && is_stopped(*worker, cluster_.options, turn.now)) groups_->freeze(report.rank);
     suspend_if_late(report.rank, turn);
 }
 

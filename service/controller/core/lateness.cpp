@@ -47,9 +47,13 @@ void observe(Worker& worker, const WorkerReport& report, StepSign sign, TimePoin
     worker.calls = report.calls;
 }
 
+bool is_stopped(const Worker& worker, const CoreOptions& options, TimePoint now) {
+    return worker.stopped_since && now - *worker.stopped_since >= options.stopped_wait;
+}
+
 std::optional<std::string> reason_to_suspend(const Worker& worker, const JobOptions& options,
                                              const CoreOptions& core_options, TimePoint now) {
-    if (worker.stopped_since && now - *worker.stopped_since >= core_options.stopped_wait) {
+    if (is_stopped(worker, core_options, now)) {
         return fmt::format("its process has been stopped by a signal for {:.1f} s",
                            base::to_seconds(now - *worker.stopped_since));
     }

@@ -18,6 +18,9 @@ StepSign step_sign_of(const JobOptions& options);
 // Takes the report into the worker's record.
 void observe(Worker& worker, const WorkerReport& report, StepSign sign, TimePoint now);
 
+// Its process has been stopped by a signal for as long as others have patience.
+bool is_stopped(const Worker& worker, const CoreOptions& options, TimePoint now);
+
 // Why the worker, on which a round waits, is to be suspended; none if it is to be waited for.
 std::optional<std::string> reason_to_suspend(const Worker& worker, const JobOptions& options,
                                              const CoreOptions& core_options, TimePoint now);

@@ -49,14 +49,19 @@ void PartialReduce::end_computing(Rank rank) {
     (member.later == kNoRank ? latest_computing_ : members_[member.later].earlier) = member.earlier;
 }
 
+void PartialReduce::freeze(Rank rank) {
+    if (members_[rank].phase != Phase::computing || members_[rank].frozen) return;
+    end_computing(rank);
+    set_counted(rank, false);
+    members_[rank].frozen = true;
+}
+
 void PartialReduce::freeze_silent(TimePoint now) {
     const Duration patience = wait_.frozen_after();
     while (longest_computing_ != kNoRank) {
         const Rank rank = longest_computing_;
         if (now - members_[rank].since < patience) return;
-        end_computing(rank);
-        set_counted(rank, false);
-        members_[rank].frozen = true;
+        freeze(rank);
     }
 }
 

@@ -70,15 +70,18 @@ void PlannedGroups::end_computing(Rank rank) {
     if (member.phase == Phase::computing) computing_.erase({member.since, rank});
 }
 
+void PlannedGroups::freeze(Rank rank) {
+    if (at(rank).phase != Phase::computing || at(rank).frozen) return;
+    end_computing(rank);
+    at(rank).frozen = true;
+    make_ineligible(rank);
+    leave_plans(rank);
+}
+
 void PlannedGroups::freeze_silent(TimePoint now) {
     const Duration patience = wait_.frozen_after();
-    while (!computing_.empty() && now - computing_.begin()->first >= patience) {
-        const Rank rank = computing_.begin()->second;
-        computing_.erase(computing_.begin());
-        at(rank).frozen = true;
-        make_ineligible(rank);
-        leave_plans(rank);
-    }
+    while (!computing_.empty() && now - computing_.begin()->first >= patience)
+        freeze(computing_.begin()->second);
 }
 
 // ----------------------------------------------------------------------------------------- signals

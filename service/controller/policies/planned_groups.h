@@ -32,6 +32,7 @@ class PlannedGroups : public GroupPolicy {
   public:
     void add_member(Rank rank, NodeId node, TimePoint now) override;
     void remove_member(Rank rank) override;
+    void freeze(Rank rank) override;
     Received add_signal(const Signal& signal) override;
     bool withdraw(Rank rank, TimePoint now) override;
     void release(Rank rank, TimePoint now) override;

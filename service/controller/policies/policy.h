@@ -43,6 +43,9 @@ class GroupPolicy {
     // The worker is dead, gone or suspended: its signal is withdrawn and nothing waits for it.
     virtual void remove_member(Rank rank) = 0;
 
+    // Its process is stopped: while it computes, nothing waits for it until it signals.
+    virtual void freeze(Rank rank) = 0;
+
     // What became of a signal. `stray`: queued, but its digest is news and not that of most members,
     // which is worth a warning, since only its own kind will average with it. `refused`: the rank is
     // no member or waits already; nothing has changed.

@@ -246,6 +246,21 @@ TEST_F(PragueTest, AWorkerThatDoesNotSignalIsFrozenAndNobodyWaitsForIt) {
     EXPECT_FALSE(policy_->is_frozen(2));
 }
 
+TEST_F(PragueTest, AWorkerThatIsStoppedIsFrozenAtOnce) {
+    start(options_for(Policy::full, 3, 3));
+    ready(0);
+    policy_->freeze(0);  // it waits, and loses nothing
+    ready(1);
+    EXPECT_TRUE(groups().empty());
+    policy_->freeze(2);
+    policy_->freeze(2);
+    EXPECT_EQ(groups(), (std::vector<Ranks>{{0, 1}}));
+    EXPECT_TRUE(policy_->is_frozen(2));
+    EXPECT_FALSE(policy_->is_frozen(0));
+    ready(2);
+    EXPECT_FALSE(policy_->is_frozen(2));
+}
+
 TEST_F(PragueTest, ASignalThatIsTakenBackFreesTheOthers) {
     start(options_for(Policy::full, 3, 3));
     ready(0);
