@@ -528,6 +528,21 @@ PACE_API pace_status pace_average(pace_session* session, const pace_buffer* buff
                                   uint64_t iteration, const pace_average_options* options,
                                   pace_request* ret_request, pace_error* error);
 
+/* Tells the controller, at the start of a step, that the next verb of this worker will be pace_average
+ * with this iteration, on buffers of the same types and lengths as its last pace_average: its group
+ * forms while it computes, from 7/8 of the usual time of its steps on, and pace_average begins to
+ * exchange at once. The buffers may be written meanwhile. Nothing need be collected, and it is only
+ * a hint: it is ignored before the first pace_average, in a step whose length is not known yet, while
+ * a request is in flight, and if the daemon is gone. Whoever comes too late is not waited for: its
+ * group forms anew without it. Another verb, another iteration or a worker's death take it back.
+ * Threads: any. Blocks: no. Fails with: E_HANDLE, E_VERB (the job does not average in groups).
+ * Source: Luo et al., Prague, ASPLOS 2020, section 4.1. */
+PACE_API pace_status pace_announce(pace_session* session, uint64_t iteration, pace_error* error);
+
+/* Takes the announcement back: this worker will not average next. Without one, does nothing. Threads,
+ * blocks, fails as pace_announce. */
+PACE_API pace_status pace_withdraw(pace_session* session, pace_error* error);
+
 typedef enum pace_op {
     PACE_OP_MEAN = 0, /* the sum divided by the number of members, or of those who contributed, as
                          divide_by says */

@@ -57,6 +57,20 @@ pace_status pace_average(pace_session* session, const pace_buffer* buffers, size
     });
 }
 
+pace_status pace_announce(pace_session* session, uint64_t iteration, pace_error* error) {
+    return capi::guard(error, [&]() -> Result<> {
+        PACE_TRY(capi::require(session, "session"));
+        return session->session->note(Verb::announce, iteration);
+    });
+}
+
+pace_status pace_withdraw(pace_session* session, pace_error* error) {
+    return capi::guard(error, [&]() -> Result<> {
+        PACE_TRY(capi::require(session, "session"));
+        return session->session->note(Verb::take_back, 0);
+    });
+}
+
 pace_status pace_reduce(pace_session* session, const pace_buffer* buffers, size_t count,
                         const pace_reduce_options* options, pace_request* ret_request,
                         pace_error* error) {

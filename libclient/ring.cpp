@@ -85,6 +85,11 @@ Result<> ClientRing::check_header() const {
 
 Result<SubmissionEntry*> ClientRing::next_submission() {
     const uint32_t taken = header().submission.head.value.load(std::memory_order_acquire);
+    if (submission_tail_ - taken >= layout_.slots && noted_)
+        return make_error(ErrorKind::limit,
+                          "the daemon has not taken the last {} calls and announcements yet; wait "
+                          "for a request first",
+                          layout_.slots);
     if (submission_tail_ - taken >= layout_.slots)
         return make_error(ErrorKind::corrupt,
                           "the daemon has told the end of requests that it never took");
@@ -102,6 +107,15 @@ void ClientRing::submit() {
     // The bell's only failure is a full counter: then it rings already.
     const uint64_t one = 1;
     (void)!write(submission_bell_.get(), &one, sizeof(one));
+}
+
+void ClientRing::note(protocol::Verb verb, uint64_t iteration) {
+    noted_ = true;
+    const auto entry = next_submission();
+    if (!entry) return;
+    (*entry)->verb = verb;
+    (*entry)->iteration = iteration;
+    submit();
 }
 
 bool ClientRing::has_completions() const {

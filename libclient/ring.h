@@ -44,6 +44,8 @@ class ClientRing {
 
     // Publishes it, and wakes the daemon if that sleeps.
     void submit();
+    // Pushes a note of this verb, or forgets it if the ring is full.
+    void note(protocol::Verb verb, uint64_t iteration);
 
     // Cheap; any thread.
     bool has_completions() const;
@@ -72,6 +74,7 @@ class ClientRing {
     base::UniqueFd submission_bell_;
     base::UniqueFd completion_bell_;
     uint32_t submission_tail_ = 0;
+    bool noted_ = false;  // what the daemon has not taken may be notes
     // Atomic because a thread that waits for completions looks at it while another takes them.
     // Behind a pointer so that the ring can move.
     std::unique_ptr<std::atomic<uint32_t>> completion_head_;

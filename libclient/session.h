@@ -96,6 +96,8 @@ class Session {
 
     // Begins an operation. Waits for nothing unless the session must reconnect.
     base::Result<RequestHandle> submit(const Operation& operation);
+    // Tells the daemon something that needs no answer (protocol::is_note). Lost if the daemon is gone. Fails with `verb`.
+    base::Result<> note(protocol::Verb verb, uint64_t iteration);
 
     // True: the request has ended, is told in `ret_end` and collected. False: it is in flight still
     // at the deadline. A deadline that has passed looks once.

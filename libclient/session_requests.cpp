@@ -87,6 +87,7 @@ Result<RequestHandle> Session::begin(const Operation& operation) {
     if (auto pushed = push(operation, *request); !pushed) {
         release_buffers(*request);
         requests_.abandon(*request);
+        if (pushed.error().kind == ErrorKind::limit) return std::move(pushed).error();
         lose(pushed.error().message);
         return make_error(ErrorKind::unavailable, kGone, pushed.error().message);
     }
@@ -131,6 +132,19 @@ Result<> Session::push(const Operation& operation, const Request& request) {
         entry->generations[i] = daemon.generation;
     }
     ring.submit();
+    return {};
+}
+
+Result<> Session::note(Verb verb, uint64_t iteration) {
+    PACE_TRY(check_process());
+    if (options_.policy == wire::Policy::all_reduce)
+        return make_error(ErrorKind::verb,
+                          "job \"{}\" has policy all-reduce, in which nobody averages in groups; "
+                          "leave out pace_announce",
+                          options_.name);
+    const std::scoped_lock lock(mutex_);
+    // The next verb reconnects; until then there is nobody whom it would help.
+    if (is_connected()) connection_->ring().note(verb, iteration);
     return {};
 }
 

@@ -48,11 +48,19 @@ enum class Verb : uint8_t {
     sync = 4,
     barrier = 5,
     residual_save = 6,
-    residual_load = 7
+    residual_load = 7,
+    // Notes: they have no buffers, and no end that is told.
+    announce = 8,
+    take_back = 9
 };
 
+// Of a request.
 constexpr bool is_valid(Verb verb) {
     return verb >= Verb::broadcast && verb <= Verb::residual_load;
+}
+
+constexpr bool is_note(Verb verb) {
+    return verb == Verb::announce || verb == Verb::take_back;
 }
 
 constexpr std::string_view name_of(Verb verb) {
@@ -71,6 +79,10 @@ constexpr std::string_view name_of(Verb verb) {
             return "residual save";
         case Verb::residual_load:
             return "residual load";
+        case Verb::announce:
+            return "announce";
+        case Verb::take_back:
+            return "take back";
     }
     return "?";
 }

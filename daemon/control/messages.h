@@ -146,16 +146,20 @@ struct WorkerAdmit {
     bool wants_model = false;
 };
 
+enum class ReadyStage : uint8_t { called = 0, announced = 1, arrived = 2 };
+
 struct Ready {
     JobId job = 0;
     Rank rank = 0;
     uint64_t iteration = 0;
     uint32_t digest = 0;
+    ReadyStage stage = ReadyStage::called;
 };
 
 struct Withdraw {
     JobId job = 0;
     Rank rank = 0;
+    bool unanswered = false;
 };
 
 struct GroupDone {

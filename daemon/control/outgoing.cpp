@@ -72,11 +72,12 @@ Outgoing::Bytes Outgoing::write(const WorkerAdmit& message) {
 
 Outgoing::Bytes Outgoing::write(const Ready& message) {
     return finish(wire::CreateReady(envelope_.begin(), message.job, message.rank, message.iteration,
-                                    message.digest));
+                                    message.digest, static_cast<wire::ReadyStage>(message.stage)));
 }
 
 Outgoing::Bytes Outgoing::write(const Withdraw& message) {
-    return finish(wire::CreateWithdraw(envelope_.begin(), message.job, message.rank));
+    return finish(
+        wire::CreateWithdraw(envelope_.begin(), message.job, message.rank, message.unanswered));
 }
 
 Outgoing::Bytes Outgoing::write(const GroupDone& message) {

@@ -51,6 +51,11 @@ class Engine final : public ControlHandler {
 
     void submit(const Seat& seat, Request request);
     void cancel(const Seat& seat, uint64_t id);
+    // The worker will average with this iteration next, on buffers like those of its latest average; or will not after all.
+    void announce(const Seat& seat, uint64_t iteration) {
+        seat.job->announce(seat.worker, iteration);
+    }
+    void take_back(const Seat& seat) { seat.job->take_back(seat.worker); }
     // In order. `left` is called once, not from inside the call: the rank is free, or there is no controller that could say so.
     uint64_t leave(const Seat& seat, const std::function<void()>& left);
     // Its trainer died. `buffers` are kept for its successor.

@@ -47,22 +47,35 @@ uint64_t group_number(const JobState& job, control::GroupId group) {
 
 }  // namespace
 
-void Groups::announce(const WorkerPtr& worker) {
+void Groups::called(const WorkerPtr& worker) {
+    const Request& head = worker->head();
+    const bool as_announced = worker->announced && worker->announced->iteration == head.iteration &&
+                              worker->announced->digest == head.digest;
+    if (!as_announced) take_back(*worker);
+    worker->announced.reset();
+    worker->average_digest = head.digest;
     worker->state = Worker::State::ready;
     // The buffers hold the model, whether it was broadcast or not: its daemon may have been restarted.
-    if (worker->model.empty()) worker->model = worker->head().buffers;
-    again(worker);
+    if (worker->model.empty()) worker->model = head.buffers;
+    signal(*worker, as_announced ? control::ReadyStage::arrived : control::ReadyStage::called);
+    if (worker->withdrawing) withdraw(*worker);
+    run_held(*worker);
 }
 
 void Groups::again(const WorkerPtr& worker) {
+    signal(*worker, control::ReadyStage::called);
+    if (worker->withdrawing) withdraw(*worker);
+}
+
+void Groups::signal(const Worker& worker, control::ReadyStage stage) {
     control::Ready ready;
     ready.job = job_.id;
-    ready.rank = worker->rank;
-    ready.iteration = worker->head().iteration;
-    ready.digest = worker->head().digest;
+    ready.rank = worker.rank;
+    ready.iteration = worker.head().iteration;
+    ready.digest = worker.head().digest;
+    ready.stage = stage;
     // Dropped while there is no controller; announced again when there is one.
     job_.services.control->send(ready);
-    if (worker->withdrawing) withdraw(*worker);
 }
 
 void Groups::withdraw(Worker& worker) {
@@ -102,6 +115,10 @@ WorkerPtr Groups::claim(const control::Part& part, uint32_t digest) {
 }
 
 void Groups::order(const control::GroupOrder& order) {
+    if (is_early(order)) {
+        hold(order);
+        return;
+    }
     std::vector<WorkerPtr> members;
     bool complete = true;
     for (const control::Part& part : order.members) {
@@ -233,6 +250,7 @@ void Groups::refuse(const control::GroupOrder& order, const std::vector<WorkerPt
 }
 
 void Groups::abort(control::GroupId group, const base::Error& error) {
+    if (give_up(group)) return;
     const auto running = running_.find(group);
     if (running == running_.end()) return;
     const std::shared_ptr<Exchange> exchange = running->second;
@@ -240,6 +258,8 @@ void Groups::abort(control::GroupId group, const base::Error& error) {
 }
 
 void Groups::abort_all(const base::Error& error) {
+    for (const auto& [group, held] : held_) job_.services.loop.cancel_timer(held.timer);
+    held_.clear();
     std::vector<std::shared_ptr<Exchange>> exchanges;
     for (const auto& [group, exchange] : running_) exchanges.push_back(exchange);
     for (const auto& exchange : exchanges) exchange->abort(error);

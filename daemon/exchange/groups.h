@@ -5,7 +5,9 @@
 // as they were, whatever has become of the others.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -19,7 +21,15 @@ class Groups {
     explicit Groups(JobState& job) : job_(job) {}
 
     // The worker's first request is an average: sends its ready signal.
-    void announce(const WorkerPtr& worker);
+    void called(const WorkerPtr& worker);
+    // It computes, and will average with this iteration, on buffers like those of its latest average.
+    void announce(const WorkerPtr& worker, uint64_t iteration);
+    // To a controller that may not know it.
+    void announce_again(Worker& worker);
+    // It will not, or not so.
+    void take_back(Worker& worker);
+    // Its trainer is gone.
+    void left(Worker& worker);
     // The trainer asked to cancel it; withdrawn() or an order follows.
     void withdraw(Worker& worker);
     void withdrawn(control::Rank rank);
@@ -41,8 +51,25 @@ class Groups {
                Exchange& exchange, const base::Result<>& result);
     void refuse(const control::GroupOrder& order, const std::vector<WorkerPtr>& members);
     void again(const WorkerPtr& worker);
+    void signal(const Worker& worker, control::ReadyStage stage);
+
+    const Worker* awaited(const control::GroupOrder& order, const control::Part& part) const;
+    bool is_early(const control::GroupOrder& order) const;
+    void hold(const control::GroupOrder& order);
+    std::optional<control::GroupOrder> take_held(control::GroupId group);
+    bool give_up(control::GroupId group);
+    std::vector<control::GroupId> held_with(const Worker& worker) const;
+    void give_up_orders_of(const Worker& worker);
+    void run_held(const Worker& arrived);
+
+    // An order whose members here have not all arrived.
+    struct Held {
+        control::GroupOrder order;
+        base::EventLoop::TimerId timer = 0;
+    };
 
     JobState& job_;
+    std::map<control::GroupId, Held> held_;
     std::unordered_map<control::GroupId, std::shared_ptr<Exchange>> running_;
     std::vector<WorkerPtr> departed_;
     std::vector<Scratch> spare_;

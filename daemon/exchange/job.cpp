@@ -91,12 +91,13 @@ void Job::advance(const WorkerPtr& worker) {
                                          "model and go on from info.iteration"));
         return;
     }
+    if (verb != Verb::average) groups_.take_back(*worker);
     if (worker->newcomer) {
         begin_newcomer(worker);
         return;
     }
     if (verb == Verb::average) {
-        groups_.announce(worker);
+        groups_.called(worker);
         return;
     }
     rounds_.called(worker);
@@ -115,7 +116,7 @@ void Job::begin_newcomer(const WorkerPtr& worker) {
     }
     admit(worker, verb == Verb::broadcast);
     if (verb == Verb::average) {
-        groups_.announce(worker);
+        groups_.called(worker);
     } else {
         worker->state = verb == Verb::broadcast ? Worker::State::adopting : Worker::State::waiting;
     }
@@ -157,6 +158,7 @@ void Job::remove(const WorkerPtr& worker) {
     if (entry != state_.workers.end() && entry->second == worker) state_.workers.erase(entry);
     worker->port = nullptr;
     rounds_.left(*worker);
+    groups_.left(*worker);
     if (worker->state == Worker::State::ready) groups_.departed(worker);
     // An adoption that is under way finds the worker gone.
     if (worker->state == Worker::State::adopting) worker->state = Worker::State::refused;
@@ -246,11 +248,15 @@ void Job::resumed(const WorkerPtr& worker, bool under_way) {
         rounds_.stop(base::make_error(ErrorKind::aborted, "the cluster went on without this node"));
     switch (worker->state) {
         case Worker::State::idle:
-            if (!worker->queue.empty()) advance(worker);
+            if (!worker->queue.empty()) {
+                advance(worker);
+            } else {
+                groups_.announce_again(*worker);
+            }
             break;
         case Worker::State::ready:
             if (worker->newcomer) admit(worker, false);
-            groups_.announce(worker);
+            groups_.called(worker);
             break;
         case Worker::State::waiting:
             if (worker->newcomer) admit(worker, false);

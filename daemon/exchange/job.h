@@ -27,6 +27,10 @@ class Job {
     void add(const WorkerPtr& worker);
     void submit(const WorkerPtr& worker, Request request);
     void cancel(const WorkerPtr& worker, uint64_t id);
+    void announce(const WorkerPtr& worker, uint64_t iteration) {
+        groups_.announce(worker, iteration);
+    }
+    void take_back(const WorkerPtr& worker) { groups_.take_back(*worker); }
     // The trainer has left, or is gone. What it has in an exchange still ends there.
     void remove(const WorkerPtr& worker);
     bool unused() const { return state_.workers.empty(); }

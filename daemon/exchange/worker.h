@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/clock.h"
@@ -38,6 +39,15 @@ struct Worker {
     bool resuming = false;     // announced again, not accepted yet
     bool handed_in = false;    // the gradient of its first request was taken (partial rounds)
     bool withdrawing = false;  // its first request was canceled while ready; an order may beat it
+
+    // What its next average will be, as it has said beforehand.
+    struct Announced {
+        uint64_t iteration = 0;
+        uint32_t digest = 0;
+        base::TimePoint since;
+    };
+    std::optional<Announced> announced;
+    std::optional<uint32_t> average_digest;  // of its latest average
 
     std::vector<BufferPtr> model;  // of its latest broadcast: what a newcomer is given
     base::TimePoint busy_since = base::now();

@@ -42,7 +42,10 @@ std::vector<std::string> endless(const std::string& mode) {
                                    "--elements", "20000",      "--connect-ms", "1000"};
     if (mode == "reduce") return flags;
     flags.insert(flags.end(), {"--mode", "average"});
-    if (mode != "average") flags.insert(flags.end(), {"--policy", words_of(mode)});
+    if (mode == "announced")
+        flags.insert(flags.end(), {"--announce", "1"});
+    else if (mode != "average")
+        flags.insert(flags.end(), {"--policy", words_of(mode)});
     return flags;
 }
 
@@ -51,7 +54,8 @@ class Faults : public testing::TestWithParam<const char*> {
     base::Random random_{test_seed()};
 };
 
-INSTANTIATE_TEST_SUITE_P(Families, Faults, testing::Values("reduce", "average", "prague_smart"),
+INSTANTIATE_TEST_SUITE_P(Families, Faults,
+                         testing::Values("reduce", "average", "announced", "prague_smart"),
                          [](const auto& family) { return std::string(family.param); });
 
 TEST_P(Faults, AKilledTrainerCostsTheOthersNothingButItsContribution) {

@@ -30,6 +30,7 @@ class Trainer {
         say("joined");
         if (!start()) return 1;
         while (step_ < options_.steps) {
+            if (options_.announce) pace_announce(session_, step_, nullptr);
             pace::cluster::compute(options_.step_us);
             const pace_status status = options_.mode == "reduce" ? reduce() : average();
             if (status == PACE_OK) {

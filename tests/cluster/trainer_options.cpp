@@ -55,6 +55,8 @@ TrainerOptions parse_trainer_options(int argc, char** argv) {
             options.connect_ms = number;
         else if (name == "--retry")
             options.retry = number != 0;
+        else if (name == "--announce")
+            options.announce = number != 0;
         else if (name == "--hold")
             options.hold = number != 0;
         else {

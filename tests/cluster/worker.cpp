@@ -71,6 +71,14 @@ pace_request Worker::average(uint64_t iteration) {
     return request;
 }
 
+void Worker::announce(uint64_t iteration) {
+    expect_ok(pace_announce(session_, iteration, &error_), "pace_announce");
+}
+
+void Worker::withdraw() {
+    expect_ok(pace_withdraw(session_, &error_), "pace_withdraw");
+}
+
 pace_request Worker::broadcast(uint32_t root) {
     pace_request request{};
     expect_ok(pace_broadcast(session_, buffers_.data(), buffers_.size(), root, &request, &error_),

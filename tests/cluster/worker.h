@@ -50,6 +50,8 @@ class Worker {
 
     pace_request reduce(int32_t op = PACE_OP_SUM);
     pace_request average(uint64_t iteration);
+    void announce(uint64_t iteration);
+    void withdraw();
     pace_request broadcast(uint32_t root);
     pace_request barrier();
     pace_request save_residual();

@@ -1,6 +1,7 @@
 #include "service/controller/core/groups.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace pace::controller {
 
@@ -9,28 +10,71 @@ Groups::Groups(JobId job, const JobOptions& options, std::unique_ptr<GroupPolicy
     : job_(job),
       options_(options),
       policy_(std::move(policy)),
+      announcements_(options.world),
       workers_(workers),
       cluster_(cluster),
       history_(cluster.options.recent_groups, options.history_window) {}
 
 void Groups::remove_member(Rank rank) {
     policy_->remove_member(rank);
+    announcements_.remove(rank);
     workers_[rank].slot = Worker::kNoSlot;
     workers_[rank].computing_since.reset();
+    workers_[rank].expected = false;
+}
+
+void Groups::freeze(Rank rank) {
+    announcements_.remove(rank);
+    policy_->freeze(rank);
 }
 
 // ----------------------------------------------------------------------------------------- signals
 
 void Groups::on_ready(const Ready& event, const Turn& turn) {
+    if (event.stage == ReadyStage::announced) return announced(event, turn);
+    announcements_.remove(event.rank);
+    if (event.stage == ReadyStage::arrived && arrives(event, turn)) return;
+    workers_[event.rank].expected = false;
+    signal(event, turn);
+}
+
+void Groups::announced(const Ready& event, const Turn& turn) {
+    const Worker& worker = workers_[event.rank];
+    if (is_busy(event.rank)) return;
+    std::optional<TimePoint> due;
+    if (const Duration step = worker.steps.median(); step.count() > 0)
+        due = announcement_due(worker.computing_since.value_or(turn.now), step);
+    announcements_.add(event, due);
+}
+
+// True if the worker's group has been forming, or is formed, since it was announced.
+bool Groups::arrives(const Ready& event, const Turn& turn) {
+    Worker& worker = workers_[event.rank];
+    if (!std::exchange(worker.expected, false) || !is_busy(event.rank)) return false;
+    end_step(worker, turn.now);
+    return true;
+}
+
+void Groups::expect_announced(const Turn& turn) {
+    Ready announced;
+    while (announcements_.take_due(turn.now, announced)) {
+        workers_[announced.rank].expected = true;
+        signal(announced, turn);
+    }
+}
+
+void Groups::end_step(Worker& worker, TimePoint now) {
+    if (worker.computing_since) worker.steps.add(now - *worker.computing_since);
+    worker.computing_since.reset();
+}
+
+void Groups::signal(const Ready& event, const Turn& turn) {
     Worker& worker = workers_[event.rank];
     const Signal signal{event.rank, event.digest, event.iteration, turn.now};
+    // Its daemon knows better: what was announced has been taken back, or was exchanged after all.
+    policy_->withdraw(event.rank, turn.now);
     const GroupPolicy::Received received = policy_->add_signal(signal);
-    if (received == GroupPolicy::Received::refused) {
-        return turn.warn(
-            "ready-twice",
-            fmt::format("job {}: rank {} is waiting already; its second signal is ignored",
-                        options_.name, event.rank));
-    }
+    if (received == GroupPolicy::Received::refused) return;
     if (received == GroupPolicy::Received::stray) {
         turn.warn("digest",
                   fmt::format(
@@ -40,16 +84,18 @@ void Groups::on_ready(const Ready& event, const Turn& turn) {
     }
     // A daemon announces a worker only after its last exchange: its report of that one is implied,
     // and there was no step.
-    if (worker.slot == Worker::kNoSlot && worker.computing_since)
-        worker.steps.add(turn.now - *worker.computing_since);
+    if (worker.slot != Worker::kNoSlot) worker.computing_since.reset();
     worker.slot = Worker::kNoSlot;
-    worker.computing_since.reset();
+    if (!worker.expected) end_step(worker, turn.now);
     worker.iteration = event.iteration;
     ++cluster_.counters.signals;
 }
 
-void Groups::on_withdraw(Rank rank, const Turn& turn) {
-    if (policy_->withdraw(rank, turn.now)) turn.act(Withdrawn{workers_[rank].node, job_, rank});
+void Groups::on_withdraw(const Withdraw& event, const Turn& turn) {
+    const bool announced = announcements_.remove(event.rank);
+    workers_[event.rank].expected = false;
+    const bool withdrawn = policy_->withdraw(event.rank, turn.now) || announced;
+    if (withdrawn && !event.unanswered) turn.act(Withdrawn{event.node, job_, event.rank});
 }
 
 bool Groups::is_busy(Rank rank) const {
@@ -58,7 +104,16 @@ bool Groups::is_busy(Rank rank) const {
 
 // ---------------------------------------------------------------------------------------- ordering
 
+std::optional<TimePoint> Groups::next_deadline() const {
+    if (more_due_since_) return more_due_since_;
+    const std::optional<TimePoint> due = announcements_.next_due();
+    const std::optional<TimePoint> group = policy_->next_deadline();
+    if (!due || !group) return due ? due : group;
+    return std::min(*due, *group);
+}
+
 void Groups::form(uint64_t epoch, const Turn& turn) {
+    expect_announced(turn);
     const uint64_t bridged = policy_->bridged_groups();
     more_due_since_.reset();
     uint32_t formed = 0;
@@ -163,7 +218,8 @@ void Groups::release(uint32_t slot, NodeId node, TimePoint now) {
         Worker& worker = workers_[member.rank];
         if (member.node != node || worker.slot != slot) continue;
         worker.slot = Worker::kNoSlot;
-        worker.computing_since = now;
+        // One that has not arrived computes still.
+        if (!std::exchange(worker.expected, false)) worker.computing_since = now;
         policy_->release(member.rank, now);
     }
 }

@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "service/controller/core/announcements.h"
 #include "service/controller/core/cluster.h"
 #include "service/controller/core/group_history.h"
 #include "service/controller/core/turn.h"
@@ -34,11 +35,11 @@ class Groups {
     void remove_member(Rank rank);
 
     // Its process is stopped: no group waits for it.
-    void freeze(Rank rank) { policy_->freeze(rank); }
+    void freeze(Rank rank);
 
     // The rank is a member at the event's node.
     void on_ready(const Ready& event, const Turn& turn);
-    void on_withdraw(Rank rank, const Turn& turn);
+    void on_withdraw(const Withdraw& event, const Turn& turn);
     void on_done(const GroupDone& event, const Turn& turn);
 
     // Aborts the groups in flight that need the node, at their other nodes.
@@ -49,9 +50,7 @@ class Groups {
     static constexpr uint32_t kGroupsPerTurn = 64;
     void form(uint64_t epoch, const Turn& turn);
 
-    std::optional<TimePoint> next_deadline() const {
-        return more_due_since_ ? more_due_since_ : policy_->next_deadline();
-    }
+    std::optional<TimePoint> next_deadline() const;
 
     // Its daemon has work of it at hand: it is nobody's straggler.
     bool is_busy(Rank rank) const;
@@ -67,6 +66,11 @@ class Groups {
         std::vector<NodeId> nodes;  // whose part is not done yet
     };
 
+    void announced(const Ready& event, const Turn& turn);
+    bool arrives(const Ready& event, const Turn& turn);
+    void signal(const Ready& event, const Turn& turn);
+    void expect_announced(const Turn& turn);
+    void end_step(Worker& worker, TimePoint now);
     void broadcast(uint64_t epoch, const Turn& turn);
     void put_in_flight(const GroupOrder& order);
     void release(uint32_t slot, NodeId node, TimePoint now);
@@ -76,6 +80,7 @@ class Groups {
     JobId job_;
     JobOptions options_;
     std::unique_ptr<GroupPolicy> policy_;
+    Announcements announcements_;
     std::vector<Worker>& workers_;
     Cluster& cluster_;
     GroupHistory history_;

@@ -162,14 +162,14 @@ void Job::on_ready(const Ready& event, const Turn& turn) {
     }
     // Its daemon has not heard yet that it was suspended, and will end this request as stale.
     if (worker->state == WorkerState::suspended) return;
+    if (event.stage == ReadyStage::announced && !is_taking_part(worker->state)) return;
     if (worker->state == WorkerState::newcomer) begin_taking_part(event.rank, false, turn);
     adoptions_.on_finished(event.rank);
     groups_->on_ready(event, turn);
 }
 
 void Job::on_withdraw(const Withdraw& event, const Turn& turn) {
-    if (groups_ && live_at(event.node, event.rank) != nullptr)
-        groups_->on_withdraw(event.rank, turn);
+    if (groups_ && live_at(event.node, event.rank) != nullptr) groups_->on_withdraw(event, turn);
 }
 
 void Job::on_group_done(const GroupDone& event, const Turn& turn) {

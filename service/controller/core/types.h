@@ -107,6 +107,10 @@ struct WorkerAdmit {
     bool wants_model = false;
 };
 
+// called: the worker waits. announced: it computes, and will call with this iteration; its group may form meanwhile.
+// arrived: it has called, as announced.
+enum class ReadyStage : uint8_t { called = 0, announced = 1, arrived = 2 };
+
 // The ready signal of partial reduce. `digest` describes the buffers (types, counts): a group mixes
 // no digests.
 struct Ready {
@@ -115,12 +119,15 @@ struct Ready {
     Rank rank = 0;
     uint64_t iteration = 0;
     uint32_t digest = 0;
+    ReadyStage stage = ReadyStage::called;
 };
 
+// Takes back a signal, or an announcement.
 struct Withdraw {
     NodeId node = 0;
     JobId job = 0;
     Rank rank = 0;
+    bool unanswered = false;
 };
 
 // One node's part of a group's exchange has ended. After a failure the node's members are ready

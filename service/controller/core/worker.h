@@ -70,6 +70,7 @@ struct Worker {
     static constexpr uint32_t kNoSlot = ~uint32_t{0};
     uint32_t slot = kNoSlot;
     std::optional<TimePoint> computing_since;
+    bool expected = false;  // signalled as announced, and has not arrived yet
 
     // From its daemon's heartbeats.
     uint64_t rounds_submitted = 0;

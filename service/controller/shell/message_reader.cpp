@@ -23,6 +23,12 @@ bool is_name(std::string_view name) {
            std::all_of(name.begin(), name.end(), allowed);
 }
 
+ReadyStage stage_of(wire::ReadyStage stage) {
+    if (stage == wire::ReadyStage::announced) return ReadyStage::announced;
+    if (stage == wire::ReadyStage::arrived) return ReadyStage::arrived;
+    return ReadyStage::called;
+}
+
 // Text from a peer ends up in logs and on terminals: what is not printable ASCII becomes '?'.
 std::string printable(std::string_view text_untrusted) {
     std::string text(text_untrusted);
@@ -126,7 +132,8 @@ base::Result<std::optional<Event>> read_event(const wire::Envelope& envelope, No
                               .job = table.job(),
                               .rank = table.rank(),
                               .iteration = table.iteration(),
-                              .digest = table.digest()});
+                              .digest = table.digest(),
+                              .stage = stage_of(table.stage())});
         }
         case wire::Body::GroupDone: {
             const auto& table = *envelope.body_as_GroupDone();
@@ -141,7 +148,10 @@ base::Result<std::optional<Event>> read_event(const wire::Envelope& envelope, No
             return Read(event_of(*envelope.body_as_Heartbeat(), node));
         case wire::Body::Withdraw: {
             const auto& table = *envelope.body_as_Withdraw();
-            return Read(Withdraw{.node = node, .job = table.job(), .rank = table.rank()});
+            return Read(Withdraw{.node = node,
+                                 .job = table.job(),
+                                 .rank = table.rank(),
+                                 .unanswered = table.unanswered()});
         }
         case wire::Body::WorkerJoin:
             return event_of(*envelope.body_as_WorkerJoin(), node);
