@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -23,15 +24,32 @@ void Checker::fail(std::string what) {
 void Checker::forget(Rank rank) {
     ranks_[rank].node = 0;
     ranks_[rank].waiting.reset();
+    ranks_[rank].announced = ranks_[rank].expected = false;
+}
+
+// One that was announced and ordered arrives for that order, if it comes as announced and the order stands.
+void Checker::on_ready(const Ready& ready, TimePoint now) {
+    RankState& rank = ranks_[ready.rank];
+    if (rank.node != ready.node) return;  // the daemon does not know yet that it was excluded
+    if (ready.stage == ReadyStage::announced) {
+        rank.announced = ever_announced_ = true;
+        return;
+    }
+    const bool ordered = std::exchange(rank.expected, false);
+    rank.announced = false;
+    rank.last_signal = now;
+    if (ready.stage == ReadyStage::arrived && ordered) return;
+    // Of a signal that was taken back, its order may be on its way: the next one replaces it.
+    if (rank.waiting && !ever_announced_) fail(fmt::format("rank {} signals twice", ready.rank));
+    rank.waiting = now;
 }
 
 void Checker::before(const Event& event, TimePoint now) {
-    if (const auto* ready = std::get_if<Ready>(&event)) {
-        RankState& rank = ranks_[ready->rank];
-        if (rank.node != ready->node) return;  // the daemon does not know yet that it was excluded
-        if (rank.waiting) fail(fmt::format("rank {} signals twice", ready->rank));
-        rank.waiting = rank.last_signal = now;
-    }
+    if (const auto* ready = std::get_if<Ready>(&event)) on_ready(*ready, now);
+    if (const auto* withdraw = std::get_if<Withdraw>(&event))
+        ranks_[withdraw->rank].announced = ranks_[withdraw->rank].expected = false;
+    if (const auto* done = std::get_if<GroupDone>(&event); done != nullptr && done->failed)
+        on_failed(done->group);
     if (const auto* leave = std::get_if<WorkerLeave>(&event)) {
         if (ranks_[leave->rank].node == leave->node) forget(leave->rank);
     }
@@ -73,8 +91,21 @@ void Checker::on_commit(const CommitView& view) {
     }
 }
 
+// Who has not arrived for it signals anew when it does.
+void Checker::on_failed(GroupId group) {
+    const auto members = expecting_.find(group);
+    if (members == expecting_.end()) return;
+    for (const Rank rank : members->second) ranks_[rank].expected = false;
+    expecting_.erase(members);
+}
+
 void Checker::end_wait(Rank rank, TimePoint now) {
     RankState& state = ranks_[rank];
+    if (!state.waiting && std::exchange(state.announced, false)) {
+        state.expected = true;
+        ++state.orders;
+        return;
+    }
     if (!state.waiting) return fail(fmt::format("rank {} is ordered without a signal", rank));
     if (now - *state.waiting > wait_max_) {
         fail(fmt::format("rank {} waited {:.3f} s", rank, base::to_seconds(now - *state.waiting)));
@@ -94,6 +125,7 @@ void Checker::on_order(const GroupOrder& order, TimePoint now) {
             fail(fmt::format("rank {} is ordered at a wrong node", part.rank));
         if (part.iteration > order.iteration) fail("a group goes back in iterations");
         if (part.weight < 0) fail("a weight is negative");
+        if (ranks_[part.rank].expected) expecting_[order.group].push_back(part.rank);
         members.push_back(part.rank);
         sum += part.weight;
     }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,10 +39,14 @@ class Checker {
     struct RankState {
         NodeId node = 0;                   // 0: not accepted
         std::optional<TimePoint> waiting;  // since
+        bool announced = false;            // it may be ordered before it waits
+        bool expected = false;             // and has been
         TimePoint last_signal{};
         uint64_t orders = 0;
     };
 
+    void on_failed(GroupId group);
+    void on_ready(const Ready& ready, TimePoint now);
     void on_order(const GroupOrder& order, TimePoint now);
     void on_commit(const CommitView& view);
     void on_epoch(uint64_t epoch, const char* what);
@@ -53,6 +58,8 @@ class Checker {
     Duration wait_max_;
     std::vector<RankState> ranks_;
     std::deque<std::vector<Rank>> recent_;
+    std::map<GroupId, std::vector<Rank>> expecting_;  // members that were only announced
+    bool ever_announced_ = false;
     uint64_t epoch_ = 0;
     uint64_t groups_ = 0;
     uint64_t full_groups_ = 0;

@@ -222,6 +222,7 @@ void World::on_attached(size_t node, NodeId id) {
 void World::detach(size_t node) {
     Daemon& daemon = daemons_[node];
     daemon.attached = false;
+    daemon.held.clear();
     for (const Rank rank : daemon.ranks) {
         trainers_[rank].accepted = false;
         if (trainers_[rank].phase == Phase::adopting) trainers_[rank].phase = Phase::joining;
@@ -234,9 +235,36 @@ void World::beat(size_t node, uint64_t life) {
     after(milliseconds(100), [this, node, life] { beat(node, life); });
 }
 
+bool World::is_early(size_t node, const GroupOrder& order) const {
+    return std::any_of(order.members.begin(), order.members.end(), [&](const auto& part) {
+        const Trainer& trainer = trainers_[part.rank];
+        return trainer.node == node && trainer.phase == Phase::computing &&
+               trainer.announced == part.iteration;
+    });
+}
+
 void World::tell_order(size_t node, const GroupOrder& order) {
+    if (!exchanges_.contains(order.group)) return;
+    if (!is_early(node, order)) return begin(node, order);
+    daemons_[node].held.emplace(order.group, order);
+    after(uniform(milliseconds(1), milliseconds(20)), [this, node, group = order.group] {
+        if (daemons_[node].held.contains(group)) fail_part(node, group);
+    });
+}
+
+void World::begin(size_t node, const GroupOrder& order) {
     const auto found = exchanges_.find(order.group);
     if (found == exchanges_.end()) return;
+    const bool all_here =
+        std::all_of(order.members.begin(), order.members.end(), [&](const auto& part) {
+            const Trainer& trainer = trainers_[part.rank];
+            return trainer.node != node || (trainer.phase == Phase::waiting && trainer.accepted &&
+                                            trainer.iteration == part.iteration);
+        });
+    if (scenario_.announcements && !all_here) {
+        daemons_[node].held.emplace(order.group, order);
+        return fail_part(node, order.group);
+    }
     for (const auto& part : order.members) {
         Trainer& trainer = trainers_[part.rank];
         if (trainer.node != node || trainer.phase != Phase::waiting || !trainer.accepted) continue;
@@ -281,15 +309,27 @@ void World::finish(GroupId group) {
 }
 
 void World::fail_part(size_t node, GroupId group) {
-    bool had_members = false;
+    // Those who have arrived for an order that is held still wait.
+    std::vector<Rank> again;
+    const auto held = daemons_[node].held.find(group);
+    const bool was_held = held != daemons_[node].held.end();
+    if (was_held) {
+        for (const auto& part : held->second.members) {
+            const Trainer& trainer = trainers_[part.rank];
+            const bool fits = trainer.node == node && trainer.phase == Phase::waiting &&
+                              trainer.iteration == part.iteration;
+            if (fits) again.push_back(part.rank);
+        }
+        daemons_[node].held.erase(held);
+    }
     for (const Rank rank : daemons_[node].ranks) {
         Trainer& trainer = trainers_[rank];
         if (trainer.phase != Phase::exchanging || trainer.group != group) continue;
-        if (!had_members) up(node, GroupDone{daemons_[node].id, 1, group, true, 0, 0});
-        had_members = true;
         trainer.phase = Phase::waiting;
-        announce(rank);
+        again.push_back(rank);
     }
+    if (was_held || !again.empty()) up(node, GroupDone{daemons_[node].id, 1, group, true, 0, 0});
+    for (const Rank rank : again) announce(rank);
 }
 
 }  // namespace pace::simulation

@@ -7,7 +7,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <queue>
 #include <string>
 #include <unordered_map>
@@ -40,6 +42,8 @@ struct Scenario {
     uint32_t per_node = 8;
     Duration step = std::chrono::milliseconds(20);  // of the fastest workers
     double spread = 4;                              // the slowest takes so many times longer
+    // Trainers announce their steps: as they will be, otherwise, or taking it back, by chance.
+    bool announcements = false;
     Duration length = std::chrono::seconds(5);
     Faults faults;
 };
@@ -72,6 +76,7 @@ class World {
         uint64_t iteration = 0;
         double step_ns = 0;
         GroupId group = 0;
+        std::optional<uint64_t> announced;  // for this iteration
     };
     struct Daemon {
         std::string name;
@@ -83,6 +88,7 @@ class World {
         TimePoint up_last;
         TimePoint down_last;
         std::vector<Rank> ranks;
+        std::map<GroupId, GroupOrder> held;  // until those who have announced arrive
     };
     struct Exchange {
         std::vector<size_t> nodes;
@@ -111,6 +117,8 @@ class World {
     void detach(size_t node);
     void beat(size_t node, uint64_t life);
     void tell_order(size_t node, const GroupOrder& order);
+    void begin(size_t node, const GroupOrder& order);
+    bool is_early(size_t node, const GroupOrder& order) const;
     void finish(GroupId group);
     void fail_part(size_t node, GroupId group);
 
@@ -118,7 +126,12 @@ class World {
     void join(Rank rank);
     void on_accepted(size_t node, const JoinAccepted& accepted);
     void compute(Rank rank);
+    void announce_step(Rank rank, uint64_t iteration);
+    void arrive(Rank rank);
     void announce(Rank rank);
+    void signal(Rank rank, ReadyStage stage);
+    void take_back(Rank rank);
+    void forget_announcement(Rank rank);
     Rank random_rank() { return static_cast<Rank>(random_.below(trainers_.size())); }
 
     // Faults.

@@ -1,5 +1,7 @@
 // World: the trainers, and what befalls them and everybody else.
+#include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "world.h"
 
@@ -30,6 +32,9 @@ void World::on_accepted(size_t node, const JoinAccepted& accepted) {
     trainer.accepted = true;
     trainer.was_member = true;
     if (trainer.phase == Phase::waiting) return announce(accepted.rank);
+    if (trainer.phase == Phase::computing && trainer.announced)
+        return up(node, Ready{accepted.node, 1, accepted.rank, *trainer.announced, kDigest,
+                              ReadyStage::announced});
     if (trainer.phase != Phase::joining) return;
     if (accepted.under_way && random_.below(2) == 0) {
         trainer.phase = Phase::adopting;
@@ -42,20 +47,75 @@ void World::compute(Rank rank) {
     Trainer& trainer = trainers_[rank];
     trainer.phase = Phase::computing;
     const double jitter = 0.8 + 0.4 * random_.uniform();
-    after(Duration(static_cast<int64_t>(trainer.step_ns * jitter)),
-          [this, rank, life = trainer.life] {
-              Trainer& self = trainers_[rank];
-              if (self.life != life || self.phase != Phase::computing) return;
-              ++self.iteration;
-              self.phase = Phase::waiting;
-              announce(rank);
-          });
+    const Duration step(static_cast<int64_t>(trainer.step_ns * jitter));
+    if (scenario_.announcements) {
+        const uint64_t kind = random_.below(8);
+        if (kind > 0) announce_step(rank, trainer.iteration + (kind == 1 ? 3 : 1));
+        if (kind == 2) {
+            after(uniform({}, step), [this, rank, life = trainer.life] {
+                if (trainers_[rank].life == life && trainers_[rank].phase == Phase::computing)
+                    take_back(rank);
+            });
+        }
+    }
+    after(step, [this, rank, life = trainer.life] {
+        Trainer& self = trainers_[rank];
+        if (self.life == life && self.phase == Phase::computing) arrive(rank);
+    });
+}
+
+void World::announce_step(Rank rank, uint64_t iteration) {
+    Trainer& trainer = trainers_[rank];
+    if (!trainer.accepted) return;
+    trainer.announced = iteration;
+    up(trainer.node,
+       Ready{daemons_[trainer.node].id, 1, rank, iteration, kDigest, ReadyStage::announced});
+}
+
+void World::arrive(Rank rank) {
+    Trainer& trainer = trainers_[rank];
+    ++trainer.iteration;
+    const bool as_announced = trainer.announced == trainer.iteration;
+    if (!as_announced) take_back(rank);
+    trainer.announced.reset();
+    trainer.phase = Phase::waiting;
+    signal(rank, as_announced ? ReadyStage::arrived : ReadyStage::called);
+    const auto held = daemons_[trainer.node].held;
+    for (const auto& [group, order] : held) {
+        const bool named = std::any_of(order.members.begin(), order.members.end(),
+                                       [rank](const auto& part) { return part.rank == rank; });
+        if (!named || is_early(trainer.node, order)) continue;
+        daemons_[trainer.node].held.erase(group);
+        begin(trainer.node, order);
+    }
 }
 
 void World::announce(Rank rank) {
+    signal(rank, ReadyStage::called);
+}
+
+void World::signal(Rank rank, ReadyStage stage) {
     const Trainer& trainer = trainers_[rank];
     if (!trainer.accepted) return;
-    up(trainer.node, Ready{daemons_[trainer.node].id, 1, rank, trainer.iteration, kDigest});
+    up(trainer.node, Ready{daemons_[trainer.node].id, 1, rank, trainer.iteration, kDigest, stage});
+}
+
+void World::take_back(Rank rank) {
+    Trainer& trainer = trainers_[rank];
+    if (!trainer.announced) return;
+    up(trainer.node, Withdraw{daemons_[trainer.node].id, 1, rank, true});
+    forget_announcement(rank);
+}
+
+// The orders that wait for it will not begin.
+void World::forget_announcement(Rank rank) {
+    Trainer& trainer = trainers_[rank];
+    if (!std::exchange(trainer.announced, std::nullopt)) return;
+    std::vector<GroupId> waiting;
+    for (const auto& [group, order] : daemons_[trainer.node].held)
+        for (const auto& part : order.members)
+            if (part.rank == rank) waiting.push_back(group);
+    for (const GroupId group : waiting) fail_part(trainer.node, group);
 }
 
 // ------------------------------------------------------------------------------------------ faults
@@ -68,6 +128,7 @@ void World::kill_trainer(Rank rank, bool orderly) {
     trainer.phase = Phase::dead;
     trainer.accepted = trainer.was_member = false;
     ++trainer.life;
+    forget_announcement(rank);
     after(uniform(milliseconds(50), milliseconds(800)), [this, rank, life = trainer.life] {
         Trainer& self = trainers_[rank];
         if (self.life != life || self.phase != Phase::dead) return;
@@ -92,9 +153,11 @@ void World::kill_node(size_t node) {
     if (!daemon.alive) return;
     daemon.alive = daemon.attached = false;
     daemon.epoch = 0;
+    daemon.held.clear();
     for (const Rank rank : daemon.ranks) {
         Trainer& trainer = trainers_[rank];
         ++trainer.life;
+        trainer.announced.reset();
         trainer.phase = Phase::dead;
         trainer.accepted = trainer.was_member = false;
     }
