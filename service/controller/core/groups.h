@@ -15,6 +15,7 @@
 
 #include "service/controller/core/cluster.h"
 #include "service/controller/core/group_history.h"
+#include "service/controller/core/group_statistics.h"
 #include "service/controller/core/turn.h"
 #include "service/controller/core/worker.h"
 #include "service/controller/policies/policy.h"
@@ -58,17 +59,21 @@ class Groups {
 
     const GroupPolicy& policy() const { return *policy_; }
     const GroupHistory& history() const { return history_; }
+    const GroupStatistics& statistics() const { return statistics_; }
     size_t in_flight() const { return slots_of_.size(); }
 
   private:
     struct InFlight {
         GroupId group = 0;
+        TimePoint ordered;
         std::vector<Member> members;
         std::vector<NodeId> nodes;  // whose part is not done yet
     };
 
     void broadcast(uint64_t epoch, const Turn& turn);
-    void put_in_flight(const GroupOrder& order);
+    void put_in_flight(const GroupOrder& order, TimePoint now);
+    void add_wait(const Signal& signal, TimePoint now);
+    void add_exchange(Worker& worker, TimePoint now);
     void release(uint32_t slot, NodeId node, TimePoint now);
     void abort(uint32_t slot, NodeId culprit, const std::string& reason, const Turn& turn);
     void close(uint32_t slot, bool failed, TimePoint now);
@@ -79,6 +84,7 @@ class Groups {
     std::vector<Worker>& workers_;
     Cluster& cluster_;
     GroupHistory history_;
+    GroupStatistics statistics_;
     std::vector<InFlight> slots_;
     std::vector<uint32_t> free_slots_;
     std::unordered_map<GroupId, uint32_t> slots_of_;
