@@ -67,7 +67,8 @@ TEST(GroupTrace, ARankWaitsToTheOrderAndExchangesToItsEnd) {
 }
 
 TEST(GroupTrace, EventsTellTheirGroup) {
-    for (const Json& event : trace_of(traced())["traceEvents"]) {
+    const Json trace = trace_of(traced());
+    for (const Json& event : trace["traceEvents"]) {
         if (event["name"] != "exchanging" || event["ts"] != 2000 || event["tid"] != 0) continue;
         const Json& arguments = event["args"];
         EXPECT_EQ(arguments["group"], "9223372036854775807") << "exact in every viewer";
@@ -82,8 +83,9 @@ TEST(GroupTrace, EventsTellTheirGroup) {
 }
 
 TEST(GroupTrace, ProcessesAreNodesAndThreadsAreRanks) {
+    const Json trace = trace_of(traced(), "");
     std::vector<std::string> names;
-    for (const Json& event : trace_of(traced(), "")["traceEvents"])
+    for (const Json& event : trace["traceEvents"])
         if (event["ph"] == "M")
             names.push_back(fmt::format("{} {}", event["pid"].get<int>(),
                                         event["args"]["name"].get<std::string>()));
@@ -93,17 +95,17 @@ TEST(GroupTrace, ProcessesAreNodesAndThreadsAreRanks) {
 
 TEST(GroupTrace, ALaterDocumentAddsAndReplaces) {
     Json later = traced();
-    later["clock_us"] = 20'000;
+    later["clock_us"] = 20'000U;
     Json& job = later["jobs"][0];
     job["workers"] = Json::array();
     job["recent_groups"].erase(0);
     job["recent_groups"][1]["state"] = "done";
-    job["recent_groups"][1]["members"][1]["ended_us"] = 9500;
+    job["recent_groups"][1]["members"][1]["ended_us"] = 9500U;
     Json next = job["recent_groups"][1];
     next["group"] = 9223372036854775810U;
-    next["ordered_us"] = 12'000;
+    next["ordered_us"] = 12'000U;
     for (Json& part : next["members"])
-        part.update({{"signalled_us", 11'000}, {"ended_us", 13'000}});
+        part.update({{"signalled_us", 11'000U}, {"ended_us", 13'000U}});
     job["recent_groups"].push_back(next);
 
     GroupTrace trace("shown");
@@ -123,7 +125,7 @@ TEST(GroupTrace, ALaterDocumentAddsAndReplaces) {
 TEST(GroupTrace, NothingOverlapsOnATrack) {
     Json status = traced();
     Json& groups = status["jobs"][0]["recent_groups"];
-    groups[0]["members"][0]["ended_us"] = 4500;
+    groups[0]["members"][0]["ended_us"] = 4500U;
     groups[0]["state"] = "moving";
     groups[0]["members"][1].erase("ended_us");
     const Json trace = trace_of(status);
@@ -138,7 +140,8 @@ TEST(GroupTrace, AnyFieldMayBeMissingOrOfAnotherKind) {
         for (const Json& other : {Json(), Json("x"), Json(-1), Json::array(), Json::object()}) {
             Json broken = traced();
             broken[Json::json_pointer(path)] = other;
-            for (const Json& event : trace_of(broken, "")["traceEvents"])
+            const Json trace = trace_of(broken, "");
+            for (const Json& event : trace["traceEvents"])
                 EXPECT_TRUE(event["ph"] == "M" || event["dur"].is_number_unsigned()) << path;
         }
     }
