@@ -64,7 +64,7 @@ Result<> follow(const client::Endpoint& endpoint, double follow_s, GroupTrace& t
     return {};
 }
 
-int write(const TraceOptions& options, const GroupTrace& trace) {
+int write_out(const TraceOptions& options, const GroupTrace& trace) {
     const std::string written = trace.chrome().dump(-1, ' ', true, Json::error_handler_t::replace);
     if (options.output.empty()) return print(written + "\n");
     std::ofstream file(options.output);
@@ -89,7 +89,7 @@ int write_trace(const client::Endpoint& endpoint, const TraceOptions& options) {
         if (const auto followed = follow(endpoint, options.follow_s, trace); !followed)
             return say_error(followed.error());
     }
-    return write(options, trace);
+    return write_out(options, trace);
 }
 
 }  // namespace pace::pacectl
