@@ -122,6 +122,7 @@ void GroupTrace::add(const Json& status) {
         ordered_[name] = count(job, "groups_ordered");
         add_waits(job);
     }
+    while (groups_.size() > groups_max_) groups_.erase(groups_.begin());
 }
 
 void GroupTrace::add_waits(const Json& job) {

@@ -19,8 +19,12 @@ namespace pace::pacectl {
 
 class GroupTrace {
   public:
+    // Groups that a trace keeps; the oldest go first. A guess at what a viewer still opens.
+    static constexpr size_t kGroupsMax = 100'000;
+
     // Of one job; an empty name: of all.
-    explicit GroupTrace(std::string job) : only_(std::move(job)) {}
+    explicit GroupTrace(std::string job, size_t groups_max = kGroupsMax)
+        : only_(std::move(job)), groups_max_(groups_max) {}
 
     // A later document adds its groups, and replaces what an earlier one said of them.
     void add(const Json& status);
@@ -43,6 +47,7 @@ class GroupTrace {
     void add_waits(const Json& job);
 
     std::string only_;
+    size_t groups_max_;
     uint64_t clock_us_ = 0;                    // of the last document
     std::map<uint64_t, std::string> nodes_;    // names
     std::map<uint64_t, Group> groups_;         // by id, which grows

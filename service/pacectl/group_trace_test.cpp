@@ -121,6 +121,13 @@ TEST(GroupTrace, ALaterDocumentAddsAndReplaces) {
     EXPECT_EQ(chrome["otherData"]["groups"], 4);
 }
 
+TEST(GroupTrace, KeepsNoMoreGroupsThanAViewerOpens) {
+    GroupTrace trace("shown", 2);
+    trace.add(traced());
+    EXPECT_EQ(trace.groups(), 2U);
+    EXPECT_EQ(track(trace.chrome(), 0).front(), "waiting 4000..5000");
+}
+
 // A worker that was killed in an exchange, and one whose group was forgotten before it had ended.
 TEST(GroupTrace, NothingOverlapsOnATrack) {
     Json status = traced();
