@@ -112,32 +112,36 @@ Json json_of(const WorkerView& worker, Family family) {
     return json;
 }
 
+// Of groups and members there are thousands, and the controller decides nothing meanwhile: their
+// fields are assigned one by one, since a list in braces is built several times over.
 Json json_of(const GroupOrder::Part& part, const GroupRecord::Times& times) {
-    Json json{{"rank", part.rank},
-              {"node", part.node},
-              {"iteration", part.iteration},
-              {"weight", part.weight},
-              {"signalled_us", microseconds(times.signalled)}};
+    Json json = Json::object();
+    json["rank"] = part.rank;
+    json["node"] = part.node;
+    json["iteration"] = part.iteration;
+    json["weight"] = part.weight;
+    json["signalled_us"] = microseconds(times.signalled);
     if (times.ended) json["ended_us"] = microseconds(*times.ended);
     return json;
 }
 
 // Its first members, as many as listed.
 Json json_of(const GroupRecord& group, TimePoint now, size_t listed) {
-    Json json{{"group", group.order.group},
-              {"epoch", group.order.epoch},
-              {"iteration", group.order.iteration},
-              {"ordered_ms_ago", milliseconds(now - group.ordered)},
-              {"ordered_us", microseconds(group.ordered)},
-              {"state", group.failed ? "failed"
-                        : group.done ? "done"
-                                     : "moving"},
-              {"moving_ms", static_cast<double>(group.moving_ns) / 1e6},
-              {"bytes", group.bytes},
-              {"size", group.order.members.size()}};
-    Json& members = json["members"] = Json::array();
+    Json json = Json::object();
+    json["group"] = group.order.group;
+    json["epoch"] = group.order.epoch;
+    json["iteration"] = group.order.iteration;
+    json["ordered_ms_ago"] = milliseconds(now - group.ordered);
+    json["ordered_us"] = microseconds(group.ordered);
+    json["state"] = group.failed ? "failed" : group.done ? "done" : "moving";
+    json["moving_ms"] = static_cast<double>(group.moving_ns) / 1e6;
+    json["bytes"] = group.bytes;
+    json["size"] = group.order.members.size();
+    std::vector<Json> members;
+    members.reserve(listed);
     for (size_t i = 0; i < listed; ++i)
         members.push_back(json_of(group.order.members[i], group.times[i]));
+    json["members"] = std::move(members);
     return json;
 }
 
