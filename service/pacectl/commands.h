@@ -18,6 +18,14 @@ int show_job(const client::Endpoint& endpoint, const std::string& name);
 // Shows the status again and again until q. Needs a terminal.
 int run_top(const client::Endpoint& endpoint, double interval_s);
 
+// The recent groups as a Chrome trace.
+struct TraceOptions {
+    std::string job;      // empty: of all jobs
+    std::string output;   // a file; empty: standard output
+    double follow_s = 0;  // goes on for so long, and takes what comes
+};
+int write_trace(const client::Endpoint& endpoint, const TraceOptions& options);
+
 int run_doctor(const client::Endpoint& endpoint);
 
 // Writes PREFIX.secret and PREFIX.public and prints the public key.

@@ -1,4 +1,4 @@
-// pacectl: status, jobs, live view, doctor, keys. Only the command line; each command has its file.
+// pacectl: status, jobs, live view, trace, doctor, keys. Only the command line; each command has its file.
 #include <cstdio>
 #include <string>
 
@@ -19,6 +19,7 @@ struct Arguments {
     std::string name;
     std::string prefix;
     client::JobOptions job;
+    pacectl::TraceOptions trace;
 };
 
 struct Commands {
@@ -29,9 +30,19 @@ struct Commands {
     CLI::App* create = nullptr;
     CLI::App* list = nullptr;
     CLI::App* show = nullptr;
+    CLI::App* trace = nullptr;
     CLI::App* doctor = nullptr;
     CLI::App* keygen = nullptr;
 };
+
+void add_trace_flags(CLI::App& command, pacectl::TraceOptions& options) {
+    command.add_option("--job", options.job, "Only this job's groups. Default: all jobs'.");
+    command.add_option("--output", options.output, "A file. Default: standard output.");
+    command
+        .add_option("--follow", options.follow_s,
+                    "Seconds to go on for, with the groups that come; Ctrl-C ends it before.")
+        ->check(CLI::Range(0.1, 86400.0));
+}
 
 Commands declare(CLI::App& app, Arguments& arguments) {
     app.set_version_flag("--version", "pacectl " PACE_VERSION);
@@ -54,6 +65,9 @@ Commands declare(CLI::App& app, Arguments& arguments) {
     commands.list = commands.job->add_subcommand("list", "One line a job.");
     commands.show = commands.job->add_subcommand("show", "One job with its options.");
     commands.show->add_option("name", arguments.name, "The job's name.")->required();
+    commands.trace = app.add_subcommand(
+        "trace", "The recent groups as a Chrome trace, for ui.perfetto.dev: who waited for whom.");
+    add_trace_flags(*commands.trace, arguments.trace);
     commands.doctor =
         app.add_subcommand("doctor", "Checks what commonly goes wrong, says what to do.");
     commands.keygen = app.add_subcommand("keygen", "A key pair for the control plane.");
@@ -77,6 +91,7 @@ int run(const Commands& commands, const Arguments& arguments) {
     if (commands.create->parsed()) return pacectl::create_job(*endpoint, arguments.job);
     if (commands.list->parsed()) return pacectl::list_jobs(*endpoint);
     if (commands.show->parsed()) return pacectl::show_job(*endpoint, arguments.name);
+    if (commands.trace->parsed()) return pacectl::write_trace(*endpoint, arguments.trace);
     return pacectl::run_doctor(*endpoint);
 }
 

@@ -10,6 +10,8 @@ namespace pace::pacectl {
 
 namespace {
 
+constexpr size_t kMembersNamed = 64;  // of a group
+
 using NodeNames = std::map<uint64_t, std::string>;
 
 NodeNames node_names(const Json& status) {
@@ -70,6 +72,15 @@ std::vector<const Json*> workers_to_show(const Json& job, size_t limit) {
     return workers;
 }
 
+// What it adds up to; "-" where it is not told.
+std::string total_text(const Json& of, std::string_view what) {
+    return duration_text(number(member(of, what), "total_s", -1) * 1000);
+}
+
+std::string median_text(const Json& of, std::string_view what) {
+    return duration_text(number(member(of, what), "median_ms", -1));
+}
+
 std::string worker_state(const Json& worker) {
     std::string state = text(worker, "status");
     if (truth(worker, "exchanging")) state += ", exchanging";
@@ -77,7 +88,8 @@ std::string worker_state(const Json& worker) {
 }
 
 std::string workers_text(const Json& job, const NodeNames& names, size_t limit) {
-    Columns columns({">RANK", "NODE", "STATUS", ">ITERATION", ">STEP", ">LAST STEP", ">WAITING"});
+    Columns columns({">RANK", "NODE", "STATUS", ">ITERATION", ">STEP", ">LAST STEP", ">WAITING",
+                     ">WAITED", ">EXCHANGED"});
     const auto workers = workers_to_show(job, limit);
     for (const Json* worker : workers) {
         const double median = number(*worker, "step_median_ms");
@@ -85,7 +97,8 @@ std::string workers_text(const Json& job, const NodeNames& names, size_t limit) 
         columns.add({text(*worker, "rank"), name_of_node(names, count(*worker, "node")),
                      worker_state(*worker), text(*worker, "iteration"),
                      median > 0 ? duration_text(median) : "-", last > 0 ? duration_text(last) : "-",
-                     duration_text(number(*worker, "waiting_ms", -1))});
+                     duration_text(number(*worker, "waiting_ms", -1)),
+                     total_text(*worker, "waited"), total_text(*worker, "exchanged")});
     }
     if (columns.empty()) return "  no worker has joined\n";
     return columns.text() + left_out(workers.size(), list(job, "workers").size(),
@@ -107,14 +120,16 @@ std::string slowest_text(const Json& job, const NodeNames& names) {
 
 std::string members_text(const Json& group) {
     std::string members;
+    size_t named = 0;
     for (const Json& part : list(group, "members")) {
+        if (named == kMembersNamed) break;
+        ++named;
         if (!members.empty()) members += ' ';
         members += fmt::format("{}@{}×{:.2f}", text(part, "rank"), text(part, "iteration"),
                                number(part, "weight"));
     }
     const uint64_t size = count(group, "size");
-    const size_t listed = list(group, "members").size();
-    if (size > listed) members += fmt::format(" … {} more", size - listed);
+    if (size > named) members += fmt::format(" … {} more", size - named);
     return members;
 }
 
@@ -161,6 +176,26 @@ std::string mixing_text(const Json& job) {
     return line + "\n";
 }
 
+std::string costs_text(const Json& job) {
+    if (!member(job, "groups_ordered").is_number()) return {};
+    return fmt::format(
+        "  groups: {} ordered, {} completed, {} failed, {} in conflict with another\n"
+        "  a member waited {} for its group and exchanged {} (medians; in all {} and {})\n",
+        count(job, "groups_ordered"), count(job, "groups_completed"), count(job, "groups_failed"),
+        count(job, "conflicts"), median_text(job, "waited"), median_text(job, "exchanged"),
+        total_text(job, "waited"), total_text(job, "exchanged"));
+}
+
+std::string progress_text(const Json& job) {
+    const Json& progress = member(job, "progress");
+    if (!progress.is_object()) return {};
+    const Json& last = member(progress, "last");
+    const Json& first = member(progress, "first");
+    return fmt::format("  progress: {} apart, from {} (rank {}) to {} (rank {})\n",
+                       count(progress, "spread"), count(last, "at"), text(last, "rank"),
+                       count(first, "at"), text(first, "rank"));
+}
+
 std::string state_of(const Json& job) {
     if (truth(job, "gathering")) return "waits for its members after the controller's restart";
     if (truth(job, "changing_view")) return "changing members";
@@ -190,7 +225,9 @@ std::string job_text(const Json& status, const Json& job, const StatusLimits& li
                     shape_of(job), list(job, "workers").size() + count(job, "workers_left_out"),
                     text(options, "world"), text(job, "epoch"), state_of(job));
     lines += slowest_text(job, names);
+    lines += progress_text(job);
     lines += mixing_text(job);
+    lines += costs_text(job);
     lines += workers_text(job, names, limits.workers);
     lines += groups_text(job, limits.groups);
     lines += staleness_text(job);

@@ -22,10 +22,14 @@ Json example() {
         "step_median_ms": 10.0, "slowest": {"rank": 1, "factor": 5.0},
         "workers": [
           {"rank": 0, "node": 1, "status": "active", "iteration": 90, "step_median_ms": 10.0,
-           "step_last_ms": 11.0, "exchanging": true},
+           "step_last_ms": 11.0, "exchanging": true,
+           "waited": {"total_s": 75.0, "median_ms": 2.0}, "exchanged": {"total_s": 0.5}},
           {"rank": 1, "node": 2, "status": "late", "iteration": 80, "step_median_ms": 50.0,
            "waiting_ms": 3.0}],
-        "workers_left_out": 0,
+        "workers_left_out": 0, "groups_ordered": 12, "groups_completed": 10,
+        "groups_failed": 1, "conflicts": 4, "waited": {"total_s": 80.0, "median_ms": 3.0},
+        "exchanged": {"total_s": 1.5, "median_ms": 0.25},
+        "progress": {"spread": 10, "last": {"rank": 1, "at": 80}, "first": {"rank": 0, "at": 90}},
         "sync_components": 1, "spectral_gap": 0.25, "groups_in_flight": 1, "group_wait_ms": 2.0,
         "recent_groups": [
           {"group": 76, "state": "done", "members": [], "size": 0},
@@ -46,6 +50,11 @@ TEST(StatusText, NamesTheSlowestTheLastGroupsAndTheStaleness) {
     EXPECT_TRUE(has(shown, "slowest: rank 1 on b, 5.0 times the median step of 10.0 ms")) << shown;
     EXPECT_TRUE(has(shown, "0@90×0.75 1@80×0.25 … 68 more")) << shown;
     EXPECT_TRUE(has(shown, "spectral gap 0.250; sync-graph in 1 piece")) << shown;
+    EXPECT_TRUE(has(shown, "progress: 10 apart, from 80 (rank 1) to 90 (rank 0)")) << shown;
+    EXPECT_TRUE(has(shown, "groups: 12 ordered, 10 completed, 1 failed, 4 in conflict")) << shown;
+    EXPECT_TRUE(has(shown, "waited 3.0 ms for its group and exchanged 250 us")) << shown;
+    EXPECT_TRUE(has(shown, "(medians; in all 80.0 s and 1.5 s)")) << shown;
+    EXPECT_TRUE(has(shown, "75.0 s     500 ms")) << shown;
     EXPECT_TRUE(has(shown, "4..7")) << shown;
     EXPECT_TRUE(has(shown, "active, exchanging")) << shown;
     EXPECT_TRUE(has(shown, "job fashion: partial-reduce of 2, dynamic weights, 2 of 2 workers"));

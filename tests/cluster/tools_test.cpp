@@ -1,5 +1,7 @@
 // pacectl against a live cluster: what people see, and what programs read.
 #include <filesystem>
+#include <fstream>
+#include <map>
 
 #include <nlohmann/json.hpp>
 
@@ -103,6 +105,65 @@ TEST_F(Tools, WhatIsRefusedIsSaidOnStandardErrorWithACode) {
                  cluster_.directory() + "/lost.log");
     EXPECT_EQ(lost.wait(soon()), 1);
     expect_words(errors(), {"/nonexistent/paced.sock", "start paced"});
+}
+
+TEST_F(Tools, StatusTellsWhatTheGroupsCost) {
+    expect_words(cluster_.pacectl(1, {"status"}),
+                 {"progress: ", " ordered, ", ", 0 failed, 0 in conflict", "a member waited",
+                  "WAITED", "EXCHANGED"});
+    const Json status = json_of(0, {"status", "--json"});
+    const Json& job = status["jobs"][0];
+    EXPECT_GE(job["groups_ordered"], job["groups_completed"]);
+    EXPECT_GT(job["exchanged"]["total_s"], 0.0);
+    for (const Json& worker : job["workers"]) EXPECT_GT(worker["exchanged"]["total_s"], 0.0);
+}
+
+// The X events of each rank: they follow one another.
+std::map<uint64_t, size_t> events_of_ranks(const Json& trace) {
+    std::map<uint64_t, size_t> events;
+    std::map<uint64_t, uint64_t> ends;
+    for (const Json& event : trace["traceEvents"]) {
+        if (event["ph"] != "X") continue;
+        const auto rank = event["tid"].get<uint64_t>();
+        const auto begin = event["ts"].get<uint64_t>();
+        EXPECT_GE(begin, ends[rank]) << event;
+        ends[rank] = begin + event["dur"].get<uint64_t>();
+        ++events[rank];
+    }
+    return events;
+}
+
+TEST_F(Tools, TraceShowsTheGroupsOfEveryRank) {
+    const Json trace = json_of(1, {"trace", "--job", "shown"});
+    const auto events = events_of_ranks(trace);
+    EXPECT_EQ(events.size(), 4U) << trace;
+    for (const auto& [rank, count] : events) EXPECT_GT(count, 2U) << "rank " << rank;
+    expect_words(trace.dump(), {"node0, job shown", "node1, job shown", "rank 3", "\"waiting\"",
+                                "\"exchanging\""});
+}
+
+TEST_F(Tools, TraceFollowsAndWritesAFile) {
+    const std::string path = cluster_.directory() + "/trace.json";
+    const Json once = json_of(0, {"trace"});
+    expect_words(cluster_.pacectl(0, {"trace", "--follow", "0.3", "--output", path}),
+                 {path.c_str(), "groups; open it at"});
+    std::ifstream file(path);
+    const Json trace = Json::parse(file, nullptr, false);
+    ASSERT_TRUE(trace.is_object());
+    EXPECT_EQ(events_of_ranks(trace).size(), 4U);
+    EXPECT_GE(trace["otherData"]["groups_ordered"]["shown"],
+              once["otherData"]["groups_ordered"]["shown"]);
+}
+
+TEST_F(Tools, TraceSaysWhatItCannotTrace) {
+    cluster_.pacectl(0, {"job", "create", "planned", "--world", "2", "--policy", "all-reduce"});
+    EXPECT_EQ(cluster_.pacectl(0, {"trace", "--job", "planned"}, 1), "");
+    expect_words(errors(), {"job 'planned' averages in no groups"});
+    cluster_.pacectl(0, {"trace", "--job", "nobody"}, 1);
+    expect_words(errors(), {"no job 'nobody'"});
+    cluster_.pacectl(0, {"trace", "--output", "/nonexistent/trace.json"}, 1);
+    expect_words(errors(), {"write the trace to /nonexistent/trace.json"});
+    cluster_.pacectl(0, {"trace", "--follow", "-1"}, 2);
 }
 
 TEST_F(Tools, DoctorIsContentWithAHealthyCluster) {

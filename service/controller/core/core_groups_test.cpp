@@ -237,7 +237,7 @@ TEST_F(CoreGroupsTest, NameTheSlowestWorkerAndByWhatFactor) {
     EXPECT_EQ(view.slow->rank, 2U);
     EXPECT_NEAR(view.slow->factor, 4, 0.5);
     EXPECT_LT(view.spectral_gap, 1);
-    EXPECT_EQ(view.recent_groups.size(), 64U);
+    EXPECT_EQ(view.recent_groups.size(), view.groups_ordered);
 }
 
 TEST_F(CoreGroupsTest, WarnOnceOfAWorkerWithOtherBuffers) {

@@ -6,12 +6,36 @@
 namespace pace::controller {
 
 GroupHistory::GroupHistory(uint32_t recent, uint32_t window)
-    : recent_(std::max(recent, 1U)), window_(std::max(window, 1U)) {}
+    : recent_max_(std::max(recent, 1U)), window_(std::max(window, 1U)) {}
 
-void GroupHistory::on_ordered(const GroupOrder& order, TimePoint now) {
-    GroupRecord& record = recent_[groups_ % recent_.size()];
+// The place of the oldest one, if all are taken.
+GroupRecord& GroupHistory::next_record() {
+    if (groups_ < recent_max_) return recent_.emplace_back();
+    GroupRecord& record = recent_[groups_ % recent_max_];
+    if (groups_ - first_ == recent_max_) {
+        members_ -= record.times.size();
+        ++first_;
+    }
+    return record;
+}
+
+void GroupHistory::forget_excess() {
+    while (members_ > kMembersMax && first_ + 1 < groups_) {
+        GroupRecord& oldest = recent_[first_ % recent_max_];
+        members_ -= oldest.times.size();
+        oldest = {};  // with its memory
+        ++first_;
+    }
+}
+
+void GroupHistory::on_ordered(const GroupOrder& order, std::span<const Signal> signals,
+                              TimePoint now) {
+    GroupRecord& record = next_record();
     // Assigned field by field so that the record keeps the memory of its members.
     record.order = order;
+    record.times.clear();
+    for (const Signal& signal : signals) record.times.push_back({signal.arrived, {}});
+    members_ += record.times.size();
     record.ordered = now;
     record.done = record.failed = false;
     record.moving_ns = record.bytes = 0;
@@ -23,15 +47,16 @@ void GroupHistory::on_ordered(const GroupOrder& order, TimePoint now) {
         ++staleness_[std::min(bucket, kStalenessBuckets - 1)];
     }
     ++groups_;
+    forget_excess();
 }
 
 // Group ids grow, so that the ring is sorted from its oldest record on.
 GroupRecord* GroupHistory::find(GroupId group) {
-    uint64_t first = groups_ - std::min<uint64_t>(groups_, recent_.size());
+    uint64_t first = first_;
     uint64_t end = groups_;
     while (first < end) {
         const uint64_t middle = first + (end - first) / 2;
-        GroupRecord& record = recent_[middle % recent_.size()];
+        GroupRecord& record = recent_[middle % recent_max_];
         if (record.order.group == group) return &record;
         if (record.order.group < group) {
             first = middle + 1;
@@ -40,6 +65,27 @@ GroupRecord* GroupHistory::find(GroupId group) {
         }
     }
     return nullptr;
+}
+
+void GroupHistory::on_part_ended(GroupId group, NodeId node, TimePoint now) {
+    GroupRecord* record = find(group);
+    if (record == nullptr) return;
+    for (size_t i = 0; i < record->times.size(); ++i) {
+        std::optional<TimePoint>& ended = record->times[i].ended;
+        if (record->order.members[i].node == node && !ended) ended = now;
+    }
+}
+
+// Members are in the order of their ranks.
+void GroupHistory::on_member_ended(GroupId group, Rank rank, TimePoint now) {
+    GroupRecord* record = find(group);
+    if (record == nullptr) return;
+    const auto& members = record->order.members;
+    const auto member =
+        std::lower_bound(members.begin(), members.end(), rank,
+                         [](const GroupOrder::Part& part, Rank r) { return part.rank < r; });
+    if (member == members.end() || member->rank != rank) return;
+    record->times[static_cast<size_t>(member - members.begin())].ended = now;
 }
 
 void GroupHistory::on_part_done(GroupId group, uint64_t moving_ns, uint64_t bytes) {
@@ -59,10 +105,8 @@ void GroupHistory::on_ended(GroupId group, bool failed, TimePoint now) {
 
 std::vector<GroupRecord> GroupHistory::recent() const {
     std::vector<GroupRecord> records;
-    const uint64_t kept = std::min<uint64_t>(groups_, recent_.size());
-    for (uint64_t back = kept; back >= 1; --back) {
-        records.push_back(recent_[(groups_ - back) % recent_.size()]);
-    }
+    for (uint64_t group = first_; group < groups_; ++group)
+        records.push_back(recent_[group % recent_max_]);
     return records;
 }
 

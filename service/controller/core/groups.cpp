@@ -84,7 +84,11 @@ void Groups::signal(const Ready& event, const Turn& turn) {
     }
     // A daemon announces a worker only after its last exchange: its report of that one is implied,
     // and there was no step.
-    if (worker.slot != Worker::kNoSlot) worker.computing_since.reset();
+    if (worker.slot != Worker::kNoSlot) {
+        history_.on_member_ended(slots_[worker.slot].group, event.rank, turn.now);
+        add_exchange(worker, turn.now);
+        worker.computing_since.reset();
+    }
     worker.slot = Worker::kNoSlot;
     if (!worker.expected) end_step(worker, turn.now);
     worker.iteration = event.iteration;
@@ -145,15 +149,23 @@ void Groups::broadcast(uint64_t epoch, const Turn& turn) {
         const Rank rank = signals_[i].rank;
         Worker& worker = workers_[rank];
         worker.iteration = weights_.iteration;
+        add_wait(signals_[i], turn.now);
         order.members.push_back({rank, worker.node, signals_[i].iteration, weights_.members[i]});
     }
-    put_in_flight(order);
-    history_.on_ordered(order, turn.now);
+    put_in_flight(order, turn.now);
+    history_.on_ordered(order, signals_, turn.now);
+    ++statistics_.ordered;
     ++cluster_.counters.groups;
     turn.act(std::move(order));
 }
 
-void Groups::put_in_flight(const GroupOrder& order) {
+void Groups::add_wait(const Signal& signal, TimePoint now) {
+    const Duration waited = now - signal.arrived;
+    workers_[signal.rank].waiting.add(waited);
+    statistics_.waiting.add(waited);
+}
+
+void Groups::put_in_flight(const GroupOrder& order, TimePoint now) {
     if (free_slots_.empty()) {
         free_slots_.push_back(static_cast<uint32_t>(slots_.size()));
         slots_.emplace_back();
@@ -162,6 +174,7 @@ void Groups::put_in_flight(const GroupOrder& order) {
     free_slots_.pop_back();
     InFlight& flight = slots_[slot];
     flight.group = order.group;
+    flight.ordered = now;
     flight.members.clear();
     flight.nodes.clear();
     for (const GroupOrder::Part& part : order.members) {
@@ -214,9 +227,11 @@ void Groups::abort(uint32_t slot, NodeId culprit, const std::string& reason, con
 }
 
 void Groups::release(uint32_t slot, NodeId node, TimePoint now) {
+    history_.on_part_ended(slots_[slot].group, node, now);
     for (const Member& member : slots_[slot].members) {
         Worker& worker = workers_[member.rank];
         if (member.node != node || worker.slot != slot) continue;
+        add_exchange(worker, now);
         worker.slot = Worker::kNoSlot;
         // One that has not arrived computes still.
         if (!std::exchange(worker.expected, false)) worker.computing_since = now;
@@ -224,8 +239,16 @@ void Groups::release(uint32_t slot, NodeId node, TimePoint now) {
     }
 }
 
+// The exchange of the worker's slot has ended for it.
+void Groups::add_exchange(Worker& worker, TimePoint now) {
+    const Duration exchanged = now - slots_[worker.slot].ordered;
+    worker.exchanging.add(exchanged);
+    statistics_.exchanging.add(exchanged);
+}
+
 void Groups::close(uint32_t slot, bool failed, TimePoint now) {
     InFlight& flight = slots_[slot];
+    ++(failed ? statistics_.failed : statistics_.completed);
     history_.on_ended(flight.group, failed, now);
     slots_of_.erase(flight.group);
     flight.nodes.clear();

@@ -16,6 +16,7 @@
 #include "service/controller/core/announcements.h"
 #include "service/controller/core/cluster.h"
 #include "service/controller/core/group_history.h"
+#include "service/controller/core/group_statistics.h"
 #include "service/controller/core/turn.h"
 #include "service/controller/core/worker.h"
 #include "service/controller/policies/policy.h"
@@ -57,11 +58,13 @@ class Groups {
 
     const GroupPolicy& policy() const { return *policy_; }
     const GroupHistory& history() const { return history_; }
+    const GroupStatistics& statistics() const { return statistics_; }
     size_t in_flight() const { return slots_of_.size(); }
 
   private:
     struct InFlight {
         GroupId group = 0;
+        TimePoint ordered;
         std::vector<Member> members;
         std::vector<NodeId> nodes;  // whose part is not done yet
     };
@@ -72,7 +75,9 @@ class Groups {
     void expect_announced(const Turn& turn);
     void end_step(Worker& worker, TimePoint now);
     void broadcast(uint64_t epoch, const Turn& turn);
-    void put_in_flight(const GroupOrder& order);
+    void put_in_flight(const GroupOrder& order, TimePoint now);
+    void add_wait(const Signal& signal, TimePoint now);
+    void add_exchange(Worker& worker, TimePoint now);
     void release(uint32_t slot, NodeId node, TimePoint now);
     void abort(uint32_t slot, NodeId culprit, const std::string& reason, const Turn& turn);
     void close(uint32_t slot, bool failed, TimePoint now);
@@ -84,6 +89,7 @@ class Groups {
     std::vector<Worker>& workers_;
     Cluster& cluster_;
     GroupHistory history_;
+    GroupStatistics statistics_;
     std::vector<InFlight> slots_;
     std::vector<uint32_t> free_slots_;
     std::unordered_map<GroupId, uint32_t> slots_of_;

@@ -38,6 +38,11 @@ struct NodeView {
     Duration patience{};  // silence after which it is excluded
 };
 
+struct TimeSpent {
+    double total_s = 0;
+    Duration median{};  // of the recent times
+};
+
 struct WorkerView {
     Rank rank = 0;
     NodeId node = 0;
@@ -48,6 +53,17 @@ struct WorkerView {
     Duration step_median{};
     std::optional<Duration> waiting;  // its ready signal, for so long
     bool exchanging = false;
+    TimeSpent waited;  // averaging; since it joined
+    TimeSpent exchanged;
+};
+
+// Who of the members is behind and who ahead. The iteration where there are groups, else how many
+// rounds it has submitted.
+struct ProgressSpread {
+    Rank last = 0;
+    Rank first = 0;
+    uint64_t least = 0;
+    uint64_t most = 0;
 };
 
 // The worker with the longest median step, when it stands out.
@@ -67,13 +83,20 @@ struct JobView {
     bool gathering = false;           // waits for its members after the controller's restart
     std::vector<WorkerView> workers;  // those that have joined once, in rank order
     std::optional<SlowWorker> slow;
-    Duration step_median{};  // of the median worker
+    std::optional<ProgressSpread> progress;  // none without members
+    Duration step_median{};                  // of the median worker
 
     // Averaging jobs only.
     Duration group_wait{};
     uint32_t sync_components = 0;  // of the sync-graph, without the frozen; 1 is good
     bool holding = false;          // a group is held for a bridge
     uint64_t groups_in_flight = 0;
+    uint64_t groups_ordered = 0;
+    uint64_t groups_completed = 0;
+    uint64_t groups_failed = 0;
+    uint64_t conflicts = 0;  // groups that had to wait for another one
+    TimeSpent waited;        // see GroupStatistics
+    TimeSpent exchanged;
     uint64_t bridged_groups = 0;
     std::vector<GroupRecord> recent_groups;  // oldest first
     double spectral_gap = 0;                 // of the last T groups, over the members

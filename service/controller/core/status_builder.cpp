@@ -41,6 +41,11 @@ WorkerStatus status_of(const Job& job, Rank rank) {
                                                                 : WorkerStatus::active;
 }
 
+template <size_t kKept>
+TimeSpent spent(const RecentTimes<kKept>& times) {
+    return {times.total_s(), times.median()};
+}
+
 WorkerView view_of(const Job& job, Rank rank) {
     const Worker& worker = job.workers()[rank];
     WorkerView view;
@@ -52,6 +57,8 @@ WorkerView view_of(const Job& job, Rank rank) {
     view.step_last = worker.steps.last();
     view.step_median = worker.steps.median();
     view.exchanging = worker.slot != Worker::kNoSlot;
+    view.waited = spent(worker.waiting);
+    view.exchanged = spent(worker.exchanging);
     return view;
 }
 
@@ -71,6 +78,35 @@ void name_slowest(JobView& view) {
     const double factor =
         static_cast<double>(slowest->step_median.count()) / static_cast<double>(middle->count());
     if (factor >= kSlowFactor) view.slow = SlowWorker{slowest->rank, factor};
+}
+
+std::optional<ProgressSpread> progress_of(const Job& job) {
+    std::optional<ProgressSpread> spread;
+    for (Rank rank = 0; rank < job.workers().size(); ++rank) {
+        const Worker& worker = job.workers()[rank];
+        if (!is_taking_part(worker.state)) continue;
+        const uint64_t done = job.groups() ? worker.iteration : worker.rounds_submitted;
+        if (!spread) spread = {rank, rank, done, done};
+        if (done < spread->least) {
+            spread->least = done;
+            spread->last = rank;
+        }
+        if (done > spread->most) {
+            spread->most = done;
+            spread->first = rank;
+        }
+    }
+    return spread;
+}
+
+void add_statistics(const Groups& groups, JobView& view) {
+    const GroupStatistics& statistics = groups.statistics();
+    view.groups_ordered = statistics.ordered;
+    view.groups_completed = statistics.completed;
+    view.groups_failed = statistics.failed;
+    view.conflicts = groups.policy().conflicts();
+    view.waited = spent(statistics.waiting);
+    view.exchanged = spent(statistics.exchanging);
 }
 
 // Over the workers that take part: a rank that is gone is not unmixed, it is not there.
@@ -106,6 +142,7 @@ void add_groups(const Job& job, TimePoint now, JobView& view) {
     view.recent_groups = groups.history().recent();
     view.staleness = groups.history().staleness();
     view.spectral_gap = gap_of(job);
+    add_statistics(groups, view);
 }
 
 }  // namespace
@@ -138,6 +175,7 @@ JobView view_of(const Job& job, TimePoint now) {
             view.workers.push_back(view_of(job, rank));
     }
     name_slowest(view);
+    view.progress = progress_of(job);
     if (job.groups() != nullptr) add_groups(job, now, view);
     return view;
 }

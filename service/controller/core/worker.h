@@ -1,11 +1,10 @@
 // Worker: one rank of a job, as the controller knows it.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
 #include <optional>
 
+#include "service/controller/core/recent_times.h"
 #include "service/controller/core/types.h"
 
 namespace pace::controller {
@@ -36,27 +35,6 @@ constexpr bool is_taking_part(WorkerState state) {
     return state == WorkerState::admitted || state == WorkerState::member;
 }
 
-// The last times that a worker took for a step.
-class StepTimes {
-  public:
-    void add(Duration step) {
-        steps_[seen_ % steps_.size()] = step;
-        ++seen_;
-    }
-    Duration last() const { return seen_ == 0 ? Duration{} : steps_[(seen_ - 1) % steps_.size()]; }
-    Duration median() const {
-        if (seen_ == 0) return {};
-        std::array<Duration, 9> sorted = steps_;
-        const auto count = static_cast<std::ptrdiff_t>(std::min<uint64_t>(seen_, sorted.size()));
-        std::nth_element(sorted.begin(), sorted.begin() + count / 2, sorted.begin() + count);
-        return sorted[static_cast<size_t>(count / 2)];
-    }
-
-  private:
-    std::array<Duration, 9> steps_{};
-    uint64_t seen_ = 0;
-};
-
 struct Worker {
     WorkerState state = WorkerState::absent;
     bool wants_model = false;  // admitted, and its first request is to be answered with a model
@@ -64,13 +42,15 @@ struct Worker {
     bool has_no_model = false;
     NodeId node = 0;
     uint64_t iteration = 0;
-    StepTimes steps;
+    RecentTimes<9> steps;
 
     // Averaging: the exchange it is in (an index of Groups), and when it began to compute.
     static constexpr uint32_t kNoSlot = ~uint32_t{0};
     uint32_t slot = kNoSlot;
     std::optional<TimePoint> computing_since;
     bool expected = false;  // signalled as announced, and has not arrived yet
+    RecentTimes<9> waiting;  // as in GroupStatistics, since it joined
+    RecentTimes<9> exchanging;
 
     // From its daemon's heartbeats.
     uint64_t rounds_submitted = 0;

@@ -39,6 +39,7 @@ class PartialReduce final : public GroupPolicy {
     bool is_waiting(Rank rank) const override { return queue_.contains(rank); }
     bool is_frozen(Rank rank) const override { return members_[rank].frozen; }
     uint64_t bridged_groups() const override { return filter_.bridged_groups(); }
+    uint64_t conflicts() const override { return 0; }
     PolicyView view() const override;
 
   private:

@@ -144,24 +144,43 @@ void PlannedGroups::release(Rank rank, TimePoint now) {
 // The worker waits: it gets a group if it has none.
 void PlannedGroups::provide(Rank rank) {
     if (at(rank).buffer.empty()) plan(rank);
-    if (!at(rank).buffer.empty()) check(at(rank).buffer.front());
+    if (at(rank).buffer.empty()) return;
+    const PlanId front = at(rank).buffer.front();
+    note_conflict(front, rank);
+    check(front);
+}
+
+// `first` waits with the group in front.
+void PlannedGroups::note_conflict(PlanId id, Rank first) {
+    Plan& plan = plans_.at(id);
+    if (std::exchange(plan.is_awaited, true)) return;
+    const bool conflict = std::any_of(plan.members.begin(), plan.members.end(), [&](Rank rank) {
+        return rank != first && is_elsewhere(rank, id, first);
+    });
+    if (conflict) ++conflicts_;
+}
+
+bool PlannedGroups::is_elsewhere(Rank rank, PlanId id, Rank first) const {
+    const Member& member = at(rank);
+    const bool exchanges = member.phase == Phase::due || member.phase == Phase::exchanging;
+    return (exchanges && member.last != at(first).last) || member.buffer.front() != id;
 }
 
 void PlannedGroups::add_plan(std::vector<Rank> members) {
     const PlanId id = next_plan_++;
     for (const Rank rank : members) at(rank).buffer.push_back(id);
-    plans_.emplace(id, std::move(members));
+    plans_.emplace(id, Plan{std::move(members)});
 }
 
 std::span<const Rank> PlannedGroups::latest_plan() const {
     if (plans_.empty()) return {};
-    return plans_.rbegin()->second;
+    return plans_.rbegin()->second.members;
 }
 
 void PlannedGroups::join_latest_plan(Rank rank) {
     const auto latest = plans_.rbegin();
     at(rank).buffer.push_back(latest->first);
-    latest->second.push_back(rank);
+    latest->second.members.push_back(rank);
 }
 
 void PlannedGroups::leave_plans(Rank rank) {
@@ -170,7 +189,7 @@ void PlannedGroups::leave_plans(Rank rank) {
 }
 
 void PlannedGroups::leave_plan(PlanId id, Rank rank) {
-    std::vector<Rank>& members = plans_.at(id);
+    std::vector<Rank>& members = plans_.at(id).members;
     std::erase(members, rank);
     if (members.size() > 1) {
         check(id);
@@ -193,7 +212,7 @@ void PlannedGroups::leave_ready(Rank rank) {
 
 // Runs the group if all its members are there.
 void PlannedGroups::check(PlanId id) {
-    const std::vector<Rank>& members = plans_.at(id);
+    const std::vector<Rank>& members = plans_.at(id).members;
     const bool all = std::all_of(members.begin(), members.end(), [&](Rank rank) {
         return at(rank).phase == Phase::waiting && at(rank).buffer.front() == id;
     });
@@ -202,9 +221,10 @@ void PlannedGroups::check(PlanId id) {
 
 void PlannedGroups::take(PlanId id) {
     std::map<uint32_t, std::vector<Rank>> kinds;
-    for (const Rank rank : plans_.at(id)) {
+    for (const Rank rank : plans_.at(id).members) {
         kinds[at(rank).signal.digest].push_back(rank);
         at(rank).buffer.pop_front();
+        at(rank).last = id;
         at(rank).phase = Phase::due;
     }
     plans_.erase(id);

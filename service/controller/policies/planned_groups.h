@@ -11,6 +11,11 @@
 // so does one that takes its signal back. A group of which one member is left is planned anew for that one.
 //
 // Members of a group that average different buffers are as many groups.
+//
+// A group is in *conflict* if, when the first of its members comes to wait for it (waits, with it in front), another one is
+// still in another group: exchanges in one, or has an older one in front. Later that cannot begin, since a group in front
+// stays there until it runs, so that a group is looked at once, and counted at most once. A member that only computes is a
+// straggler, no conflict; one whose exchange in the very group that the first has left is not reported done yet is neither.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +48,7 @@ class PlannedGroups : public GroupPolicy {
     }
     bool is_frozen(Rank rank) const override { return at(rank).frozen; }
     uint64_t bridged_groups() const override { return 0; }
+    uint64_t conflicts() const override { return conflicts_; }
     PolicyView view() const override;
 
   protected:
@@ -69,6 +75,10 @@ class PlannedGroups : public GroupPolicy {
 
   private:
     using PlanId = uint64_t;
+    struct Plan {
+        std::vector<Rank> members;
+        bool is_awaited = false;  // a member waits, or has waited, with it in front
+    };
     // due: its group may run, and is in ready_.
     enum class Phase : uint8_t { absent, computing, waiting, due, exchanging };
     struct Member {
@@ -81,6 +91,7 @@ class PlannedGroups : public GroupPolicy {
         std::optional<uint32_t> digest;  // of its last signal
         uint64_t requests = 0;
         std::deque<PlanId> buffer;
+        PlanId last = 0;   // the group that ran last with it
         size_t place = 0;  // in eligible_
     };
 
@@ -97,6 +108,8 @@ class PlannedGroups : public GroupPolicy {
     void leave_plan(PlanId id, Rank rank);
     void leave_ready(Rank rank);
     void check(PlanId id);
+    void note_conflict(PlanId id, Rank first);
+    bool is_elsewhere(Rank rank, PlanId id, Rank first) const;
     void take(PlanId id);
     void record(std::span<const Rank> members);
     bool note_digest(const Signal& signal);
@@ -110,8 +123,9 @@ class PlannedGroups : public GroupPolicy {
     uint64_t requests_of_all_ = 0;
     std::vector<Rank> eligible_;
     std::set<std::pair<TimePoint, Rank>> computing_;  // not frozen, by when they began
-    std::map<PlanId, std::vector<Rank>> plans_;
+    std::map<PlanId, Plan> plans_;
     PlanId next_plan_ = 1;
+    uint64_t conflicts_ = 0;
     std::deque<std::vector<Rank>> ready_;   // groups to run, of one kind of buffers each
     std::map<uint32_t, uint32_t> digests_;  // how many members have each
 };

@@ -70,6 +70,11 @@ class GroupPolicy {
     virtual bool is_waiting(Rank rank) const = 0;
     virtual bool is_frozen(Rank rank) const = 0;
     virtual uint64_t bridged_groups() const = 0;
+
+    // Groups that had to wait for another group, since they share a member with it. Always 0 where
+    // groups form of those who wait.
+    virtual uint64_t conflicts() const = 0;
+
     virtual PolicyView view() const = 0;
 };
 

@@ -17,7 +17,10 @@ using Json = nlohmann::json;
 
 constexpr size_t kNodesMax = 2048;
 constexpr size_t kWorkersMax = 4096;  // of all jobs together
-constexpr size_t kMembersMax = 64;    // of a recent group
+// Of the recent groups of all jobs together, each job with an equal share: members, and a group
+// itself counts for as many as its fields take room.
+constexpr size_t kGroupRoom = 8192;
+constexpr size_t kGroupCost = 2;
 
 double milliseconds(Duration duration) {
     return std::chrono::duration<double, std::milli>(duration).count();
@@ -78,7 +81,23 @@ Json json_of(const JobOptions& options) {
     return json;
 }
 
-Json json_of(const WorkerView& worker) {
+// On the controller's monotonic clock, which is the document's clock_us.
+int64_t microseconds(TimePoint time) {
+    return std::chrono::floor<std::chrono::microseconds>(time.time_since_epoch()).count();
+}
+
+Json json_of(const TimeSpent& spent) {
+    return {{"total_s", spent.total_s}, {"median_ms", milliseconds(spent.median)}};
+}
+
+Json json_of(const std::optional<ProgressSpread>& spread) {
+    if (!spread) return nullptr;
+    return {{"spread", spread->most - spread->least},
+            {"last", {{"rank", spread->last}, {"at", spread->least}}},
+            {"first", {{"rank", spread->first}, {"at", spread->most}}}};
+}
+
+Json json_of(const WorkerView& worker, Family family) {
     Json json{{"rank", worker.rank},
               {"node", worker.node},
               {"status", name_of(worker.status)},
@@ -88,27 +107,41 @@ Json json_of(const WorkerView& worker) {
               {"step_median_ms", milliseconds(worker.step_median)},
               {"exchanging", worker.exchanging}};
     if (worker.waiting) json["waiting_ms"] = milliseconds(*worker.waiting);
+    if (family == Family::averaging)
+        json.update({{"waited", json_of(worker.waited)}, {"exchanged", json_of(worker.exchanged)}});
     return json;
 }
 
-Json json_of(const GroupRecord& group, TimePoint now) {
-    Json json{{"group", group.order.group},
-              {"epoch", group.order.epoch},
-              {"iteration", group.order.iteration},
-              {"ordered_ms_ago", milliseconds(now - group.ordered)},
-              {"state", group.failed ? "failed"
-                        : group.done ? "done"
-                                     : "moving"},
-              {"moving_ms", static_cast<double>(group.moving_ns) / 1e6},
-              {"bytes", group.bytes},
-              {"size", group.order.members.size()}};
-    Json& members = json["members"] = Json::array();
-    for (const auto& part :
-         std::span(group.order.members).first(std::min(group.order.members.size(), kMembersMax)))
-        members.push_back({{"rank", part.rank},
-                           {"node", part.node},
-                           {"iteration", part.iteration},
-                           {"weight", part.weight}});
+// Of groups and members there are thousands, and the controller decides nothing meanwhile: their
+// fields are assigned one by one, since a list in braces is built several times over.
+Json json_of(const GroupOrder::Part& part, const GroupRecord::Times& times) {
+    Json json = Json::object();
+    json["rank"] = part.rank;
+    json["node"] = part.node;
+    json["iteration"] = part.iteration;
+    json["weight"] = part.weight;
+    json["signalled_us"] = microseconds(times.signalled);
+    if (times.ended) json["ended_us"] = microseconds(*times.ended);
+    return json;
+}
+
+// Its first members, as many as listed.
+Json json_of(const GroupRecord& group, TimePoint now, size_t listed) {
+    Json json = Json::object();
+    json["group"] = group.order.group;
+    json["epoch"] = group.order.epoch;
+    json["iteration"] = group.order.iteration;
+    json["ordered_ms_ago"] = milliseconds(now - group.ordered);
+    json["ordered_us"] = microseconds(group.ordered);
+    json["state"] = group.failed ? "failed" : group.done ? "done" : "moving";
+    json["moving_ms"] = static_cast<double>(group.moving_ns) / 1e6;
+    json["bytes"] = group.bytes;
+    json["size"] = group.order.members.size();
+    std::vector<Json> members;
+    members.reserve(listed);
+    for (size_t i = 0; i < listed; ++i)
+        members.push_back(json_of(group.order.members[i], group.times[i]));
+    json["members"] = std::move(members);
     return json;
 }
 
@@ -124,7 +157,46 @@ Json json_of(const GroupHistory::Staleness& staleness) {
     return buckets;
 }
 
-Json json_of(const JobView& job, TimePoint now, size_t& workers_left) {
+// The latest groups that there is room for, oldest first; of the oldest of them maybe not all
+// members.
+void add_recent_groups(const JobView& job, TimePoint now, size_t room, Json& json) {
+    std::vector<Json> latest;
+    for (auto group = job.recent_groups.rbegin();
+         group != job.recent_groups.rend() && room > kGroupCost; ++group) {
+        const size_t listed = std::min(group->times.size(), room - kGroupCost);
+        latest.push_back(json_of(*group, now, listed));
+        room -= kGroupCost + listed;
+    }
+    json["recent_groups_left_out"] = job.recent_groups.size() - latest.size();
+    std::reverse(latest.begin(), latest.end());
+    json["recent_groups"] = std::move(latest);
+}
+
+void add_groups(const JobView& job, TimePoint now, size_t room, Json& json) {
+    json.update({{"group_wait_ms", milliseconds(job.group_wait)},
+                 {"sync_components", job.sync_components},
+                 {"holding", job.holding},
+                 {"groups_in_flight", job.groups_in_flight},
+                 {"groups_ordered", job.groups_ordered},
+                 {"groups_completed", job.groups_completed},
+                 {"groups_failed", job.groups_failed},
+                 {"bridged_groups", job.bridged_groups},
+                 {"conflicts", job.conflicts},
+                 {"waited", json_of(job.waited)},
+                 {"exchanged", json_of(job.exchanged)},
+                 {"spectral_gap", job.spectral_gap},
+                 {"staleness", json_of(job.staleness)}});
+    add_recent_groups(job, now, room, json);
+}
+
+// Room that is left in the document.
+struct Room {
+    size_t workers = kWorkersMax;
+    size_t groups_of_each = kGroupRoom;  // of each job
+};
+
+Json json_of(const JobView& job, TimePoint now, Room& room) {
+    const Family family = family_of(job.options.policy);
     Json json{{"job", job.job},
               {"name", job.options.name},
               {"options", json_of(job.options)},
@@ -135,24 +207,16 @@ Json json_of(const JobView& job, TimePoint now, size_t& workers_left) {
               {"changing_view", job.changing_view},
               {"gathering", job.gathering},
               {"step_median_ms", milliseconds(job.step_median)},
-              {"slowest", nullptr}};
+              {"slowest", nullptr},
+              {"progress", json_of(job.progress)}};
     if (job.slow) json["slowest"] = {{"rank", job.slow->rank}, {"factor", job.slow->factor}};
-    const size_t listed = std::min(job.workers.size(), workers_left);
-    workers_left -= listed;
+    const size_t listed = std::min(job.workers.size(), room.workers);
+    room.workers -= listed;
     Json& workers = json["workers"] = Json::array();
     for (const WorkerView& worker : std::span(job.workers).first(listed))
-        workers.push_back(json_of(worker));
+        workers.push_back(json_of(worker, family));
     json["workers_left_out"] = job.workers.size() - listed;
-    if (family_of(job.options.policy) != Family::averaging) return json;
-    json.update({{"group_wait_ms", milliseconds(job.group_wait)},
-                 {"sync_components", job.sync_components},
-                 {"holding", job.holding},
-                 {"groups_in_flight", job.groups_in_flight},
-                 {"bridged_groups", job.bridged_groups},
-                 {"spectral_gap", job.spectral_gap},
-                 {"staleness", json_of(job.staleness)}});
-    Json& groups = json["recent_groups"] = Json::array();
-    for (const GroupRecord& group : job.recent_groups) groups.push_back(json_of(group, now));
+    if (family == Family::averaging) add_groups(job, now, room.groups_of_each, json);
     return json;
 }
 
@@ -172,6 +236,7 @@ Json journal_of(const ShellView& shell) {
 std::string status_json(const StatusView& view, const ShellView& shell, TimePoint now) {
     Json json{{"version", PACE_VERSION},
               {"protocol", protocol::kVersion},
+              {"clock_us", microseconds(now)},
               {"listening", shell.endpoints},
               {"curve", shell.curve},
               {"heartbeat_ms", shell.heartbeat_ms},
@@ -194,9 +259,10 @@ std::string status_json(const StatusView& view, const ShellView& shell, TimePoin
     for (const NodeView& node : std::span(view.nodes).first(nodes_listed))
         nodes.push_back(json_of(node));
     json["nodes_left_out"] = view.nodes.size() - nodes_listed;
-    size_t workers_left = kWorkersMax;
+    Room room;
+    room.groups_of_each /= std::max<size_t>(view.jobs.size(), 1);
     Json& jobs = json["jobs"] = Json::array();
-    for (const JobView& job : view.jobs) jobs.push_back(json_of(job, now, workers_left));
+    for (const JobView& job : view.jobs) jobs.push_back(json_of(job, now, room));
     // What is not UTF-8 is shown as such, not thrown over.
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

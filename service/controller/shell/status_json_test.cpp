@@ -43,8 +43,19 @@ JobView averaging_job() {
     group.order.group = 77;
     group.order.members = {{.rank = 0, .node = 1, .iteration = 4, .weight = 0.5},
                            {.rank = 1, .node = 2, .iteration = 3, .weight = 0.5}};
+    group.times = {{.signalled = TimePoint(std::chrono::milliseconds(1000)),
+                    .ended = TimePoint(std::chrono::milliseconds(1020))},
+                   {.signalled = TimePoint(std::chrono::milliseconds(1007)), .ended = {}}};
+    group.ordered = TimePoint(std::chrono::milliseconds(1007));
     group.done = true;
     job.recent_groups = {group};
+    job.groups_ordered = 12;
+    job.groups_completed = 10;
+    job.groups_failed = 1;
+    job.conflicts = 4;
+    job.waited = {.total_s = 1.5, .median = std::chrono::milliseconds(2)};
+    job.workers[1].exchanged = {.total_s = 0.5, .median = std::chrono::milliseconds(3)};
+    job.progress = ProgressSpread{.last = 1, .first = 0, .least = 80, .most = 92};
     return job;
 }
 
@@ -68,6 +79,60 @@ TEST(StatusJson, NamesTheSlowestTheLastGroupsAndTheStaleness) {
     EXPECT_EQ(job["recent_groups"][0]["members"][1]["iteration"], 3);
     EXPECT_EQ(job["recent_groups"][0]["state"], "done");
     EXPECT_EQ(job["staleness"][1], Json({{"from", 4}, {"to", 7}, {"members", 2}}));
+}
+
+TEST(StatusJson, TellsWhatGroupsCostAndWhoIsBehind) {
+    StatusView view;
+    view.jobs = {averaging_job()};
+    const TimePoint now{std::chrono::milliseconds(1100)};
+    const Json json = Json::parse(status_json(view, ShellView{}, now));
+    const Json& job = json["jobs"][0];
+    EXPECT_EQ(job["groups_ordered"], 12);
+    EXPECT_EQ(job["groups_completed"], 10);
+    EXPECT_EQ(job["groups_failed"], 1);
+    EXPECT_EQ(job["conflicts"], 4);
+    EXPECT_EQ(job["waited"], Json({{"total_s", 1.5}, {"median_ms", 2.0}}));
+    EXPECT_EQ(job["workers"][1]["exchanged"], Json({{"total_s", 0.5}, {"median_ms", 3.0}}));
+    EXPECT_EQ(job["progress"]["spread"], 12);
+    EXPECT_EQ(job["progress"]["last"], Json({{"rank", 1}, {"at", 80}}));
+    EXPECT_EQ(json["clock_us"], 1'100'000);
+    const Json& group = job["recent_groups"][0];
+    EXPECT_EQ(group["ordered_us"], 1'007'000);
+    EXPECT_EQ(group["members"][0]["signalled_us"], 1'000'000);
+    EXPECT_EQ(group["members"][0]["ended_us"], 1'020'000);
+    EXPECT_FALSE(group["members"][1].contains("ended_us"));
+    EXPECT_EQ(job["recent_groups_left_out"], 0);
+}
+
+TEST(StatusJson, AJobWithoutGroupsTellsNothingOfThem) {
+    StatusView view;
+    view.jobs = {averaging_job()};
+    view.jobs[0].options.policy = Policy::all_reduce;
+    const Json json = Json::parse(status_json(view, ShellView{}, base::now()));
+    const Json& job = json["jobs"][0];
+    EXPECT_FALSE(job.contains("recent_groups"));
+    EXPECT_FALSE(job["workers"][0].contains("waited"));
+    EXPECT_EQ(job["progress"]["first"]["at"], 92);
+}
+
+// Of a thousand groups of 30 the latest are listed, in their order.
+TEST(StatusJson, OfManyRecentGroupsTheLatestAreListed) {
+    StatusView view;
+    view.jobs = {averaging_job()};
+    GroupRecord group = view.jobs[0].recent_groups[0];
+    group.order.members.resize(30);
+    group.times.resize(30);
+    view.jobs[0].recent_groups.clear();
+    for (group.order.group = 1; group.order.group <= 1000; ++group.order.group)
+        view.jobs[0].recent_groups.push_back(group);
+    const Json json = Json::parse(status_json(view, ShellView{}, base::now()));
+    const Json& job = json["jobs"][0];
+    const size_t listed = job["recent_groups"].size();
+    EXPECT_EQ(listed, 256U);
+    EXPECT_EQ(job["recent_groups_left_out"], 1000 - listed);
+    EXPECT_EQ(job["recent_groups"][0]["group"], 1000 - listed + 1);
+    EXPECT_EQ(job["recent_groups"].back()["group"], 1000);
+    EXPECT_EQ(job["recent_groups"].back()["members"].size(), 30U);
 }
 
 TEST(StatusJson, ShowsTheOptionsThatCountInTheJob) {
@@ -143,8 +208,10 @@ TEST(StatusJson, FitsAMessageHoweverLargeTheCluster) {
         JobView job = averaging_job();
         job.workers.assign(65'536, worker(0, 1));
         job.recent_groups.assign(64, job.recent_groups[0]);
-        for (auto& group : job.recent_groups)
-            group.order.members.assign(65'536, group.order.members[0]);
+        for (auto& group : job.recent_groups) {
+            group.order.members.assign(65'536, {65'535, 65'535, uint64_t{1} << 60U, 1.0 / 3});
+            group.times.assign(65'536, {base::now(), base::now()});
+        }
         view.jobs.push_back(std::move(job));
     }
     const std::string text = status_json(view, ShellView{}, base::now());
@@ -152,6 +219,7 @@ TEST(StatusJson, FitsAMessageHoweverLargeTheCluster) {
     const Json json = Json::parse(text);
     EXPECT_GT(json["nodes_left_out"], 0);
     EXPECT_EQ(json["jobs"][3]["workers_left_out"], 65'536);
+    EXPECT_EQ(json["jobs"][3]["recent_groups_left_out"], 63);
 }
 
 }  // namespace

@@ -1,0 +1,57 @@
+#include "service/pacectl/wakeups.h"
+
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <csignal>
+
+namespace pace::pacectl {
+
+using base::make_errno_error;
+using base::Result;
+using base::UniqueFd;
+
+Result<UniqueFd> watch_signals() {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGWINCH);
+    if (sigprocmask(SIG_BLOCK, &set, nullptr) != 0) return make_errno_error(errno, "block signals");
+    UniqueFd fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!fd.valid()) return make_errno_error(errno, "watch signals");
+    return fd;
+}
+
+Wish read_signals(int fd) {
+    signalfd_siginfo info{};
+    Wish wish = Wish::none;
+    while (read(fd, &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {
+        if (info.ssi_signo != SIGWINCH) return Wish::end;
+        wish = Wish::redraw;
+    }
+    return wish;
+}
+
+Result<UniqueFd> tick_every(double interval_s) {
+    UniqueFd fd(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+    if (!fd.valid()) return make_errno_error(errno, "create a timer");
+    itimerspec spec{};
+    spec.it_interval.tv_sec = static_cast<time_t>(interval_s);
+    spec.it_interval.tv_nsec =
+        std::lround((interval_s - std::floor(interval_s)) * 1e9) % 1'000'000'000;
+    spec.it_value.tv_nsec = 1;  // the first one now
+    if (timerfd_settime(fd.get(), 0, &spec, nullptr) != 0)
+        return make_errno_error(errno, "set a timer");
+    return fd;
+}
+
+Wish read_ticks(int fd) {
+    uint64_t ticks = 0;
+    return read(fd, &ticks, sizeof(ticks)) > 0 ? Wish::redraw : Wish::none;
+}
+
+}  // namespace pace::pacectl
