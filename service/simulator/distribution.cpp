@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <numeric>
 
 namespace pace::simulator {
 
@@ -48,12 +47,6 @@ double draw_s(const Distribution& d, base::Random& random) {
             return d.trace_s[random.below(d.trace_s.size())];
     }
     return 0;
-}
-
-double mean_s(const Distribution& d) {
-    if (d.shape != Shape::trace) return d.mean_s;
-    return std::accumulate(d.trace_s.begin(), d.trace_s.end(), 0.0) /
-           static_cast<double>(d.trace_s.size());
 }
 
 }  // namespace pace::simulator

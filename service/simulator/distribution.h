@@ -34,7 +34,4 @@ struct Distribution {
 
 double draw_s(const Distribution& distribution, base::Random& random);
 
-// The mean of its draws, but for what normal cuts off.
-double mean_s(const Distribution& distribution);
-
 }  // namespace pace::simulator

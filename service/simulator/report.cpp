@@ -36,9 +36,9 @@ double conflict_share(const Outcome& outcome) {
     return static_cast<double>(outcome.conflicts) / static_cast<double>(outcome.updates);
 }
 
-// It comes near 1 in large jobs.
+// In large jobs it comes so near to 1 that only the difference says something.
 std::string rho_text(double rho) {
-    return fmt::format("{:.5f}", rho);
+    return rho > 0.999 && rho < 1 ? fmt::format("1-{:.1e}", 1 - rho) : fmt::format("{:.3f}", rho);
 }
 
 std::string summary(const Scenario& scenario) {
