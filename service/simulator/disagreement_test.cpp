@@ -9,7 +9,7 @@ namespace {
 
 using Parts = std::vector<controller::GroupOrder::Part>;
 
-Parts equal_parts(std::vector<controller::Rank> ranks) {
+Parts equal_parts(const std::vector<controller::Rank>& ranks) {
     Parts parts;
     for (const controller::Rank rank : ranks)
         parts.push_back({rank, 1, 0, 1.0 / static_cast<double>(ranks.size())});

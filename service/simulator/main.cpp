@@ -1,4 +1,5 @@
 // pace-sim: predicts how a job would run under each policy and group size. Only the command line.
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -56,8 +57,10 @@ void declare(CLI::App& app, Arguments& arguments) {
     app.add_option("file", arguments.file, "The job and its cluster.")->required();
     app.add_flag("--json", arguments.json, "A JSON document instead of a table.");
     app.add_option("--policy", arguments.policies, "Only these, not the file's: " + words() + ".")
-        ->type_name("WORD");
-    app.add_option("--group-size", arguments.group_sizes, "Only these, not the file's.");
+        ->type_name("WORD")
+        ->allow_extra_args(false);
+    app.add_option("--group-size", arguments.group_sizes, "Only these, not the file's.")
+        ->allow_extra_args(false);
     app.add_option("--steps", arguments.steps, "Updates of the average worker to measure.")
         ->check(CLI::Range(5, 10'000));
     app.add_option("--seed", arguments.seed, "Of every random choice; the same again, the same.");

@@ -83,7 +83,7 @@ TEST(Predict, PartialReduceDoesNotWaitForTheSlowest) {
 // (N - P) / (N - 1), and nearly 1 / (P - 1) of a step's variance.
 TEST(Predict, RandomGroupsMixAsTheoryHasIt) {
     Scenario scenario = with_spread_steps(even_cluster(8, 2));
-    scenario.steps = 1500;
+    scenario.steps = 600;
     for (const uint32_t size : {2U, 3U, 8U}) {
         const Outcome outcome = outcome_of(scenario, Policy::prague_random, size);
         EXPECT_NEAR(outcome.rho, (16.0 - size) / 15, 0.02) << size;
@@ -101,7 +101,7 @@ TEST(Predict, GroupsOnOneLinkSlowEachOther) {
               1.5 * outcome_of(own, Policy::partial_reduce, 2).update_median_s);
 }
 
-TEST(Predict, StalenessWeighsNothingWithDynamicWeightsButCountsThere) {
+TEST(Predict, DynamicWeightsChangeTheModelsNotTheTimes) {
     Scenario scenario = with_one_slow(with_spread_steps(even_cluster(4, 2)));
     const Outcome constant = outcome_of(scenario, Policy::partial_reduce, 3);
     scenario.options.weights = controller::Weights::dynamic;
@@ -148,10 +148,10 @@ TEST(Predict, AGroupLargerThanTheWorldIsRefused) {
 }
 
 TEST(Predict, ThousandsOfWorkersTakeNoTime) {
-    Scenario scenario = with_one_slow(with_spread_steps(even_cluster(250, 8)));
+    Scenario scenario = with_one_slow(with_spread_steps(even_cluster(125, 8)));
     scenario.steps = 5;
     const Outcome outcome = outcome_of(scenario, Policy::partial_reduce, 3);
-    EXPECT_GE(outcome.updates, 10'000U);
+    EXPECT_GE(outcome.updates, 5'000U);
     EXPECT_LT(outcome.update_median_s, 0.2);
 }
 

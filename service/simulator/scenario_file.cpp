@@ -119,7 +119,7 @@ Result<> read_nodes(const FileTable& table, Reading& ret_reading) {
     PACE_TRY_ASSIGN(workers, table.whole("workers", 1, kWorkersMax));
     PACE_TRY_ASSIGN(gbit, table.number("link_gbit", 0.001, 1e6, kLinkGbit));
     PACE_TRY_ASSIGN(memory, table.number("memory_gbytes_per_s", 0.001, 1e6, kMemoryGbytesPerS));
-    PACE_TRY_ASSIGN(slow, table.number("slow", 0.001, 1e6, 1));
+    PACE_TRY_ASSIGN(slow, table.number("slow", 0.001, 1e3, 1));
     PACE_TRY_ASSIGN(own, read_step(table, scenario));
     if (!own && !ret_reading.usual_distribution)
         return table.error("step", "give the nodes one, or [step] for all");
@@ -149,7 +149,7 @@ Result<> read_nodes(const FileTable& table, Reading& ret_reading) {
 Result<> read_workers(const FileTable& table, Scenario& ret_scenario) {
     PACE_TRY(table.allow({"ranks", "slow", "step"}));
     PACE_TRY_ASSIGN(ranks, table.wholes("ranks", 0, ret_scenario.workers.size() - 1));
-    PACE_TRY_ASSIGN(slow, table.number("slow", 0.001, 1e6, 1));
+    PACE_TRY_ASSIGN(slow, table.number("slow", 0.001, 1e3, 1));
     PACE_TRY_ASSIGN(own, read_step(table, ret_scenario));
     for (const uint64_t rank : ranks) {
         Worker& worker = ret_scenario.workers[rank];
