@@ -80,13 +80,13 @@ TEST(Predict, PartialReduceDoesNotWaitForTheSlowest) {
     EXPECT_GT(after.staleness, before.staleness);
 }
 
-// (N - P) / (N - 1), and nearly 1 / (P - 1) of a step's variance.
+// (N - P) / (N - 1), of few groups somewhat more, and not quite 1 / (P - 1) of a step's variance.
 TEST(Predict, RandomGroupsMixAsTheoryHasIt) {
     Scenario scenario = with_spread_steps(even_cluster(8, 2));
     scenario.steps = 600;
     for (const uint32_t size : {2U, 3U, 8U}) {
         const Outcome outcome = outcome_of(scenario, Policy::prague_random, size);
-        EXPECT_NEAR(outcome.rho, (16.0 - size) / 15, 0.02) << size;
+        EXPECT_NEAR(outcome.rho, (16.0 - size) / 15, 0.04) << size;
         EXPECT_LT(outcome.spread, 1.0 / (size - 1));
         EXPECT_GT(outcome.conflicts, outcome.updates / 10);
     }

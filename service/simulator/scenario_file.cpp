@@ -34,7 +34,7 @@ constexpr uint32_t kGroupSizes[] = {2, 3, 4, 8, 16};
 // Enough for two or three digits of small jobs, and no more than large ones can afford: so many
 // updates of all workers together.
 uint32_t usual_steps(uint64_t workers) {
-    return static_cast<uint32_t>(std::clamp<uint64_t>(200'000 / workers, 12, 2'000));
+    return static_cast<uint32_t>(std::clamp<uint64_t>(120'000 / workers, 12, 2'000));
 }
 
 // Words of a choice whose numbers begin with 1.
