@@ -35,6 +35,8 @@ MAY_INCLUDE = {
     "service/controller/policies": {"base", "service/controller/core"},
     "service/controller/shell": {"base", "protocol", "settings", "service/controller"},
     "service/pacectl": {"base", "protocol", "libclient", "service/controller/shell/zmq"},
+    "service/simulator": {"base", "settings", "service/controller/core",
+                          "service/pacectl/columns.h"},
     "examples": {"capi/pace.h", "pace.h", "bindings"},
     "tools": {"base", "settings"},
 }
@@ -45,7 +47,7 @@ RESTRICTED = [
                        "tests", "bench")),
     (r"(ucp|uct|ucs)/", ("transports/ucx", "bench", "tests")),
     (r"toml\+\+/", ("settings",)),
-    (r"CLI/", ("settings", "service/pacectl", "bench", "examples", "tests")),
+    (r"CLI/", ("settings", "service/pacectl", "service/simulator", "bench", "examples", "tests")),
     (r"hwy/", ("daemon/kernels", "bench")),
     (r"cuda", ("daemon/kernels/cuda", "daemon/clients/cuda", "transports/nccl")),
     (r"nccl", ("transports/nccl",)),

@@ -1,0 +1,31 @@
+// Candidate: a policy and group size to try.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "service/simulator/scenario.h"
+
+namespace pace::simulator {
+
+// A group size of 0: everyone, which is no choice of the user's.
+struct Candidate {
+    controller::Policy policy = controller::Policy::all_reduce;
+    uint32_t group_size = 0;
+    bool operator==(const Candidate&) const = default;
+};
+
+// What a scenario asks for: policies in its order, group sizes within.
+std::vector<Candidate> candidates_of(const Scenario& scenario);
+
+// Whether a user chooses the policy's group size.
+bool lets_choose_size(controller::Policy policy);
+
+// The job's options; those of the scenario that the policy does not know are left out.
+controller::JobOptions options_of(const Scenario& scenario, const Candidate& candidate);
+
+// "partial-reduce with groups of 3"
+std::string text_of(const Candidate& candidate);
+
+}  // namespace pace::simulator

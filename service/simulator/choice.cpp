@@ -1,0 +1,76 @@
+#include "service/simulator/choice.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "service/controller/core/option_words.h"
+
+namespace pace::simulator {
+
+using controller::Policy;
+
+namespace {
+
+bool is_worse(const Prediction& a, const Prediction& b) {
+    const bool a_mixes = a.outcome.rho < 1;
+    const bool b_mixes = b.outcome.rho < 1;
+    if (a_mixes != b_mixes) return b_mixes;
+    return a.outcome.effective_per_s() < b.outcome.effective_per_s();
+}
+
+const Prediction* find(std::span<const Prediction> predictions, Policy policy) {
+    const auto found =
+        std::find_if(predictions.begin(), predictions.end(),
+                     [&](const Prediction& p) { return p.candidate.policy == policy; });
+    return found == predictions.end() ? nullptr : &*found;
+}
+
+std::string beside_all_reduce(const Outcome& best, const Outcome& all) {
+    return fmt::format(
+        "All-reduce makes {:.4g} updates per second, {:.2f} times as many, and its workers wait "
+        "{:.0f} % of their time. ",
+        all.updates_per_s, all.updates_per_s / best.updates_per_s, 100 * all.waiting_share);
+}
+
+// The fastest, when it is not the choice.
+std::string beside_fastest(std::span<const Prediction> predictions, const Prediction& best) {
+    const auto fastest =
+        std::max_element(predictions.begin(), predictions.end(), [](const auto& a, const auto& b) {
+            return a.outcome.updates_per_s < b.outcome.updates_per_s;
+        });
+    if (fastest->outcome.updates_per_s <= best.outcome.updates_per_s) return "";
+    return fmt::format(
+        "Most updates are made by {} ({:.4g} per second), but on models that are further apart "
+        "(spread {:.2f}, here {:.2f}). ",
+        text_of(fastest->candidate), fastest->outcome.updates_per_s, fastest->outcome.spread,
+        best.outcome.spread);
+}
+
+}  // namespace
+
+size_t best_of(std::span<const Prediction> predictions) {
+    return static_cast<size_t>(std::max_element(predictions.begin(), predictions.end(), is_worse) -
+                               predictions.begin());
+}
+
+std::string advice(std::span<const Prediction> predictions) {
+    const Prediction& best = predictions[best_of(predictions)];
+    const Outcome& outcome = best.outcome;
+    std::string text = fmt::format("Choose {} (policy {}", text_of(best.candidate),
+                                   name_of(best.candidate.policy));
+    if (lets_choose_size(best.candidate.policy))
+        text += fmt::format(", group_size {}", best.candidate.group_size);
+    text += fmt::format(
+        "): {:.4g} updates per second, worth {:.4g} made on one common model, the most of all. ",
+        outcome.updates_per_s, outcome.effective_per_s());
+    const Prediction* all = find(predictions, Policy::all_reduce);
+    if (all != nullptr && all != &best) text += beside_all_reduce(outcome, all->outcome);
+    text += beside_fastest(predictions, best);
+    if (outcome.rho >= 1)
+        text += "None of these connects all workers: give larger groups or more steps. ";
+    text.pop_back();
+    return text;
+}
+
+}  // namespace pace::simulator

@@ -1,0 +1,64 @@
+// Meter: from updates as they end to an Outcome. It lets a warm-up pass, then measures.
+#pragma once
+
+#include <vector>
+
+#include "service/simulator/outcome.h"
+
+namespace pace::simulator {
+
+using base::Duration;
+using base::TimePoint;
+
+// One worker's update has ended: its exchange is over.
+struct Update {
+    controller::Rank rank = 0;
+    TimePoint ended;
+    Duration computing{};
+    Duration waiting{};
+    Duration exchanging{};
+    bool had_conflict = false;
+    uint64_t staleness = 0;
+    double distance = 0;  // see Disagreement
+};
+
+class Meter {
+  public:
+    // Measures `steps` updates of the average worker.
+    Meter(uint32_t workers, uint32_t steps, TimePoint start);
+
+    void add(const Update& update);
+
+    // A group whose members' updates end now.
+    void add_group(std::vector<controller::Rank> members);
+
+    bool is_full() const { return updates_ >= warm_ + measured_; }
+
+    // Once it is full.
+    Outcome outcome() const;
+
+  private:
+    struct WorkerTimes {
+        TimePoint before;  // the end of its last update before the measured ones
+        TimePoint last;
+        uint64_t updates = 0;
+    };
+
+    std::vector<double> update_times_s() const;
+
+    uint64_t warm_;
+    uint64_t measured_;
+    uint64_t updates_ = 0;
+    TimePoint begun_;  // of the measured ones
+    TimePoint now_;
+    std::vector<WorkerTimes> workers_;
+    std::vector<std::vector<controller::Rank>> groups_;
+    Duration computing_{};
+    Duration waiting_{};
+    Duration exchanging_{};
+    uint64_t conflicts_ = 0;
+    uint64_t staleness_ = 0;
+    double distance_ = 0;
+};
+
+}  // namespace pace::simulator

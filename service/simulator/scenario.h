@@ -1,0 +1,45 @@
+// Scenario: a job and its cluster, as the simulator needs them. scenario_file reads one.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "service/controller/core/types.h"
+#include "service/simulator/distribution.h"
+
+namespace pace::simulator {
+
+// A node's way to the others. Several nodes may share one: daemons on one machine, say.
+struct Link {
+    double bytes_per_s = 0;
+};
+
+struct Node {
+    uint32_t link = 0;  // index into Scenario::links
+    double memory_bytes_per_s = 0;
+};
+
+struct Worker {
+    uint32_t node = 0;          // index into Scenario::nodes
+    uint32_t distribution = 0;  // index into Scenario::distributions
+    double slow = 1;            // its steps take so many times longer
+};
+
+struct Scenario {
+    double bytes = 0;                // of the model, or of the gradients
+    controller::JobOptions options;  // what all candidates share: weights, waits; no policy
+    std::vector<Link> links;
+    std::vector<Node> nodes;
+    std::vector<Worker> workers;  // by rank
+    std::vector<Distribution> distributions;
+    double latency_s = 0;     // of a message between two nodes
+    double controller_s = 0;  // from a worker's signal to its order, when nobody is waited for
+    std::vector<controller::Policy> policies;
+    std::vector<uint32_t> group_sizes;  // of the policies that let one choose
+    uint32_t steps = 0;                 // updates of the average worker that are measured
+    uint64_t seed = 1;
+
+    uint32_t world() const { return static_cast<uint32_t>(workers.size()); }
+};
+
+}  // namespace pace::simulator

@@ -1,0 +1,21 @@
+// Scenario files: TOML, as README.md describes them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "service/simulator/scenario.h"
+
+namespace pace::simulator {
+
+// `file` is the document's name in messages.
+base::Result<Scenario> parse_scenario(std::string_view document, std::string_view file);
+
+base::Result<Scenario> read_scenario(const std::string& path);
+
+// Whether the candidates make sense for the scenario's world: what the command line changes in a
+// scenario is checked once more.
+base::Result<> check_candidates(const Scenario& scenario);
+
+}  // namespace pace::simulator

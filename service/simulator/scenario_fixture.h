@@ -1,0 +1,24 @@
+// Clusters for the simulator's tests, in numbers that are easy to reckon with.
+#pragma once
+
+#include "service/simulator/scenario.h"
+
+namespace pace::simulator {
+
+// All alike: steps of 100 ms, models of 10 MB. A node's link moves 1 GB/s, so that 10 MB take 10 ms, and its memory 10
+// GB/s, so that to read and write a worker's model takes 2 ms. No message takes any time.
+inline Scenario even_cluster(uint32_t nodes, uint32_t workers_of_node) {
+    Scenario scenario;
+    scenario.bytes = 10e6;
+    scenario.distributions.push_back({Shape::constant, 0.1, 0, 0, {}});
+    for (uint32_t node = 0; node < nodes; ++node) {
+        scenario.links.push_back({1e9});
+        scenario.nodes.push_back({node, 10e9});
+        for (uint32_t worker = 0; worker < workers_of_node; ++worker)
+            scenario.workers.push_back({node, 0, 1});
+    }
+    scenario.steps = 40;
+    return scenario;
+}
+
+}  // namespace pace::simulator

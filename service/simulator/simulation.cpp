@@ -1,0 +1,217 @@
+#include "service/simulator/simulation.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "service/controller/core/option_words.h"
+#include "service/simulator/virtual_time.h"
+
+namespace pace::simulator {
+
+using controller::GroupOrder;
+using controller::Rank;
+
+namespace {
+
+// All workers average the same buffers.
+constexpr uint32_t kDigest = 1;
+
+// The core's own deadlines are seconds; nodes are given a century.
+constexpr Duration kLongestWait = std::chrono::hours(24) * 365;
+constexpr Duration kNodesPatience = std::chrono::hours(24) * 365 * 100;
+
+// No daemon sends heartbeats here, and none falls silent.
+controller::CoreOptions core_options(const Scenario& scenario) {
+    controller::CoreOptions options;
+    options.seed = scenario.seed;
+    options.liveness_max = options.liveness_min = kNodesPatience;
+    return options;
+}
+
+}  // namespace
+
+Simulation::Simulation(const Scenario& scenario, const Candidate& candidate)
+    : scenario_(scenario),
+      options_(options_of(scenario, candidate)),
+      core_(core_options(scenario), [] { return uint64_t{1}; }),
+      steps_(scenario),
+      links_(scenario.links),
+      disagreement_(scenario.world(), scenario.seed),
+      half_way_(to_duration(scenario.controller_s / 2)),
+      meter_(scenario.world(), scenario.steps, now_),
+      node_ids_(scenario.nodes.size()),
+      trainers_(scenario.world()) {}
+
+base::Result<Outcome> Simulation::run() {
+    PACE_TRY(join_all());
+    for (Rank rank = 0; rank < scenario_.world(); ++rank) compute(rank);
+    while (!meter_.is_full()) {
+        if (!advance())
+            return base::make_error(base::ErrorKind::internal,
+                                    "policy {} with groups of {} came to a standstill; this is a "
+                                    "defect of Pace, please report it with your file",
+                                    name_of(options_.policy), options_.group_size);
+    }
+    return meter_.outcome();
+}
+
+// ---------------------------------------------------------------------------------------- the core
+
+base::Result<> Simulation::join_all() {
+    controller::Actions actions;
+    for (uint32_t node = 0; node < scenario_.nodes.size(); ++node) {
+        actions.clear();
+        core_.handle(controller::NodeAttach{fmt::format("node{}", node), node + 1, {}, "", 0, 0},
+                     now_, actions);
+        for (const controller::Action& action : actions)
+            if (const auto* attached = std::get_if<controller::Attached>(&action))
+                node_ids_[node] = attached->node;
+    }
+    for (Rank rank = 0; rank < scenario_.world(); ++rank) {
+        actions.clear();
+        const controller::NodeId node = node_ids_[scenario_.workers[rank].node];
+        core_.handle(controller::WorkerJoin{rank, node, rank, options_}, now_, actions);
+        for (const controller::Action& action : actions) {
+            if (const auto* refused = std::get_if<controller::JoinRefused>(&action))
+                return refused->error;
+            if (const auto* accepted = std::get_if<controller::JoinAccepted>(&action))
+                job_ = accepted->job;
+        }
+        answer_views(actions);
+    }
+    return {};
+}
+
+void Simulation::handle(const controller::Event& event) {
+    controller::Actions actions;
+    core_.handle(event, now_, actions);
+    for (const controller::Action& action : actions)
+        if (const auto* order = std::get_if<GroupOrder>(&action)) take_order(*order);
+    answer_views(actions);
+}
+
+void Simulation::answer_views(const controller::Actions& actions) {
+    for (const controller::Action& action : actions)
+        if (const auto* prepare = std::get_if<controller::PrepareView>(&action))
+            handle(controller::ViewPrepared{prepare->node, prepare->job, prepare->epoch, 0});
+}
+
+// -------------------------------------------------------------------------------------------- time
+
+void Simulation::at(TimePoint when, What what, uint32_t id) {
+    events_.push({when, next_order_++, what, id});
+}
+
+// The next thing happens. False if nothing ever will.
+bool Simulation::advance() {
+    const TimePoint event = events_.empty() ? TimePoint::max() : events_.top().when;
+    const TimePoint moved = links_.next_end().value_or(TimePoint::max());
+    const TimePoint deadline = core_.next_deadline().value_or(TimePoint::max());
+    const TimePoint next = std::min({event, moved, deadline});
+    if (next == deadline && deadline - now_ > kLongestWait) return false;
+    now_ = std::max(now_, next);
+    if (deadline == next) {
+        handle(controller::Tick{});
+    } else if (moved == next) {
+        const uint32_t id = links_.end_next();
+        at(now_ + to_duration(exchanges_[id].cost.fixed_s), What::end, id);
+    } else {
+        const Event happens = events_.top();
+        events_.pop();
+        carry_out(happens);
+    }
+    return true;
+}
+
+void Simulation::carry_out(const Event& event) {
+    switch (event.what) {
+        case What::signal: {
+            const Trainer& trainer = trainers_[event.id];
+            handle(controller::Ready{node_ids_[scenario_.workers[event.id].node], job_, event.id,
+                                     trainer.iteration, kDigest});
+            return;
+        }
+        case What::begin:
+            return begin(event.id);
+        case What::end:
+            return end(event.id);
+        case What::done:
+            return report_done(event.id);
+    }
+}
+
+// ------------------------------------------------------------------------------------ the trainers
+
+void Simulation::compute(Rank rank) {
+    Trainer& trainer = trainers_[rank];
+    trainer.distance = disagreement_.distance(rank);
+    trainer.computing = to_duration(steps_.next_s(rank));
+    trainer.signalled = now_ + trainer.computing;
+    ++trainer.iteration;
+    at(trainer.signalled + half_way_, What::signal, rank);
+}
+
+// A conflict: a worker was ready, and the group that was named for it had to wait until another of
+// its members had been through an earlier group.
+void Simulation::take_order(const GroupOrder& order) {
+    if (free_exchanges_.empty()) {
+        free_exchanges_.push_back(static_cast<uint32_t>(exchanges_.size()));
+        exchanges_.emplace_back();
+    }
+    const uint32_t id = free_exchanges_.back();
+    free_exchanges_.pop_back();
+    std::vector<Rank> ranks;
+    TimePoint last_busy{};
+    for (const GroupOrder::Part& part : order.members) {
+        ranks.push_back(part.rank);
+        last_busy = std::max(last_busy, trainers_[part.rank].ended);
+    }
+    const bool names_ahead = options_.policy != controller::Policy::partial_reduce;
+    for (const Rank rank : ranks)
+        trainers_[rank].had_conflict = names_ahead && last_busy > trainers_[rank].signalled;
+    exchanges_[id] = {order, cost_of(scenario_, ranks), {}};
+    at(now_ + half_way_, What::begin, id);
+}
+
+void Simulation::begin(uint32_t id) {
+    Exchange& exchange = exchanges_[id];
+    exchange.began = now_;
+    if (exchange.cost.links.empty())
+        at(now_ + to_duration(exchange.cost.fixed_s), What::end, id);
+    else
+        links_.begin(id, exchange.cost, now_);
+}
+
+void Simulation::end(uint32_t id) {
+    const Exchange& exchange = exchanges_[id];
+    std::vector<Rank> ranks;
+    for (const GroupOrder::Part& part : exchange.order.members) {
+        ranks.push_back(part.rank);
+        disagreement_.step(part.rank);
+    }
+    disagreement_.average(exchange.order.members);
+    meter_.add_group(std::move(ranks));
+    for (const GroupOrder::Part& part : exchange.order.members) {
+        Trainer& trainer = trainers_[part.rank];
+        meter_.add({part.rank, now_, trainer.computing, exchange.began - trainer.signalled,
+                    now_ - exchange.began, trainer.had_conflict,
+                    exchange.order.iteration - part.iteration, trainer.distance});
+        trainer.ended = now_;
+        trainer.iteration = exchange.order.iteration;
+    }
+    for (const GroupOrder::Part& part : exchange.order.members) compute(part.rank);
+    at(now_ + half_way_, What::done, id);
+}
+
+void Simulation::report_done(uint32_t id) {
+    std::vector<controller::NodeId> nodes;
+    for (const GroupOrder::Part& part : exchanges_[id].order.members) nodes.push_back(part.node);
+    std::sort(nodes.begin(), nodes.end());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    const controller::GroupId group = exchanges_[id].order.group;
+    free_exchanges_.push_back(id);
+    for (const controller::NodeId node : nodes)
+        handle(controller::GroupDone{node, job_, group, false, 0, 0});
+}
+
+}  // namespace pace::simulator

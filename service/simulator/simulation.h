@@ -1,0 +1,89 @@
+// Simulation: a job under one policy with groups, in virtual time, around the controller's own core.
+//
+// The core gets the messages that a cluster would send it, and its orders are carried out: a worker computes, its signal
+// is half of `controller_s` on its way; the order for its group, when the core gives one, is the other half on its way
+// back; the exchange takes what exchange_cost says and its links' shares allow; then the worker computes
+// again, and the controller hears of the end half of `controller_s` later. Nobody dies and no message is lost.
+#pragma once
+
+#include <functional>
+#include <queue>
+#include <vector>
+
+#include "base/result.h"
+#include "service/controller/core/core.h"
+#include "service/simulator/disagreement.h"
+#include "service/simulator/link_shares.h"
+#include "service/simulator/meter.h"
+#include "service/simulator/outcome.h"
+#include "service/simulator/scenario.h"
+#include "service/simulator/step_times.h"
+
+namespace pace::simulator {
+
+class Simulation {
+  public:
+    // `scenario` outlives this. The candidate's policy has groups.
+    Simulation(const Scenario& scenario, const Candidate& candidate);
+
+    // Runs until enough is measured; once. Fails if the core refuses the options.
+    base::Result<Outcome> run();
+
+  private:
+    // A worker's signal reaches the core; a group's exchange begins, ends, is known to the core to
+    // have ended.
+    enum class What : uint8_t { signal, begin, end, done };
+    struct Event {
+        TimePoint when;
+        uint64_t order = 0;  // of their making, so that ties have an order
+        What what = What::signal;
+        uint32_t id = 0;  // the rank, or the exchange
+        bool operator>(const Event& other) const {
+            return when != other.when ? when > other.when : order > other.order;
+        }
+    };
+    struct Trainer {
+        uint64_t iteration = 0;
+        Duration computing{};
+        TimePoint signalled;
+        TimePoint ended;      // its last exchange
+        double distance = 0;  // when its step began
+        bool had_conflict = false;
+    };
+    struct Exchange {
+        controller::GroupOrder order;
+        ExchangeCost cost;
+        TimePoint began;
+    };
+
+    base::Result<> join_all();
+    void handle(const controller::Event& event);
+    void answer_views(const controller::Actions& actions);
+    bool advance();
+    void at(TimePoint when, What what, uint32_t id);
+    void carry_out(const Event& event);
+    void compute(controller::Rank rank);
+    void take_order(const controller::GroupOrder& order);
+    void begin(uint32_t id);
+    void end(uint32_t id);
+    void report_done(uint32_t id);
+
+    const Scenario& scenario_;
+    controller::JobOptions options_;
+    controller::Core core_;
+    StepTimes steps_;
+    LinkShares links_;
+    Disagreement disagreement_;
+    Duration half_way_;
+    TimePoint now_{std::chrono::seconds(1)};
+    Meter meter_;
+    std::vector<controller::NodeId> node_ids_;  // by the scenario's nodes
+    controller::JobId job_ = 0;
+    uint64_t next_order_ = 0;
+    std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+    std::vector<Trainer> trainers_;
+    std::vector<Exchange> exchanges_;
+    std::vector<uint32_t> free_exchanges_;
+};
+
+}  // namespace pace::simulator
