@@ -48,7 +48,7 @@ struct Worker {
     static constexpr uint32_t kNoSlot = ~uint32_t{0};
     uint32_t slot = kNoSlot;
     std::optional<TimePoint> computing_since;
-    bool expected = false;  // signalled as announced, and has not arrived yet
+    bool expected = false;   // signalled as announced, and has not arrived yet
     RecentTimes<9> waiting;  // as in GroupStatistics, since it joined
     RecentTimes<9> exchanging;
 
