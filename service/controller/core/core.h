@@ -23,8 +23,8 @@ struct CoreOptions {
     Duration stopped_wait =
         std::chrono::seconds(2);  // a worker stopped by a signal is suspended after this
     Duration abandoned_keep =
-        std::chrono::minutes(10);   // a job whose workers all died is kept this long
-    uint32_t recent_groups = 1000;  // groups of each job that status shows at most
+        std::chrono::minutes(10);  // a job whose workers all died is kept this long
+    uint32_t recent_groups = 256;  // groups of each job that status shows at most
 };
 
 // A reading of the whole state for status displays; built on demand, never on the hot path.

@@ -33,7 +33,7 @@ struct ControllerConfig {
     uint32_t probe_wait_ms = 30;
     uint32_t stopped_wait_ms = 2000;
     uint32_t abandoned_keep_s = 600;
-    uint32_t recent_groups = 1000;
+    uint32_t recent_groups = 256;
 };
 
 }  // namespace pace::controller
