@@ -146,6 +146,9 @@ void write_conversation() {
     for (uint32_t rank = 0; rank < 2; ++rank)
         talk.say(1, 77, [rank](auto& b) { return control::CreateReady(b, 1, rank, 3, 9); });
     talk.say(1, 77, [](auto& b) { return control::CreateGroupDone(b, 1, 1, false, 1000, 64); });
+    for (const auto stage : {control::ReadyStage::announced, control::ReadyStage::arrived})
+        talk.say(1, 77, [stage](auto& b) { return control::CreateReady(b, 1, 0, 4, 9, stage); });
+    talk.say(1, 77, [](auto& b) { return control::CreateWithdraw(b, 1, 0, true); });
     talk.say(1, 77, [](auto& b) { return control::CreateViewPrepared(b, 1, 1, 0, 0, 0); });
     talk.say(1, 77, [](auto& b) { return control::CreateStatusRequest(b, 9); });
     talk.say(1, 77, [](auto& b) { return control::CreateWorkerLeave(b, 1, 0, true, 5); });
@@ -266,6 +269,7 @@ int main(int argc, char** argv) {
     write_ring("one_submission", pace::protocol::Verb::average);
     write_ring("a_reduce", pace::protocol::Verb::reduce);
     write_ring("a_residual", pace::protocol::Verb::residual_save);
+    write_ring("an_announcement", pace::protocol::Verb::announce);
     write_conversation();
     write_return();
     write_journal();
