@@ -12,14 +12,14 @@ namespace pace::simulator {
 
 namespace {
 
-Duration exchange_of_all(const Scenario& scenario, const std::vector<controller::Rank>& ranks) {
-    const ExchangeCost cost = cost_of(scenario, ranks);
-    double moving_s = 0;
-    for (const LinkUse& use : cost.links) {
-        const double share = scenario.links[use.link].bytes_per_s / use.nodes;
-        moving_s = std::max(moving_s, cost.bytes_per_node / share);
+// With nobody else about.
+Duration time_of(const Scenario& scenario, const Stage& stage) {
+    double time_s = 0;
+    for (const Use& use : stage.uses) {
+        const double share = scenario.channels[use.channel].bytes_per_s / use.streams;
+        time_s = std::max(time_s, stage.bytes / share);
     }
-    return to_duration(cost.fixed_s) + to_duration(moving_s);
+    return to_duration(time_s);
 }
 
 }  // namespace
@@ -27,7 +27,9 @@ Duration exchange_of_all(const Scenario& scenario, const std::vector<controller:
 Outcome run_all_reduce(const Scenario& scenario) {
     std::vector<controller::Rank> ranks(scenario.world());
     std::iota(ranks.begin(), ranks.end(), controller::Rank{0});
-    const Duration exchange = exchange_of_all(scenario, ranks);
+    const ExchangeCost cost = cost_of(scenario, ranks);
+    const Duration exchange = time_of(scenario, cost.summing) + time_of(scenario, cost.moving) +
+                              to_duration(cost.latency_s);
     StepTimes steps(scenario);
     TimePoint now{};
     Meter meter(scenario.world(), scenario.steps, now);

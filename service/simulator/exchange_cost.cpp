@@ -6,15 +6,15 @@ namespace pace::simulator {
 
 namespace {
 
-// Each value once, ascending, with how often it was there.
-std::vector<std::pair<uint32_t, uint32_t>> counted(std::vector<uint32_t> values) {
-    std::sort(values.begin(), values.end());
-    std::vector<std::pair<uint32_t, uint32_t>> counts;
-    for (const uint32_t value : values) {
-        if (counts.empty() || counts.back().first != value) counts.emplace_back(value, 0);
-        ++counts.back().second;
+// Each channel once, with how often it was there.
+std::vector<Use> counted(std::vector<uint32_t> channels) {
+    std::sort(channels.begin(), channels.end());
+    std::vector<Use> uses;
+    for (const uint32_t channel : channels) {
+        if (uses.empty() || uses.back().channel != channel) uses.push_back({channel, 0});
+        ++uses.back().streams;
     }
-    return counts;
+    return uses;
 }
 
 }  // namespace
@@ -23,18 +23,20 @@ ExchangeCost cost_of(const Scenario& scenario, std::span<const controller::Rank>
     ExchangeCost cost;
     if (members.size() < 2) return cost;
     std::vector<uint32_t> nodes;
-    for (const controller::Rank rank : members) nodes.push_back(scenario.workers[rank].node);
-    std::vector<uint32_t> links;
-    for (const auto& [node, workers] : counted(std::move(nodes))) {
-        const double bytes = 2.0 * workers * scenario.bytes;
-        cost.fixed_s = std::max(cost.fixed_s, bytes / scenario.nodes[node].memory_bytes_per_s);
-        links.push_back(scenario.nodes[node].link);
+    std::vector<uint32_t> memories;
+    for (const controller::Rank rank : members) {
+        nodes.push_back(scenario.workers[rank].node);
+        memories.push_back(scenario.nodes[nodes.back()].memory);
     }
-    const auto n = static_cast<double>(links.size());
-    if (links.size() < 2) return cost;
-    cost.fixed_s += 2 * scenario.latency_s;
-    cost.bytes_per_node = 2 * (n - 1) / n * scenario.bytes;
-    for (const auto& [link, count] : counted(std::move(links))) cost.links.push_back({link, count});
+    cost.summing = {2 * scenario.bytes, counted(std::move(memories))};
+    std::sort(nodes.begin(), nodes.end());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    if (nodes.size() < 2) return cost;
+    std::vector<uint32_t> links;
+    for (const uint32_t node : nodes) links.push_back(scenario.nodes[node].link);
+    const auto n = static_cast<double>(nodes.size());
+    cost.moving = {2 * (n - 1) / n * scenario.bytes, counted(std::move(links))};
+    cost.latency_s = 2 * scenario.latency_s;
     return cost;
 }
 

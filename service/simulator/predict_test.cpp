@@ -92,11 +92,11 @@ TEST(Predict, RandomGroupsMixAsTheoryHasIt) {
     }
 }
 
-TEST(Predict, GroupsOnOneLinkSlowEachOther) {
+TEST(Predict, GroupsOnOneMachineSlowEachOther) {
     Scenario own = with_spread_steps(even_cluster(8, 1));
     own.bytes = 100e6;
     Scenario shared = own;
-    for (Node& node : shared.nodes) node.link = 0;
+    for (Node& node : shared.nodes) node = shared.nodes[0];
     EXPECT_GT(outcome_of(shared, Policy::partial_reduce, 2).update_median_s,
               1.5 * outcome_of(own, Policy::partial_reduce, 2).update_median_s);
 }

@@ -9,14 +9,15 @@
 
 namespace pace::simulator {
 
-// A node's way to the others. Several nodes may share one: daemons on one machine, say.
-struct Link {
+// What moves bytes: a machine's memory, or its way to the others. Several nodes may share one: daemons
+// on one machine.
+struct Channel {
     double bytes_per_s = 0;
 };
 
 struct Node {
-    uint32_t link = 0;  // index into Scenario::links
-    double memory_bytes_per_s = 0;
+    uint32_t memory = 0;  // indices into Scenario::channels
+    uint32_t link = 0;
 };
 
 struct Worker {
@@ -28,7 +29,7 @@ struct Worker {
 struct Scenario {
     double bytes = 0;                // of the model, or of the gradients
     controller::JobOptions options;  // what all candidates share: weights, waits; no policy
-    std::vector<Link> links;
+    std::vector<Channel> channels;
     std::vector<Node> nodes;
     std::vector<Worker> workers;  // by rank
     std::vector<Distribution> distributions;

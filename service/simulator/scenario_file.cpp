@@ -85,7 +85,7 @@ Result<> read_job(const FileTable& file, Scenario& ret_scenario) {
 struct Reading {
     Scenario scenario;
     std::optional<uint32_t> usual_distribution;  // of [step]
-    std::map<std::string, uint32_t> shared_links;
+    std::map<std::string, Node> machines;
 };
 
 // The table's own distribution, if it has one.
@@ -97,23 +97,32 @@ Result<std::optional<uint32_t>> read_step(const FileTable& table, Scenario& ret_
     return std::optional<uint32_t>(static_cast<uint32_t>(ret_scenario.distributions.size() - 1));
 }
 
-Result<uint32_t> read_shared_link(const FileTable& table, double bytes_per_s,
-                                  Reading& ret_reading) {
-    PACE_TRY_ASSIGN(name, table.text("shared_link", ""));
-    if (name.empty()) return table.error("shared_link", "give the link a name");
-    std::vector<Link>& links = ret_reading.scenario.links;
-    const auto [entry, is_new] =
-        ret_reading.shared_links.emplace(name, static_cast<uint32_t>(links.size()));
-    if (is_new) links.push_back({bytes_per_s});
-    if (links[entry->second].bytes_per_s != bytes_per_s)
-        return table.error("shared_link",
-                           "earlier nodes share it at another speed; give them the same link_gbit");
-    return entry->second;
+// A node's memory and link; those of its machine, if earlier nodes are on the same one.
+Result<Node> read_machine(const FileTable& table, double memory_bytes_per_s,
+                          double link_bytes_per_s, Reading& ret_reading) {
+    std::vector<Channel>& channels = ret_reading.scenario.channels;
+    const auto next = static_cast<uint32_t>(channels.size());
+    Node node{next, next + 1};
+    if (table.has("machine")) {
+        PACE_TRY_ASSIGN(name, table.text("machine", ""));
+        if (name.empty()) return table.error("machine", "give the machine a name");
+        node = ret_reading.machines.emplace(name, node).first->second;
+    }
+    if (node.memory == next) {
+        channels.push_back({memory_bytes_per_s});
+        channels.push_back({link_bytes_per_s});
+    }
+    if (channels[node.memory].bytes_per_s != memory_bytes_per_s ||
+        channels[node.link].bytes_per_s != link_bytes_per_s)
+        return table.error("machine",
+                           "earlier nodes on it have another memory or link; give them the same "
+                           "memory_gbytes_per_s and link_gbit");
+    return node;
 }
 
 Result<> read_nodes(const FileTable& table, Reading& ret_reading) {
     PACE_TRY(table.allow(
-        {"count", "workers", "link_gbit", "shared_link", "memory_gbytes_per_s", "slow", "step"}));
+        {"count", "workers", "link_gbit", "memory_gbytes_per_s", "machine", "slow", "step"}));
     Scenario& scenario = ret_reading.scenario;
     PACE_TRY_ASSIGN(count, table.whole("count", 1, kWorkersMax, 1));
     PACE_TRY_ASSIGN(workers, table.whole("workers", 1, kWorkersMax));
@@ -127,18 +136,11 @@ Result<> read_nodes(const FileTable& table, Reading& ret_reading) {
         return table.error("workers", fmt::format("the file has more than {} workers in all; "
                                                   "give fewer",
                                                   kWorkersMax));
-    const double bytes_per_s = gbit * 1e9 / 8;
     const uint32_t distribution = own ? *own : *ret_reading.usual_distribution;
     for (uint64_t node = 0; node < count; ++node) {
-        auto link = static_cast<uint32_t>(scenario.links.size());
-        if (table.has("shared_link")) {
-            PACE_TRY_ASSIGN(shared, read_shared_link(table, bytes_per_s, ret_reading));
-            link = shared;
-        } else {
-            scenario.links.push_back({bytes_per_s});
-        }
         const auto index = static_cast<uint32_t>(scenario.nodes.size());
-        scenario.nodes.push_back({link, memory * 1e9});
+        PACE_TRY_ASSIGN(machine, read_machine(table, memory * 1e9, gbit * 1e9 / 8, ret_reading));
+        scenario.nodes.push_back(machine);
         for (uint64_t worker = 0; worker < workers; ++worker)
             scenario.workers.push_back({index, distribution, slow});
     }

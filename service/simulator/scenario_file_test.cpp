@@ -21,9 +21,9 @@ TEST(ScenarioFile, TheShortestOneHasDefaults) {
     ASSERT_TRUE(scenario) << scenario.error().message;
     EXPECT_EQ(scenario->bytes, 1000);
     EXPECT_EQ(scenario->world(), 4U);
-    ASSERT_EQ(scenario->links.size(), 1U);
-    EXPECT_EQ(scenario->links[0].bytes_per_s, 1.25e9);
-    EXPECT_EQ(scenario->nodes[0].memory_bytes_per_s, 10e9);
+    ASSERT_EQ(scenario->channels.size(), 2U);
+    EXPECT_EQ(scenario->channels[scenario->nodes[0].link].bytes_per_s, 1.25e9);
+    EXPECT_EQ(scenario->channels[scenario->nodes[0].memory].bytes_per_s, 10e9);
     EXPECT_DOUBLE_EQ(scenario->latency_s, 50e-6);
     EXPECT_DOUBLE_EQ(scenario->controller_s, 500e-6);
     EXPECT_EQ(scenario->policies.size(), 6U);
@@ -46,7 +46,7 @@ TEST(ScenarioFile, NodesAndWorkersSayWhatIsTheirs) {
         [[nodes]]
         count = 2
         workers = 2
-        shared_link = "host"
+        machine = "host"
         link_gbit = 8
         [[nodes]]
         workers = 1
@@ -73,8 +73,9 @@ TEST(ScenarioFile, NodesAndWorkersSayWhatIsTheirs) {
     EXPECT_EQ(scenario->world(), 5U);
     ASSERT_EQ(scenario->nodes.size(), 3U);
     EXPECT_EQ(scenario->nodes[0].link, scenario->nodes[1].link);
+    EXPECT_EQ(scenario->nodes[0].memory, scenario->nodes[1].memory);
     EXPECT_NE(scenario->nodes[0].link, scenario->nodes[2].link);
-    EXPECT_EQ(scenario->links[scenario->nodes[0].link].bytes_per_s, 1e9);
+    EXPECT_EQ(scenario->channels[scenario->nodes[0].link].bytes_per_s, 1e9);
     EXPECT_EQ(scenario->workers[0].slow, 5);
     EXPECT_EQ(scenario->workers[3].slow, 1);
     EXPECT_EQ(scenario->workers[4].slow, 5);
@@ -107,7 +108,7 @@ TEST(ScenarioFile, UnknownKeysAreNamedWithTheAllowedOnes) {
               "f.toml:4: there is no key 'step.mean'; use distribution, mean_ms");
     EXPECT_EQ(message_of(std::string(kJob) + kStep + kNodes + "gpus = 3\n"),
               "f.toml:7: there is no key 'nodes[1].gpus'; use count, workers, link_gbit, "
-              "shared_link, memory_gbytes_per_s, slow, step");
+              "memory_gbytes_per_s, machine, slow, step");
 }
 
 TEST(ScenarioFile, WrongValuesAreSaidWithWhatToGive) {
@@ -147,10 +148,10 @@ TEST(ScenarioFile, WrongValuesAreSaidWithWhatToGive) {
          "f.toml:6: nodes[1].workers = 40000: the file has more than 65536 workers in all; give "
          "fewer"},
         {kJob + step +
-             "[[nodes]]\nworkers = 2\nshared_link = \"a\"\n[[nodes]]\nworkers = 2\n"
-             "link_gbit = 1\nshared_link = \"a\"\n",
-         "f.toml:11: nodes[2].shared_link = \"a\": earlier nodes share it at another speed; give "
-         "them the same link_gbit"},
+             "[[nodes]]\nworkers = 2\nmachine = \"a\"\n[[nodes]]\nworkers = 2\n"
+             "link_gbit = 1\nmachine = \"a\"\n",
+         "f.toml:11: nodes[2].machine = \"a\": earlier nodes on it have another memory or link; "
+         "give them the same memory_gbytes_per_s and link_gbit"},
         {all + "[[workers]]\nranks = [4]\nslow = 2\n",
          "f.toml:8: workers[1].ranks = […]: give a whole number from 0 to 3"},
         {all + "[try]\npolicies = [\"ring\"]\n",

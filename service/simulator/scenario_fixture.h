@@ -12,8 +12,9 @@ inline Scenario even_cluster(uint32_t nodes, uint32_t workers_of_node) {
     scenario.bytes = 10e6;
     scenario.distributions.push_back({Shape::constant, 0.1, 0, 0, {}});
     for (uint32_t node = 0; node < nodes; ++node) {
-        scenario.links.push_back({1e9});
-        scenario.nodes.push_back({node, 10e9});
+        scenario.channels.push_back({10e9});
+        scenario.channels.push_back({1e9});
+        scenario.nodes.push_back({2 * node, 2 * node + 1});
         for (uint32_t worker = 0; worker < workers_of_node; ++worker)
             scenario.workers.push_back({node, 0, 1});
     }

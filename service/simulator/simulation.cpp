@@ -35,7 +35,7 @@ Simulation::Simulation(const Scenario& scenario, const Candidate& candidate)
       options_(options_of(scenario, candidate)),
       core_(core_options(scenario), [] { return uint64_t{1}; }),
       steps_(scenario),
-      links_(scenario.links),
+      shares_(scenario.channels),
       disagreement_(scenario.world(), scenario.seed),
       half_way_(to_duration(scenario.controller_s / 2)),
       meter_(scenario.world(), scenario.steps, now_),
@@ -105,7 +105,7 @@ void Simulation::at(TimePoint when, What what, uint32_t id) {
 // The next thing happens. False if nothing ever will.
 bool Simulation::advance() {
     const TimePoint event = events_.empty() ? TimePoint::max() : events_.top().when;
-    const TimePoint moved = links_.next_end().value_or(TimePoint::max());
+    const TimePoint moved = shares_.next_end().value_or(TimePoint::max());
     const TimePoint deadline = core_.next_deadline().value_or(TimePoint::max());
     const TimePoint next = std::min({event, moved, deadline});
     if (next == deadline && deadline - now_ > kLongestWait) return false;
@@ -113,8 +113,7 @@ bool Simulation::advance() {
     if (deadline == next) {
         handle(controller::Tick{});
     } else if (moved == next) {
-        const uint32_t id = links_.end_next();
-        at(now_ + to_duration(exchanges_[id].cost.fixed_s), What::end, id);
+        go_on(shares_.end_next());
     } else {
         const Event happens = events_.top();
         events_.pop();
@@ -169,17 +168,24 @@ void Simulation::take_order(const GroupOrder& order) {
     const bool names_ahead = options_.policy != controller::Policy::partial_reduce;
     for (const Rank rank : ranks)
         trainers_[rank].had_conflict = names_ahead && last_busy > trainers_[rank].signalled;
-    exchanges_[id] = {order, cost_of(scenario_, ranks), {}};
+    exchanges_[id] = {order, cost_of(scenario_, ranks), {}, false};
     at(now_ + half_way_, What::begin, id);
 }
 
 void Simulation::begin(uint32_t id) {
     Exchange& exchange = exchanges_[id];
     exchange.began = now_;
-    if (exchange.cost.links.empty())
-        at(now_ + to_duration(exchange.cost.fixed_s), What::end, id);
-    else
-        links_.begin(id, exchange.cost, now_);
+    if (exchange.cost.summing.uses.empty()) return at(now_, What::end, id);
+    shares_.begin(id, exchange.cost.summing, now_);
+}
+
+// A stage has ended.
+void Simulation::go_on(uint32_t id) {
+    Exchange& exchange = exchanges_[id];
+    if (exchange.is_moving || exchange.cost.moving.uses.empty())
+        return at(now_ + to_duration(exchange.cost.latency_s), What::end, id);
+    exchange.is_moving = true;
+    shares_.begin(id, exchange.cost.moving, now_);
 }
 
 void Simulation::end(uint32_t id) {

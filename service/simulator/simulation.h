@@ -2,7 +2,7 @@
 //
 // The core gets the messages that a cluster would send it, and its orders are carried out: a worker computes, its signal
 // is half of `controller_s` on its way; the order for its group, when the core gives one, is the other half on its way
-// back; the exchange takes what exchange_cost says and its links' shares allow; then the worker computes
+// back; the exchange takes what exchange_cost says and its shares of memories and links (shares.h) allow; then the worker computes
 // again, and the controller hears of the end half of `controller_s` later. Nobody dies and no message is lost.
 #pragma once
 
@@ -13,10 +13,10 @@
 #include "base/result.h"
 #include "service/controller/core/core.h"
 #include "service/simulator/disagreement.h"
-#include "service/simulator/link_shares.h"
 #include "service/simulator/meter.h"
 #include "service/simulator/outcome.h"
 #include "service/simulator/scenario.h"
+#include "service/simulator/shares.h"
 #include "service/simulator/step_times.h"
 
 namespace pace::simulator {
@@ -54,6 +54,7 @@ class Simulation {
         controller::GroupOrder order;
         ExchangeCost cost;
         TimePoint began;
+        bool is_moving = false;  // summed already
     };
 
     base::Result<> join_all();
@@ -65,6 +66,7 @@ class Simulation {
     void compute(controller::Rank rank);
     void take_order(const controller::GroupOrder& order);
     void begin(uint32_t id);
+    void go_on(uint32_t id);
     void end(uint32_t id);
     void report_done(uint32_t id);
 
@@ -72,7 +74,7 @@ class Simulation {
     controller::JobOptions options_;
     controller::Core core_;
     StepTimes steps_;
-    LinkShares links_;
+    Shares shares_;
     Disagreement disagreement_;
     Duration half_way_;
     TimePoint now_{std::chrono::seconds(1)};

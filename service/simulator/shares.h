@@ -1,9 +1,9 @@
-// LinkShares: exchanges that move over shared links, in virtual time.
+// Shares: exchanges that use memories and links together, in virtual time.
 //
-// Every node that sends over a link gets an equal share of it, and an exchange is as fast as its slowest node:
-//   rate = min over its links (bytes per second of the link / nodes of all exchanges that send over it).
-// What a slower exchange leaves of its share is not given to others. Whenever an exchange begins or ends, the rates of
-// those that share a link with it change at once.
+// Every stream through a channel gets an equal share of it, and a stage of an exchange is as fast as its slowest stream:
+//   rate = min over its channels (bytes per second of the channel / streams of all exchanges there).
+// What a slower exchange leaves of its share is not given to others. Whenever a stage begins or ends, the rates of those
+// that share a channel with it change at once.
 #pragma once
 
 #include <functional>
@@ -18,14 +18,14 @@ namespace pace::simulator {
 
 using base::TimePoint;
 
-class LinkShares {
+class Shares {
   public:
-    explicit LinkShares(std::span<const Link> links);
+    explicit Shares(std::span<const Channel> channels);
 
-    // `id` is small and not in use; time never goes back. The cost has bytes and links.
-    void begin(uint32_t id, const ExchangeCost& cost, TimePoint now);
+    // `id` is small and not in use; time never goes back. The stage has uses.
+    void begin(uint32_t id, const Stage& stage, TimePoint now);
 
-    // When the next exchange has moved its bytes.
+    // When the next exchange has moved the bytes of its stage.
     std::optional<TimePoint> next_end();
 
     // Ends that one, and says which it was. Only when next_end() has a time.
@@ -37,11 +37,11 @@ class LinkShares {
         double bytes_per_s = 0;
         TimePoint since;       // of bytes_left
         uint64_t version = 0;  // of its entry in endings_ that counts
-        std::vector<LinkUse> links;
+        std::vector<Use> uses;
     };
     struct Shared {
         double bytes_per_s = 0;
-        uint32_t nodes = 0;
+        uint32_t streams = 0;
         std::vector<uint32_t> flows;
     };
     struct Ending {
@@ -53,11 +53,11 @@ class LinkShares {
         }
     };
 
-    void refresh_beside(const std::vector<LinkUse>& links, TimePoint now);
+    void refresh_beside(const std::vector<Use>& uses, TimePoint now);
     void refresh(uint32_t id, TimePoint now);
     void drop_stale();
 
-    std::vector<Shared> links_;
+    std::vector<Shared> channels_;
     std::vector<Flow> flows_;  // by id
     uint64_t next_version_ = 1;
     std::priority_queue<Ending, std::vector<Ending>, std::greater<>> endings_;

@@ -1,22 +1,22 @@
-#include "service/simulator/link_shares.h"
+#include "service/simulator/shares.h"
 
 #include <gtest/gtest.h>
 
 namespace pace::simulator {
 namespace {
 
-constexpr Link kLinks[] = {{100}, {100}, {10}};
+constexpr Channel kChannels[] = {{100}, {100}, {10}};
 
 TimePoint second(int n) {
     return TimePoint(std::chrono::seconds(n));
 }
 
-ExchangeCost over(std::vector<LinkUse> links, double bytes) {
-    return {0, bytes, std::move(links)};
+Stage over(std::vector<Use> uses, double bytes) {
+    return {bytes, std::move(uses)};
 }
 
-TEST(LinkShares, AnExchangeIsAsFastAsItsSlowestLink) {
-    LinkShares shares(kLinks);
+TEST(Shares, AnExchangeIsAsFastAsItsSlowestChannel) {
+    Shares shares(kChannels);
     EXPECT_FALSE(shares.next_end());
     shares.begin(0, over({{0, 1}, {2, 1}}, 100), second(1));
     EXPECT_EQ(shares.next_end(), second(11));
@@ -24,10 +24,10 @@ TEST(LinkShares, AnExchangeIsAsFastAsItsSlowestLink) {
     EXPECT_FALSE(shares.next_end());
 }
 
-// The first has the link for itself for 5 s; then each has half of it. When the first has ended, the
+// The first has the channel for itself for 5 s; then each has half of it. When the first has ended, the
 // second has all.
-TEST(LinkShares, ThoseWhoShareALinkGetEqualShares) {
-    LinkShares shares(kLinks);
+TEST(Shares, ThoseWhoShareAChannelGetEqualShares) {
+    Shares shares(kChannels);
     shares.begin(0, over({{0, 1}, {1, 1}}, 1000), second(0));
     shares.begin(1, over({{0, 1}}, 1000), second(5));
     EXPECT_EQ(shares.next_end(), second(15));
@@ -36,8 +36,8 @@ TEST(LinkShares, ThoseWhoShareALinkGetEqualShares) {
     EXPECT_EQ(shares.end_next(), 1U);
 }
 
-TEST(LinkShares, OthersLinksDoNotMatter) {
-    LinkShares shares(kLinks);
+TEST(Shares, OthersChannelsDoNotMatter) {
+    Shares shares(kChannels);
     shares.begin(0, over({{0, 1}}, 1000), second(0));
     shares.begin(1, over({{1, 1}}, 500), second(0));
     EXPECT_EQ(shares.next_end(), second(5));
@@ -45,8 +45,8 @@ TEST(LinkShares, OthersLinksDoNotMatter) {
     EXPECT_EQ(shares.next_end(), second(10));
 }
 
-TEST(LinkShares, NodesThatSendOverOneLinkShareItToo) {
-    LinkShares shares(kLinks);
+TEST(Shares, StreamsOfOneExchangeShareAChannelToo) {
+    Shares shares(kChannels);
     shares.begin(0, over({{0, 2}}, 100), second(0));
     EXPECT_EQ(shares.next_end(), second(2));
 }
