@@ -14,7 +14,7 @@ WHOLE_FILE_EXEMPT = {
     "capi/pace.h": {"length", "guard"},  # the one public header: kept in one piece, C guards
     "LICENSE": {"length"},
     "tests/cluster/trainer_steps.cpp": {"sleep"},  # the work of a step, simulated
-    "bench/announce/announce_worker.cpp": {"sleep"},  # as well
+    "bench/loopback/loopback_worker.cpp": {"sleep"},  # as well
     "tests/abi/header.h": {"guard"},  # what a C compiler makes of pace.h
     # Pure: reads the text of endpoints, and binds none.
     "service/controller/shell/listen_policy_test.cpp": {"fixed-port"},
