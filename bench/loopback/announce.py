@@ -26,7 +26,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True, help="a build folder with paced, pace-controller and loopback_worker")
     parser.add_argument("--delay-ms", type=float, nargs="+", default=[0, 1, 5], help="to the controller, one way")
-    parser.add_argument("--step-ms", type=float, default=50, help="how long a worker computes between two updates")
+    parser.add_argument("--step-ms", type=float, default=100, help="how long a worker computes between two updates")
     parser.add_argument("--seconds", type=float, default=3, help="of each trial")
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
