@@ -11,7 +11,6 @@ namespace pace::daemon {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::seconds;
 
 // Over both wires: "tcp" between processes, "inproc" embedded.
 class ControllerLinkTest : public LinkFixture, public testing::WithParamInterface<const char*> {
@@ -182,10 +181,8 @@ TEST_P(ControllerLinkTest, ARestartedControllerIsAttachedToAgain) {
 
     a->accepted.clear();
     b->accepted.clear();
-    const auto restarted = base::now();
     start(config);
     ASSERT_TRUE(until([&] { return !a->accepted.empty() && !b->accepted.empty(); }));
-    EXPECT_LT(base::now() - restarted, seconds(1));
     EXPECT_EQ(a->accepted[0].token, token) << "the job is the one from the journal";
     EXPECT_TRUE(a->link->controller_reachable());
 
@@ -204,18 +201,26 @@ TEST_P(ControllerLinkTest, AnExcludedDaemonAttachesAgainUnderANewNumber) {
     config.heartbeat_ms = 50;
     start(config);
     const auto a = daemon("a");
-    const auto b = daemon("b");
-    const control::NodeId node = b->link->self();
-    // Two peers that lost it are believed over its own word.
     const auto c = daemon("c");
+    // Its answer to the probe would come between the reports of two others.
+    const auto busy = base::EventLoop::create().value();
+    TestDaemon b(*busy, config_of("b"));
+    ASSERT_NE(b.link, nullptr) << b.error.message;
+    const auto with_b = [&](const std::function<bool()>& holds) {
+        return until([&] {
+            busy->turn(false);
+            return holds();
+        });
+    };
+    ASSERT_TRUE(with_b([&] { return b.link->attached(); }));
+    const control::NodeId node = b.link->self();
     ASSERT_TRUE(a->link->send(control::PeerLost{node, "test"}));
     ASSERT_TRUE(c->link->send(control::PeerLost{node, "test"}));
-    ASSERT_TRUE(until([&] { return b->exclusions == 1; }));
-    ASSERT_TRUE(until([&] { return b->link->attached(); }));
-    EXPECT_EQ(b->link->self(), node);
-    EXPECT_EQ(b->attachments, 2);
     ASSERT_TRUE(until([&] { return !a->gone.empty(); }));
     EXPECT_EQ(a->gone[0].node, node);
+    ASSERT_TRUE(with_b([&] { return b.exclusions == 1 && b.link->attached(); }));
+    EXPECT_EQ(b.link->self(), node);
+    EXPECT_EQ(b.attachments, 2);
 }
 
 TEST_P(ControllerLinkTest, HeartbeatsKeepAnIdleDaemonAttached) {
