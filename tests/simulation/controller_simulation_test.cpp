@@ -1,5 +1,6 @@
 // Whole clusters in virtual time: large and calm, small and under every fault at once.
 #include <algorithm>
+#include <array>
 
 #include <gtest/gtest.h>
 
@@ -78,45 +79,40 @@ TEST(Simulation, OfManySmallClustersSurvivesFaultsOfEveryKind) {
     }
 }
 
+// A small cluster of the policy under every fault.
+Scenario stormy(Policy policy, uint64_t seed) {
+    base::Random random(seed);
+    Scenario scenario;
+    scenario.seed = seed;
+    const auto workers = static_cast<uint32_t>(2 + random.below(20));
+    scenario.job = job_of(workers, policy == Policy::partial_reduce ? std::min(workers, 3U) : 0);
+    scenario.job.policy = policy;
+    scenario.per_node = static_cast<uint32_t>(1 + random.below(4));
+    scenario.spread = 1 + 4 * random.uniform();
+    scenario.length = seconds(12);
+    scenario.faults = {milliseconds(700), milliseconds(900), milliseconds(500), seconds(3),
+                       seconds(6)};
+    return scenario;
+}
+
+constexpr std::array kPolicies = {Policy::partial_reduce, Policy::prague_random,
+                                  Policy::prague_smart, Policy::ad_psgd, Policy::full};
+
 TEST(Simulation, OfEveryPolicySurvivesFaultsOfEveryKind) {
-    for (const Policy policy :
-         {Policy::prague_random, Policy::prague_smart, Policy::ad_psgd, Policy::full})
+    for (const Policy policy : kPolicies)
         for (uint64_t seed = 200; seed < 208; ++seed) {
             SCOPED_TRACE(::testing::Message() << "policy " << static_cast<int>(policy));
-            base::Random random(seed);
-            Scenario scenario;
-            scenario.seed = seed;
-            const auto workers = static_cast<uint32_t>(2 + random.below(20));
-            scenario.job = job_of(workers, 0);
-            scenario.job.policy = policy;
-            scenario.per_node = static_cast<uint32_t>(1 + random.below(4));
-            scenario.spread = 1 + 4 * random.uniform();
-            scenario.length = seconds(12);
-            scenario.faults = {milliseconds(700), milliseconds(900), milliseconds(500), seconds(3),
-                               seconds(6)};
-            World world(scenario);
+            World world(stormy(policy, seed));
             expect_sound(world, seed);
         }
 }
 
 TEST(Simulation, OfAnnouncedStepsSurvivesFaultsOfEveryKind) {
-    for (const Policy policy : {Policy::partial_reduce, Policy::prague_random, Policy::prague_smart,
-                                Policy::ad_psgd, Policy::full})
+    for (const Policy policy : kPolicies)
         for (uint64_t seed = 300; seed < 308; ++seed) {
             SCOPED_TRACE(::testing::Message() << "policy " << static_cast<int>(policy));
-            base::Random random(seed);
-            Scenario scenario;
-            scenario.seed = seed;
-            const auto workers = static_cast<uint32_t>(2 + random.below(20));
-            scenario.job =
-                job_of(workers, policy == Policy::partial_reduce ? std::min(workers, 3U) : 0);
-            scenario.job.policy = policy;
+            Scenario scenario = stormy(policy, seed);
             scenario.announcements = true;
-            scenario.per_node = static_cast<uint32_t>(1 + random.below(4));
-            scenario.spread = 1 + 4 * random.uniform();
-            scenario.length = seconds(12);
-            scenario.faults = {milliseconds(700), milliseconds(900), milliseconds(500), seconds(3),
-                               seconds(6)};
             World world(scenario);
             expect_sound(world, seed);
         }
