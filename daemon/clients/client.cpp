@@ -266,12 +266,12 @@ bool Client::poll_ring() {
 }
 
 void Client::submit(const protocol::SubmissionEntry& entry) {
-    if (entry.verb == protocol::Verb::announce) {
-        context_.engine.announce(*seat_, entry.iteration);
-        return;
-    }
-    if (entry.verb == protocol::Verb::take_back) {
-        context_.engine.take_back(*seat_);
+    if (protocol::is_note(entry.verb)) {
+        if (entry.verb == protocol::Verb::announce) {
+            context_.engine.announce(*seat_, entry.iteration);
+        } else {
+            context_.engine.take_back(*seat_);
+        }
         return;
     }
     if (in_flight_ >= ring_->layout().slots) {

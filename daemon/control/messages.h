@@ -261,11 +261,11 @@ struct WorkerSuspended {
     std::string reason;
 };
 
-// In answer to Withdraw: the signal was still waiting and is gone.
 struct WorkerLeft {
     uint64_t request = 0;
 };
 
+// In answer to Withdraw: the signal was still waiting and is gone.
 struct Withdrawn {
     JobId job = 0;
     Rank rank = 0;

@@ -58,32 +58,20 @@ void Groups::called(const WorkerPtr& worker) {
     // The buffers hold the model, whether it was broadcast or not: its daemon may have been restarted.
     if (worker->model.empty()) worker->model = head.buffers;
     signal(*worker, as_announced ? control::ReadyStage::arrived : control::ReadyStage::called);
-    if (worker->withdrawing) withdraw(*worker);
     run_held(*worker);
 }
 
-void Groups::again(const WorkerPtr& worker) {
-    signal(*worker, control::ReadyStage::called);
-    if (worker->withdrawing) withdraw(*worker);
-}
-
-void Groups::signal(const Worker& worker, control::ReadyStage stage) {
-    control::Ready ready;
-    ready.job = job_.id;
-    ready.rank = worker.rank;
-    ready.iteration = worker.head().iteration;
-    ready.digest = worker.head().digest;
-    ready.stage = stage;
+void Groups::signal(Worker& worker, control::ReadyStage stage) {
+    const Request& head = worker.head();
     // Dropped while there is no controller; announced again when there is one.
-    job_.services.control->send(ready);
+    job_.services.control->send(
+        control::Ready{job_.id, worker.rank, head.iteration, head.digest, stage});
+    if (worker.withdrawing) withdraw(worker);
 }
 
 void Groups::withdraw(Worker& worker) {
     worker.withdrawing = true;
-    control::Withdraw withdraw;
-    withdraw.job = job_.id;
-    withdraw.rank = worker.rank;
-    job_.services.control->send(withdraw);
+    job_.services.control->send(control::Withdraw{.job = job_.id, .rank = worker.rank});
 }
 
 void Groups::withdrawn(control::Rank rank) {
@@ -204,7 +192,7 @@ void Groups::ended(const control::GroupOrder& order, const std::vector<WorkerPtr
     if (!result) {
         for (const WorkerPtr& worker : members) {
             worker->state = Worker::State::ready;
-            if (worker->port != nullptr) again(worker);
+            if (worker->port != nullptr) signal(*worker, control::ReadyStage::called);
         }
         return;
     }
@@ -245,7 +233,7 @@ void Groups::refuse(const control::GroupOrder& order, const std::vector<WorkerPt
                                                   "pace_broadcast on the same buffers first")));
             continue;
         }
-        again(worker);
+        signal(*worker, control::ReadyStage::called);
     }
 }
 

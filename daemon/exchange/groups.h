@@ -50,8 +50,7 @@ class Groups {
     void ended(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,
                Exchange& exchange, const base::Result<>& result);
     void refuse(const control::GroupOrder& order, const std::vector<WorkerPtr>& members);
-    void again(const WorkerPtr& worker);
-    void signal(const Worker& worker, control::ReadyStage stage);
+    void signal(Worker& worker, control::ReadyStage stage);
 
     const Worker* awaited(const control::GroupOrder& order, const control::Part& part) const;
     bool is_early(const control::GroupOrder& order) const;

@@ -33,23 +33,16 @@ void Groups::announce(const WorkerPtr& worker, uint64_t iteration) {
 void Groups::announce_again(Worker& worker) {
     if (!worker.announced) return;
     give_up_orders_of(worker);
-    control::Ready ready;
-    ready.job = job_.id;
-    ready.rank = worker.rank;
-    ready.iteration = worker.announced->iteration;
-    ready.digest = worker.announced->digest;
-    ready.stage = control::ReadyStage::announced;
-    job_.services.control->send(ready);
+    const Worker::Announced& announced = *worker.announced;
+    job_.services.control->send(control::Ready{job_.id, worker.rank, announced.iteration,
+                                               announced.digest, control::ReadyStage::announced});
 }
 
 void Groups::take_back(Worker& worker) {
     if (!worker.announced) return;
     worker.announced.reset();
-    control::Withdraw withdraw;
-    withdraw.job = job_.id;
-    withdraw.rank = worker.rank;
-    withdraw.unanswered = true;
-    job_.services.control->send(withdraw);
+    job_.services.control->send(
+        control::Withdraw{.job = job_.id, .rank = worker.rank, .unanswered = true});
     give_up_orders_of(worker);
 }
 

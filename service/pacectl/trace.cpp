@@ -21,8 +21,8 @@ using base::Result;
 
 namespace {
 
-// Between two looks at a cluster that is followed; the controller remembers a thousand groups of a
-// job.
+// Between two looks at a cluster that is followed; the controller remembers the last
+// groups of a job.
 constexpr double kLookIntervalS = 0.5;
 
 bool has_groups(const Json& job) {
