@@ -36,7 +36,7 @@ JoinRefused read(const wire::JoinRefused& table) {
 }
 
 PrepareView read(const wire::PrepareView& table) {
-    return {.job = table.job(), .epoch = table.epoch()};
+    return {.job = table.job(), .epoch = table.epoch(), .token = table.token()};
 }
 
 CommitView read(const wire::CommitView& table) {

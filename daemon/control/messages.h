@@ -206,6 +206,7 @@ struct JoinRefused {
 struct PrepareView {
     JobId job = 0;
     uint64_t epoch = 0;
+    uint64_t token = 0;  // the job's, as in JoinAccepted
 };
 
 struct Member {

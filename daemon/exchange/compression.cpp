@@ -321,6 +321,7 @@ bool Compression::is_open() const {
 }
 
 bool Compression::owes() const {
+    if (handover_.is_leaving()) return false;
     return !states_.empty() || !inherited_.empty() || handover_.is_taking();
 }
 

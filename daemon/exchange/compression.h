@@ -47,6 +47,7 @@ class Compression {
     base::Result<> save(const Worker& worker);
     base::Result<> load(const Worker& worker);
 
+    // Something is owed here that no view has named an heir of.
     bool owes() const;
     // An exchange has failed, and what became of it elsewhere is not known yet.
     bool is_open() const;

@@ -65,6 +65,10 @@ uint64_t Engine::join(const JoinRequest& request, WorkerPort* port, const Joined
 void Engine::seat(const JoinRequest& request, WorkerPort* port,
                   const control::JoinAccepted& accepted, const Joined& joined) {
     const std::shared_ptr<Job> job = job_of(accepted);
+    if (!accepted.under_way && job->unused() && job->state().view.epoch != 0) {
+        job->invalidate(base::make_error(
+            ErrorKind::aborted, "the controller knows nothing of the view that this node was in"));
+    }
     auto worker = std::make_shared<Worker>();
     worker->rank = accepted.rank;
     worker->uid = request.uid;
@@ -159,7 +163,8 @@ bool Engine::tell_leave(const Job& job, control::Rank rank, bool orderly, uint64
     return services_.control->send(message);
 }
 
-// No worker here tells the controller of this node any more.
+// No worker here tells the controller of this node any more. Said at every heartbeat: a controller that was restarted may learn of
+// the job only later.
 void Engine::tell_owing(const Job& job) {
     if (job.unused() && job.owes()) tell_leave(job, control::kNoRank, true);
 }
@@ -251,6 +256,7 @@ void Engine::on_refused(const base::Error& error) {
 void Engine::report_workers(std::vector<control::WorkerReport>& ret_reports) {
     for (const auto& [name, job] : jobs_) {
         job->report(ret_reports);
+        tell_owing(*job);
         if (!job->state().wants_view) continue;
         services_.control->send(control::Stalled{job->state().id, {}});
     }
@@ -280,7 +286,7 @@ void Engine::on_join_refused(const control::JoinRefused& refused) {
 
 void Engine::on_prepare_view(const control::PrepareView& view) {
     if (const auto found = job(view.job)) {
-        found->prepare(view.epoch);
+        found->prepare(view);
         return;
     }
     // A job that has no worker here any more has nothing to stop.

@@ -164,10 +164,11 @@ void Job::remove(const WorkerPtr& worker) {
     if (worker->state == Worker::State::adopting) worker->state = Worker::State::refused;
 }
 
-void Job::prepare(uint64_t epoch) {
-    if (epoch <= state_.view.epoch) return;
+void Job::prepare(const control::PrepareView& view) {
+    if (view.epoch <= state_.view.epoch) return;
+    state_.token = view.token;
     adoptions_.stop(base::make_error(ErrorKind::aborted, "the job's membership is changing"));
-    rounds_.prepare(epoch);
+    rounds_.prepare(view.epoch);
 }
 
 void Job::commit(const control::CommitView& view) {

@@ -37,7 +37,7 @@ class Job {
     bool owes() const { return rounds_.owes(); }
 
     // From the controller.
-    void prepare(uint64_t epoch);
+    void prepare(const control::PrepareView& view);
     void commit(const control::CommitView& view);
     void order(const control::GroupOrder& order) { groups_.order(order); }
     void abort_group(control::GroupId group, const base::Error& error) {

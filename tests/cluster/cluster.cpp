@@ -42,6 +42,10 @@ void Cluster::kill_controller() {
     ASSERT_TRUE(controller_->wait(soon()));
 }
 
+void Cluster::lose_journal() const {
+    ASSERT_TRUE(std::filesystem::remove(journal()));
+}
+
 void Cluster::start_daemon(size_t node) {
     std::vector<std::string> arguments{PACED, "--socket", socket(node), "--name", name(node)};
     if (options_.controller) {

@@ -41,6 +41,8 @@ class Cluster {
     void start_daemon(size_t node);
     // Dead when this returns.
     void kill_controller();
+    // Of a controller that is dead.
+    void lose_journal() const;
     // On the port that it had the first time, with the same journal.
     void start_controller();
 

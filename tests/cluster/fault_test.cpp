@@ -1,7 +1,6 @@
 // What must hold when something dies or freezes (docs/architecture.md, "When something dies"). Every test prints its seed.
 #include <algorithm>
 #include <csignal>
-#include <filesystem>
 
 #include <gtest/gtest.h>
 
@@ -77,8 +76,8 @@ TEST_P(Faults, ARestartedTrainerGetsTheCurrentModelAndGoesOn) {
     ASSERT_TRUE(trainers[3].wait(soon()));
     let_step(trainers[0], 30, cluster);
     Process again = start_again(cluster, 1, 3, 4, endless(GetParam()));
-    const auto model = again.wait_for("model at ", soon());
-    ASSERT_TRUE(model) << cluster.logs();
+    const auto model = let_say(again, "model at ", cluster);
+    ASSERT_TRUE(model);
     EXPECT_GE(std::stoull(*model), 20U);
     let_step(again, 20, cluster);
     let_step(trainers[0], 20, cluster);
@@ -200,11 +199,29 @@ TEST_P(Faults, AControllerWithoutItsJournalLosesNoIteration) {
     for (int round = 0; round < 3; ++round) {
         let_step(trainers[0], 5 + random_.below(20), cluster);
         cluster.kill_controller();
-        ASSERT_TRUE(std::filesystem::remove(cluster.journal()));
+        cluster.lose_journal();
         cluster.start_controller();
         for (Process& trainer : trainers) let_step(trainer, 20, cluster);
     }
     expect_no_line(trainers, "outcome");
+    expect_no_line(trainers, "wrong");
+}
+
+// It may be there before any member is back, and says nothing of a job that has begun.
+TEST_P(Faults, ATrainerIsRestartedWhileTheJournalIsLost) {
+    Cluster cluster({.nodes = 3});
+    auto trainers = cluster.trainers(6, endless(GetParam()));
+    for (int round = 0; round < 4; ++round) {
+        const size_t rank = 2 + random_.below(4);
+        let_step(trainers[0], 5 + random_.below(10), cluster);
+        cluster.kill_controller();
+        cluster.lose_journal();
+        trainers[rank].signal(SIGKILL);
+        ASSERT_TRUE(trainers[rank].wait(soon()));
+        trainers[rank] = start_again(cluster, random_.below(3), rank, 6, endless(GetParam()));
+        cluster.start_controller();
+        for (Process& trainer : trainers) let_step(trainer, 20, cluster);
+    }
     expect_no_line(trainers, "wrong");
 }
 

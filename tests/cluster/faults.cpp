@@ -21,13 +21,18 @@ uint64_t test_seed() {
     return chosen;
 }
 
+std::optional<std::string> let_say(Process& trainer, const std::string& prefix, Cluster& cluster) {
+    auto said = trainer.wait_for(prefix, soon());
+    if (said) return said;
+    const std::string last = trainer.lines().empty() ? "nothing" : trainer.lines().back();
+    ADD_FAILURE() << "no '" << prefix << "'; its last line: " << last << "\n"
+                  << cluster.state() << cluster.logs();
+    return std::nullopt;
+}
+
 void let_step(Process& trainer, uint64_t steps, Cluster& cluster) {
-    for (uint64_t i = 0; i < steps; ++i) {
-        if (trainer.wait_for("step ", soon())) continue;
-        const std::string last = trainer.lines().empty() ? "nothing" : trainer.lines().back();
-        FAIL() << "no step, " << i << " of " << steps << " made; its last line: " << last << "\n"
-               << cluster.state() << cluster.logs();
-    }
+    for (uint64_t i = 0; i < steps; ++i)
+        ASSERT_TRUE(let_say(trainer, "step ", cluster)) << i << " of " << steps << " steps made";
 }
 
 uint64_t newest_step(Process& trainer) {

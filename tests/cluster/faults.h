@@ -23,6 +23,9 @@ uint64_t newest_step(Process& trainer);
 void let_stop(Process& trainer, Process& other, Cluster& cluster);
 
 // A trainer in the place of a dead one: rank and world are added to `flags`.
+// What follows `prefix` in its next line that begins so; the test has failed, and says how things stand, if there is none.
+std::optional<std::string> let_say(Process& trainer, const std::string& prefix, Cluster& cluster);
+
 Process start_again(Cluster& cluster, size_t node, size_t rank, size_t world,
                     std::vector<std::string> flags);
 

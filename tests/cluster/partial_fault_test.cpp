@@ -1,7 +1,6 @@
 // What must hold when something dies or freezes while rounds do not wait for the slow: nobody hangs, and afterwards all
 // replicas are equal and hold each gradient of those that lived on exactly once. Every test prints its seed.
 #include <csignal>
-#include <filesystem>
 #include <sstream>
 
 #include <gtest/gtest.h>
@@ -107,8 +106,8 @@ TEST_P(PartialFaults, ARestartedTrainerGetsTheCurrentModelWhileRoundsGoOn) {
         ASSERT_TRUE(trainers[rank].wait(soon()));
         let_step(trainers[0], random_.below(30), cluster);
         trainers[rank] = start_again(cluster, rank / 2, rank, 4, flags());
-        const auto model = trainers[rank].wait_for("model at ", soon());
-        ASSERT_TRUE(model) << cluster.logs();
+        const auto model = let_say(trainers[rank], "model at ", cluster);
+        ASSERT_TRUE(model);
         EXPECT_GE(std::stoull(*model), 5U);
         let_step(trainers[rank], 20, cluster);
     }
@@ -125,7 +124,7 @@ TEST_P(PartialFaults, WorkersThatLeaveAndComeBackInOrderLoseNothingOfTheOthers) 
         EXPECT_EQ(trainers[rank].wait(soon()), 0) << cluster.logs();
         if (random_.below(2) == 0) let_step(trainers[0], random_.below(20), cluster);
         trainers[rank] = start_again(cluster, random_.below(2), rank, 5, flags());
-        ASSERT_TRUE(trainers[rank].wait_for("joined", soon())) << cluster.logs();
+        ASSERT_TRUE(let_say(trainers[rank], "joined", cluster));
     }
     for (Process& trainer : trainers) let_step(trainer, 20, cluster);
     expect_nothing_lost(trainers, {0, 1, 2, 3, 4}, cluster);
@@ -212,7 +211,7 @@ TEST_P(PartialFaults, ANodeThatIsCutOffFromTheControllerWaitsAndComesBack) {
     for (const size_t rank : {0U, 1U, 2U, 3U}) let_step(trainers[rank], 20, cluster);
     cluster.cable().mend();
     for (const size_t rank : {4U, 5U}) {
-        ASSERT_TRUE(trainers[rank].wait_for("model at ", soon())) << cluster.logs();
+        ASSERT_TRUE(let_say(trainers[rank], "model at ", cluster));
         let_step(trainers[rank], 20, cluster);
     }
     let_step(trainers[0], 20, cluster);
@@ -239,7 +238,7 @@ TEST_P(PartialFaults, AControllerWithoutItsJournalLosesNothing) {
     for (int round = 0; round < 3; ++round) {
         let_step(trainers[0], 5 + random_.below(20), cluster);
         cluster.kill_controller();
-        ASSERT_TRUE(std::filesystem::remove(cluster.journal()));
+        cluster.lose_journal();
         cluster.start_controller();
         for (Process& trainer : trainers) let_step(trainer, 20, cluster);
     }
@@ -255,11 +254,12 @@ TEST_P(PartialFaults, ATrainerThatIsRestartedWhileNoControllerIsThereMissesNoRou
         const size_t rank = 2 + random_.below(4);
         let_step(trainers[0], 5 + random_.below(10), cluster);
         cluster.kill_controller();
+        if (random_.below(2) == 0) cluster.lose_journal();
         trainers[rank].signal(SIGKILL);
         ASSERT_TRUE(trainers[rank].wait(soon()));
         trainers[rank] = start_again(cluster, rank / 2, rank, 6, flags(300));
         cluster.start_controller();
-        ASSERT_TRUE(trainers[rank].wait_for("model at ", soon())) << cluster.logs();
+        ASSERT_TRUE(let_say(trainers[rank], "model at ", cluster));
         let_step(trainers[rank], 10, cluster);
     }
     expect_nothing_lost(trainers, {0, 1, 2, 3, 4, 5}, cluster);

@@ -98,8 +98,8 @@ TEST_P(SparseFaults, ARestartedTrainerGetsTheCurrentModelAndGoesOn) {
         end(trainers, rank, SIGKILL, ledger);
         let_step(trainers[0], random_.below(20), cluster);
         trainers[rank] = start_again(cluster, rank / 2, rank, 4, flags());
-        const auto model = trainers[rank].wait_for("model at ", soon());
-        ASSERT_TRUE(model) << cluster.logs();
+        const auto model = let_say(trainers[rank], "model at ", cluster);
+        ASSERT_TRUE(model);
         EXPECT_GE(std::stoull(*model), 5U);
         let_step(trainers[rank], 20, cluster);
     }
@@ -116,7 +116,7 @@ TEST_P(SparseFaults, ATrainerAloneOnItsNodeIsRestarted) {
         let_step(trainers[0], 5 + random_.below(20), cluster);
         end(trainers, rank, SIGKILL, ledger);
         trainers[rank] = start_again(cluster, rank, rank, 4, flags());
-        ASSERT_TRUE(trainers[rank].wait_for("model at ", soon())) << cluster.logs();
+        ASSERT_TRUE(let_say(trainers[rank], "model at ", cluster));
         let_step(trainers[rank], 10, cluster);
     }
     ledger.expect_nothing_lost(trainers, {0, 1, 2, 3}, cluster);
@@ -130,11 +130,12 @@ TEST_P(SparseFaults, ATrainerIsRestartedWhileNoControllerIsThere) {
         const auto rank = static_cast<uint32_t>(1 + random_.below(3));
         let_step(trainers[0], 5 + random_.below(10), cluster);
         cluster.kill_controller();
+        if (random_.below(2) == 0) cluster.lose_journal();
         end(trainers, rank, SIGKILL, ledger);
         // On its node, or on another.
         trainers[rank] = start_again(cluster, (rank + random_.below(2)) % 4, rank, 4, flags());
         cluster.start_controller();
-        ASSERT_TRUE(trainers[rank].wait_for("model at ", soon())) << cluster.logs();
+        ASSERT_TRUE(let_say(trainers[rank], "model at ", cluster));
         let_step(trainers[rank], 10, cluster);
     }
     ledger.expect_nothing_lost(trainers, {0, 1, 2, 3}, cluster);
@@ -151,7 +152,7 @@ TEST_P(SparseFaults, WhatALeaverOwesIsHandedOverAndItComesBack) {
         EXPECT_EQ(trainers[rank].wait(soon()), 0) << cluster.logs();
         if (random_.below(2) == 0) let_step(trainers[0], random_.below(20), cluster);
         trainers[rank] = start_again(cluster, random_.below(3), rank, 6, flags());
-        ASSERT_TRUE(trainers[rank].wait_for("joined", soon())) << cluster.logs();
+        ASSERT_TRUE(let_say(trainers[rank], "joined", cluster));
     }
     for (Process& trainer : trainers) let_step(trainer, 20, cluster);
     ledger.expect_nothing_lost(trainers, {0, 1, 2, 3, 4, 5}, cluster);
@@ -271,7 +272,7 @@ TEST_P(SparseFaults, AStormLosesNothing) {
         const auto who = static_cast<uint32_t>(rank);
         end(trainers, who, leaves ? SIGUSR1 : SIGKILL, ledger);
         trainers[rank] = start_again(cluster, random_.below(3), rank, 6, flags());
-        ASSERT_TRUE(trainers[rank].wait_for("joined", soon())) << cluster.logs();
+        ASSERT_TRUE(let_say(trainers[rank], "joined", cluster));
     });
     for (Process& trainer : trainers) let_step(trainer, 20, cluster);
     // Whoever was frozen has had time to be told, and has the current model.

@@ -103,6 +103,51 @@ TEST_F(CoreRestartTest, GoesOnWithAllMembersHoweverMuchOfTheJournalIsLost) {
     }
 }
 
+// Its predecessor died with the controller, and it is there before any member is back.
+TEST_F(CoreRestartTest, KeepsTheMembersModelsFromANewTrainerThatIsFasterHoweverMuchIsLost) {
+    size_t records = 1;
+    for (size_t kept = 0; kept <= records; ++kept) {
+        CoreFixture f;
+        const auto nodes = f.start(reducing(3));
+        records = f.journal().size();
+        f.restart();
+        f.replay_journal(kept);
+        f.clear();
+        ASSERT_EQ(f.attach("node2", nodes[2]), nodes[2]);
+        f.join(nodes[2], 2, reducing(3));
+        for (const Rank rank : {0U, 1U}) {
+            ASSERT_EQ(f.attach("node" + std::to_string(rank), nodes[rank]), nodes[rank]);
+            f.resume(nodes[rank], rank, reducing(3), 1);
+        }
+        bool told = false;
+        for (const JoinAccepted& accepted : f.sent<JoinAccepted>()) {
+            if (accepted.rank == 2) {
+                told = accepted.under_way;
+            } else {
+                EXPECT_FALSE(accepted.under_way) << kept << " of " << records;
+            }
+        }
+        for (const WorkerSuspended& suspended : f.sent<WorkerSuspended>()) {
+            EXPECT_EQ(suspended.rank, 2U);
+            told = true;
+        }
+        EXPECT_TRUE(told) << kept << " of " << records;
+        // Also to nodes that were told another, and have nobody to join.
+        const uint64_t token = f.sent<JoinAccepted>().back().token;
+        for (const PrepareView& prepare : f.sent<PrepareView>()) EXPECT_EQ(prepare.token, token);
+        auto views = f.take<CommitView>();
+        ASSERT_FALSE(views.empty()) << kept << " of " << records;
+        EXPECT_EQ(views.back().members.size(), 2U);
+
+        f.send(WorkerAdmit{nodes[2], 1, 2, true});
+        views = f.take<CommitView>();
+        ASSERT_FALSE(views.empty()) << kept << " of " << records;
+        EXPECT_EQ(views.back().members.size(), 3U);
+        ASSERT_EQ(views.back().adoptions.size(), 1U);
+        EXPECT_EQ(views.back().adoptions[0].newcomer, 2U);
+    }
+}
+
 TEST_F(CoreRestartTest, WaitsForTheFirstToComeBackHoweverLongItTakes) {
     start(averaging(2));
     restart_with_journal();

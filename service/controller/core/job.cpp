@@ -19,7 +19,7 @@ Job::Job(JobId id, JobOptions options, uint32_t uid, uint64_t token, Cluster& cl
       token_(token),
       cluster_(cluster),
       workers_(options_.world),
-      views_(id, is_top_k(options_.compression)) {
+      views_(id, token, is_top_k(options_.compression)) {
     if (auto policy = make_policy(options_, token_)) {
         groups_ = std::make_unique<Groups>(id, options_, std::move(policy), workers_, cluster);
     }
@@ -41,21 +41,25 @@ bool Job::is_member_back(const WorkerJoin& event) const {
 }
 
 // The journal is lost, or its end is, which says that the job has started; the training is not:
-// whoever comes back in time was a member.
-void Job::expect_all() {
-    for (Worker& worker : workers_) {
+// whoever comes back in time was a member, and whoever came before that word was not.
+void Job::learn_of_start(uint64_t epoch, const Turn& turn) {
+    views_.raise_epoch_to(epoch);
+    gathering_ = true;
+    for (Rank rank = 0; rank < workers_.size(); ++rank) {
+        Worker& worker = workers_[rank];
+        if (worker.state == WorkerState::joined)
+            suspend(rank, "it joined while the job was under way", turn);
         if (worker.state != WorkerState::absent) continue;
         worker = Worker{};
         worker.state = WorkerState::missing;
         ++ranks_seen_;
         ++unsettled_;
     }
-    gathering_ = true;
 }
 
 void Job::join(const WorkerJoin& event, const Turn& turn) {
     const bool was_member = event.resume && event.epoch > 0 && event.epoch < kEpochMax;
-    if (was_member && live_ == 0 && !is_started()) expect_all();
+    if (was_member && !is_started()) learn_of_start(event.epoch, turn);
     const bool back = is_member_back(event);
     if (was_member) views_.raise_epoch_to(event.epoch);
     const bool under_way = is_started() && !back;
@@ -111,7 +115,7 @@ Worker* Job::live_at(NodeId node, Rank rank) {
 void Job::leave(const WorkerLeave& event, const Turn& turn) {
     if (event.rank == kNoRank && is_top_k(options_.compression)) {
         owing_.insert(event.node);
-        request_view(event.node);
+        if (live_ > 0) request_view(event.node);
         return;
     }
     if (live_at(event.node, event.rank) == nullptr) return;

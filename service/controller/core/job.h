@@ -79,7 +79,7 @@ class Job {
   private:
     Worker* live_at(NodeId node, Rank rank);
     bool is_member_back(const WorkerJoin& event) const;
-    void expect_all();
+    void learn_of_start(uint64_t epoch, const Turn& turn);
     void attach(Rank rank, NodeId node, WorkerState state, const Turn& turn);
     void begin_taking_part(Rank rank, bool wants_model, const Turn& turn);
     void detach(Rank rank, WorkerState state, const Turn& turn);

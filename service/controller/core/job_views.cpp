@@ -59,7 +59,9 @@ void Job::begin_view(const Turn& turn) {
     for (const NodeId node : owing_) add(node);
     for (Worker& worker : workers_) {
         if (worker.state == WorkerState::joined) worker.state = WorkerState::member;
-        if (is_taking_part(worker.state)) add(worker.node);
+        // A newcomer's node may owe what a predecessor handed in there, in a view unknown to us.
+        const bool may_owe = is_top_k(options_.compression) && is_live(worker.state);
+        if (may_owe || is_taking_part(worker.state)) add(worker.node);
     }
     std::sort(nodes.begin(), nodes.end());
     nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());

@@ -216,6 +216,7 @@ struct PrepareView {
     NodeId node = 0;  // addressee
     JobId job = 0;
     uint64_t epoch = 0;
+    uint64_t token = 0;  // the job's, as in JoinAccepted: a lost journal's job has got another
 };
 
 // To every node with a member of the new view: continue with round `base_round`, over these members

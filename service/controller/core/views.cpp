@@ -25,7 +25,7 @@ void Views::begin(std::span<const NodeId> nodes, const Turn& turn) {
     turn.act(JournalAppend{encode(EpochRecord{job_, epoch_})});
     for (const NodeId node : nodes) {
         answers_.push_back({.node = node});
-        turn.act(PrepareView{node, job_, epoch_});
+        turn.act(PrepareView{node, job_, epoch_, token_});
     }
 }
 

@@ -36,7 +36,8 @@ std::vector<NodeId> nodes_of(std::span<const Member> members);
 class Views {
   public:
     // `tells_leavers`: who was told to prepare and is not in the new view is told of it too.
-    Views(JobId job, bool tells_leavers) : job_(job), tells_leavers_(tells_leavers) {}
+    Views(JobId job, uint64_t token, bool tells_leavers)
+        : job_(job), token_(token), tells_leavers_(tells_leavers) {}
 
     // The latest epoch issued; orders carry it.
     uint64_t epoch() const { return epoch_; }
@@ -78,6 +79,7 @@ class Views {
     std::vector<NodeId> behind(const Answer& donor) const;
 
     JobId job_;
+    uint64_t token_;
     bool tells_leavers_;
     uint64_t epoch_ = 0;
     View view_;

@@ -51,7 +51,8 @@ MessageWriter::Bytes MessageWriter::write(Addressee to, const JoinRefused& actio
 }
 
 MessageWriter::Bytes MessageWriter::write(Addressee to, const PrepareView& action) {
-    return finish(to, wire::CreatePrepareView(envelope_.begin(), action.job, action.epoch));
+    return finish(
+        to, wire::CreatePrepareView(envelope_.begin(), action.job, action.epoch, action.token));
 }
 
 MessageWriter::Bytes MessageWriter::write(Addressee to, const CommitView& action) {
