@@ -18,6 +18,7 @@ static_assert(PACE_POLICY_PRAGUE_RANDOM == static_cast<int>(wire::Policy::prague
 static_assert(PACE_POLICY_PRAGUE_SMART == static_cast<int>(wire::Policy::prague_smart));
 static_assert(PACE_POLICY_AD_PSGD == static_cast<int>(wire::Policy::ad_psgd));
 static_assert(PACE_POLICY_FULL == static_cast<int>(wire::Policy::full));
+static_assert(PACE_POLICY_PRAGUE_STATIC == static_cast<int>(wire::Policy::prague_static));
 static_assert(PACE_WEIGHTS_CONSTANT == static_cast<int>(wire::Weights::constant));
 static_assert(PACE_WEIGHTS_DYNAMIC == static_cast<int>(wire::Weights::dynamic));
 static_assert(PACE_MISSING_CLOSEST == static_cast<int>(wire::Missing::closest));
@@ -162,7 +163,7 @@ Result<client::JobOptions> job_options_of(const pace_job_options& options) {
     PACE_TRY(read_choice(options.policy, "policy",
                          "PACE_POLICY_ALL_REDUCE, PACE_POLICY_PARTIAL_REDUCE, "
                          "PACE_POLICY_PRAGUE_RANDOM, PACE_POLICY_PRAGUE_SMART, "
-                         "PACE_POLICY_AD_PSGD, PACE_POLICY_FULL",
+                         "PACE_POLICY_AD_PSGD, PACE_POLICY_FULL, PACE_POLICY_PRAGUE_STATIC",
                          job.policy));
     PACE_TRY(read_choice(options.weights, "weights", "PACE_WEIGHTS_CONSTANT, PACE_WEIGHTS_DYNAMIC",
                          job.weights));

@@ -135,7 +135,15 @@ typedef enum pace_policy {
         4, /* whoever has no group divides all that have none into groups, the slow left out; among
               the nodes first, then within each. Source: the same, section 5 */
     PACE_POLICY_AD_PSGD = 5, /* pairs. Source: Lian et al., ICML 2018 */
-    PACE_POLICY_FULL = 6     /* everyone, as in local SGD: call it every so many steps */
+    PACE_POLICY_FULL = 6,    /* everyone, as in local SGD: call it every so many steps */
+
+    /* Also of the averaging family, but without the controller: who meets whom follows from the
+     * nodes that the members are on and from how many times each has called since the membership
+     * last changed. Four phases: one worker of every node, the others in pairs; each node; pairs
+     * within a node and between opposite ones; each node. Whoever has no group in a phase gets its
+     * own buffers back at once. For workers of equal speed: a late one holds up its node. Source:
+     * Luo et al., Prague, ASPLOS 2020, section 4.2, figure 10 */
+    PACE_POLICY_PRAGUE_STATIC = 7
 } pace_policy;
 
 typedef enum pace_weights {
@@ -248,7 +256,8 @@ typedef struct pace_job_options {
     /* Of the averaging family. With PACE_POLICY_ALL_REDUCE, which forms no groups, one that is set to
      * something else than its default is refused. */
     uint32_t group_size; /* P, 2 .. world; default 3, or world if that is less, but at least 2.
-                            PACE_POLICY_AD_PSGD has 2, PACE_POLICY_FULL world */
+                            PACE_POLICY_AD_PSGD has 2, PACE_POLICY_FULL world, and
+                            PACE_POLICY_PRAGUE_STATIC none of the options here but constant weights */
     uint32_t group_min;  /* of partial reduce: the smallest group that is closed when group_wait_ms
                             has passed, 2 .. group_size; default 2 */
     int32_t weights;     /* pace_weights */

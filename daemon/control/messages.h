@@ -29,7 +29,8 @@ enum class Policy : uint8_t {
     prague_random = 3,
     prague_smart = 4,
     ad_psgd = 5,
-    full = 6
+    full = 6,
+    prague_static = 7
 };
 enum class Weights : uint8_t { none = 0, constant = 1, dynamic = 2 };
 enum class Missing : uint8_t { none = 0, closest = 1, initial = 2 };

@@ -15,15 +15,6 @@ namespace {
 // How long the buffers of a dead trainer wait for an order that was already under way.
 constexpr base::Duration kDepartedKeep = std::chrono::seconds(2);
 
-std::vector<NodeId> nodes_of(const control::GroupOrder& order) {
-    std::vector<NodeId> nodes;
-    for (const control::Part& part : order.members) {
-        if (std::find(nodes.begin(), nodes.end(), part.node) == nodes.end())
-            nodes.push_back(part.node);
-    }
-    return nodes;
-}
-
 // Equal weights are applied as one division at the end: fewer roundings, and a sum without multiplications.
 bool weights_are_equal(const control::GroupOrder& order) {
     if (order.initial_weight != 0) return false;
@@ -41,11 +32,20 @@ std::shared_ptr<MemberList> members_of(const control::GroupOrder& order) {
     return members;
 }
 
-uint64_t group_number(const JobState& job, control::GroupId group) {
-    return exchange_number(job.token, ExchangeKind::group, group, 0);
+}  // namespace
+
+std::vector<NodeId> Groups::nodes_of(const control::GroupOrder& order) {
+    std::vector<NodeId> nodes;
+    for (const control::Part& part : order.members) {
+        if (std::find(nodes.begin(), nodes.end(), part.node) == nodes.end())
+            nodes.push_back(part.node);
+    }
+    return nodes;
 }
 
-}  // namespace
+uint64_t Groups::number_of(const control::GroupOrder& order) const {
+    return exchange_number(job_.token, ExchangeKind::group, order.group, 0);
+}
 
 void Groups::called(const WorkerPtr& worker) {
     const Request& head = worker->head();
@@ -57,6 +57,10 @@ void Groups::called(const WorkerPtr& worker) {
     worker->state = Worker::State::ready;
     // The buffers hold the model, whether it was broadcast or not: its daemon may have been restarted.
     if (worker->model.empty()) worker->model = head.buffers;
+    if (are_static()) {
+        begin_static();
+        return;
+    }
     signal(*worker, as_announced ? control::ReadyStage::arrived : control::ReadyStage::called);
     run_held(*worker);
 }
@@ -70,6 +74,10 @@ void Groups::signal(Worker& worker, control::ReadyStage stage) {
 }
 
 void Groups::withdraw(Worker& worker) {
+    if (are_static()) {
+        withdrawn(worker.rank);
+        return;
+    }
     worker.withdrawing = true;
     job_.services.control->send(control::Withdraw{.job = job_.id, .rank = worker.rank});
 }
@@ -128,7 +136,7 @@ bool Groups::plan_group(const control::GroupOrder& order, const std::vector<Work
                         Exchange::Plan& ret_plan) const {
     ret_plan.job = job_.id;
     ret_plan.patient = false;
-    ret_plan.number = group_number(job_, order.group);
+    ret_plan.number = number_of(order);
     ret_plan.nodes = nodes_of(order);
     ret_plan.self = static_cast<size_t>(
         std::find(ret_plan.nodes.begin(), ret_plan.nodes.end(), job_.services.self) -
@@ -182,13 +190,15 @@ void Groups::ended(const control::GroupOrder& order, const std::vector<WorkerPtr
     running_.erase(order.group);
     if (exchange.plan().nodes.size() > 1) spare_.push_back(exchange.take_scratch());
     const uint64_t now = base::now_ns();
-    control::GroupDone done;
-    done.job = job_.id;
-    done.group = order.group;
-    done.failed = !result;
-    done.moving_ns = now - members.front()->moving_since_ns;
-    done.bytes = exchange.traffic().bytes_sent;
-    job_.services.control->send(done);
+    if (!are_static()) tell_done(order, members.front(), exchange, !result);
+    if (!result && are_static()) {
+        if (result.error().kind == ErrorKind::mismatch) {
+            fail_static(members);
+        } else {
+            retry_static(members);
+        }
+        return;
+    }
     if (!result) {
         for (const WorkerPtr& worker : members) {
             worker->state = Worker::State::ready;
@@ -199,9 +209,9 @@ void Groups::ended(const control::GroupOrder& order, const std::vector<WorkerPtr
     ++job_.services.counters.groups;
     const auto list = members_of(order);
     for (const WorkerPtr& worker : members) {
-        worker->iteration = order.iteration;
+        worker->iteration = are_static() ? worker->head().iteration : order.iteration;
         Ending ending;
-        ending.iteration = order.iteration;
+        ending.iteration = worker->iteration;
         ending.group = order.group;
         ending.bytes_sent = exchange.traffic().bytes_sent;
         ending.bytes_received = exchange.traffic().bytes_received;
@@ -215,8 +225,19 @@ void Groups::ended(const control::GroupOrder& order, const std::vector<WorkerPtr
     }
 }
 
+void Groups::tell_done(const control::GroupOrder& order, const WorkerPtr& first,
+                       const Exchange& exchange, bool failed) {
+    control::GroupDone done;
+    done.job = job_.id;
+    done.group = order.group;
+    done.failed = failed;
+    done.moving_ns = base::now_ns() - first->moving_since_ns;
+    done.bytes = exchange.traffic().bytes_sent;
+    job_.services.control->send(done);
+}
+
 void Groups::refuse(const control::GroupOrder& order, const std::vector<WorkerPtr>& members) {
-    send_poison(job_.services, group_number(job_, order.group), nodes_of(order));
+    send_poison(job_.services, number_of(order), nodes_of(order));
     control::GroupDone done;
     done.job = job_.id;
     done.group = order.group;

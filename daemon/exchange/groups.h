@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "daemon/collectives/static_groups.h"
 #include "daemon/exchange/exchange.h"
 #include "daemon/exchange/job_state.h"
 
@@ -38,13 +39,21 @@ class Groups {
     void abort(control::GroupId group, const base::Error& error);
     void abort_all(const base::Error& error);
 
+    // The view is about to change, and has changed: static groups follow from it.
+    void prepare(const base::Error& error);
+    void commit_view();
+
     // The trainer of a worker with a ready signal is gone. An order that names it may be under way: its buffers stay for that.
     void departed(const WorkerPtr& worker);
 
   private:
+    static std::vector<NodeId> nodes_of(const control::GroupOrder& order);
+    uint64_t number_of(const control::GroupOrder& order) const;
     WorkerPtr claim(const control::Part& part, uint32_t digest);
     bool plan_group(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,
                     Exchange::Plan& ret_plan) const;
+    void tell_done(const control::GroupOrder& order, const WorkerPtr& first,
+                   const Exchange& exchange, bool failed);
     void run(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,
              Exchange::Plan plan);
     void ended(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,
@@ -61,6 +70,14 @@ class Groups {
     void give_up_orders_of(const Worker& worker);
     void run_held(const Worker& arrived);
 
+    bool are_static() const;
+    void begin_static();
+    bool is_ready_in_view(const WorkerPtr& worker) const;
+    std::vector<WorkerPtr> complete_with(const Worker& worker) const;
+    void run_static(const std::vector<WorkerPtr>& members);
+    void fail_static(const std::vector<WorkerPtr>& members);
+    void retry_static(const std::vector<WorkerPtr>& members);
+
     // An order whose members here have not all arrived.
     struct Held {
         control::GroupOrder order;
@@ -72,6 +89,8 @@ class Groups {
     std::unordered_map<control::GroupId, std::shared_ptr<Exchange>> running_;
     std::vector<WorkerPtr> departed_;
     std::vector<Scratch> spare_;
+    collectives::StaticGroups static_groups_;
+    bool may_begin_static_ = false;
 };
 
 }  // namespace pace::daemon

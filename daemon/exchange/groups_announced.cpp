@@ -23,7 +23,7 @@ bool names(const control::GroupOrder& order, const Worker& worker) {
 
 void Groups::announce(const WorkerPtr& worker, uint64_t iteration) {
     const bool computes = worker->state == Worker::State::idle && worker->queue.empty();
-    if (!computes || worker->newcomer || !worker->average_digest) return;
+    if (are_static() || !computes || worker->newcomer || !worker->average_digest) return;
     if (worker->announced && worker->announced->iteration == iteration) return;
     take_back(*worker);
     worker->announced = Worker::Announced{iteration, *worker->average_digest, base::now()};

@@ -144,7 +144,10 @@ void Job::cancel(const WorkerPtr& worker, uint64_t id) {
         if (worker->port != nullptr) worker->port->request_ended(id, ending);
         return;
     }
-    if (worker->state == Worker::State::ready) groups_.withdraw(*worker);
+    if (worker->state == Worker::State::ready) {
+        groups_.withdraw(*worker);
+        return;
+    }
     // Idle: the controller has not taken the worker back yet, so nothing has begun.
     if (worker->state == Worker::State::waiting && !rounds_.withdraw(*worker)) return;
     if (worker->state == Worker::State::waiting || worker->state == Worker::State::adopting ||
@@ -167,7 +170,9 @@ void Job::remove(const WorkerPtr& worker) {
 void Job::prepare(const control::PrepareView& view) {
     if (view.epoch <= state_.view.epoch) return;
     state_.token = view.token;
-    adoptions_.stop(base::make_error(ErrorKind::aborted, "the job's membership is changing"));
+    const auto error = base::make_error(ErrorKind::aborted, "the job's membership is changing");
+    adoptions_.stop(error);
+    groups_.prepare(error);
     rounds_.prepare(view.epoch);
 }
 
@@ -201,6 +206,7 @@ void Job::commit(const control::CommitView& view) {
         state_.end_head(worker, std::move(ending));
     }
     if (!behind) rounds_.commit(view);
+    groups_.commit_view();
 }
 
 void Job::suspend(control::Rank rank, const std::string& reason) {
@@ -211,6 +217,7 @@ void Job::suspend(control::Rank rank, const std::string& reason) {
     worker->admit_sent = false;
     const bool goes_on = worker->state == Worker::State::waiting && !rounds_.withdraw(*worker);
     rounds_.departed(*worker);
+    if (worker->state == Worker::State::ready) begin_newcomer(worker);
     if (worker->state == Worker::State::waiting && !goes_on)
         state_.end_all(worker, ended_as(Outcome::stale,
                                         reason + "; call pace_broadcast for the current model"));
@@ -245,8 +252,12 @@ void Job::resumed(const WorkerPtr& worker, bool under_way) {
                                             "pace_broadcast for the current model"));
     }
     // Nobody takes part in its round any more, and nobody stops it.
-    if (under_way && was_member && worker->state == Worker::State::moving)
-        rounds_.stop(base::make_error(ErrorKind::aborted, "the cluster went on without this node"));
+    if (under_way && was_member && worker->state == Worker::State::moving) {
+        const auto error =
+            base::make_error(ErrorKind::aborted, "the cluster went on without this node");
+        rounds_.stop(error);
+        groups_.prepare(error);
+    }
     switch (worker->state) {
         case Worker::State::idle:
             if (!worker->queue.empty()) {

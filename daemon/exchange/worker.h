@@ -17,9 +17,9 @@ namespace pace::daemon {
 struct Worker {
     // What the first request of the queue is doing.
     enum class State : uint8_t {
-        idle,      // there is none
-        waiting,   // for the round that all members run
-        ready,     // a ready signal is at the controller
+        idle,     // there is none
+        waiting,  // for the round that all members run
+        ready,  // for its group: a ready signal is at the controller, or its static group is not complete
         moving,    // in an exchange
         adopting,  // a newcomer's broadcast: waits for a healthy worker's model
         refused,   // about to end as stale; nothing more happens to it
@@ -48,6 +48,10 @@ struct Worker {
     };
     std::optional<Announced> announced;
     std::optional<uint32_t> average_digest;  // of its latest average
+
+    // Static groups: how many averages it has begun in this view, and the view of the latest.
+    uint64_t turn = 0;
+    uint64_t turn_epoch = 0;
 
     std::vector<BufferPtr> model;  // of its latest broadcast: what a newcomer is given
     base::TimePoint busy_since = base::now();

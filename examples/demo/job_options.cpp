@@ -69,7 +69,8 @@ pace_job_options job_options_of(const Options& options) {
                                                   {"prague-random", PACE_POLICY_PRAGUE_RANDOM},
                                                   {"prague-smart", PACE_POLICY_PRAGUE_SMART},
                                                   {"ad-psgd", PACE_POLICY_AD_PSGD},
-                                                  {"full", PACE_POLICY_FULL}});
+                                                  {"full", PACE_POLICY_FULL},
+                                                  {"prague-static", PACE_POLICY_PRAGUE_STATIC}});
         set_groups(options, &job);
     }
     return job;

@@ -10,6 +10,7 @@ POLICIES = {
     "prague-smart": ["--policy", "prague-smart"],
     "ad-psgd": ["--policy", "ad-psgd"],
     "full": ["--policy", "full"],
+    "prague-static": ["--policy", "prague-static"],
     "solo": ["--policy", "all-reduce", "--quorum", "solo"],
     "majority": ["--policy", "all-reduce", "--quorum", "majority"],
     # Here the network is so fast that dense would be chosen, and nothing would be seen.
@@ -26,7 +27,7 @@ def forms_groups(policy):
 
 def group_size_of(policy, flags):
     """0: the policy's own, pairs or everyone."""
-    return 0 if policy in ("ad-psgd", "full") else flags.group_size
+    return 0 if policy in ("ad-psgd", "full", "prague-static") else flags.group_size
 
 
 def plan_of(policy, flags):

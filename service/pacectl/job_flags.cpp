@@ -22,7 +22,8 @@ constexpr Word<Policy> kPolicies[] = {{"partial-reduce", Policy::partial_reduce}
                                       {"prague-random", Policy::prague_random},
                                       {"prague-smart", Policy::prague_smart},
                                       {"ad-psgd", Policy::ad_psgd},
-                                      {"full", Policy::full}};
+                                      {"full", Policy::full},
+                                      {"prague-static", Policy::prague_static}};
 using wire::Weights;
 constexpr Word<Weights> kWeights[] = {{"constant", Weights::constant},
                                       {"dynamic", Weights::dynamic}};

@@ -29,6 +29,8 @@ constexpr double kMemoryGbytesPerS = 10;
 constexpr double kLatencyUs = 50;
 constexpr double kControllerUs = 500;
 
+constexpr size_t kSimulated = 6;  // policies, the first ones; prague-static needs no controller
+
 constexpr uint32_t kGroupSizes[] = {2, 3, 4, 8, 16};
 
 // Enough for two or three digits of small jobs, and no more than large ones can afford: so many
@@ -186,7 +188,7 @@ Result<> read_cluster(const FileTable& file, Scenario& ret_scenario) {
 Result<> read_try(const FileTable& file, Scenario& ret_scenario) {
     PACE_TRY_ASSIGN(table, file.table("try"));
     PACE_TRY(table.allow({"policies", "group_sizes"}));
-    const controller::Words words = words_of(Policy{});
+    const controller::Words words = words_of(Policy{}).first(kSimulated);
     std::vector<size_t> policies;
     for (size_t i = 0; i < words.size(); ++i) policies.push_back(i);
     if (table.has("policies")) {

@@ -54,7 +54,8 @@ class Faults : public testing::TestWithParam<const char*> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Families, Faults,
-                         testing::Values("reduce", "average", "announced", "prague_smart"),
+                         testing::Values("reduce", "average", "announced", "prague_smart",
+                                         "prague_static"),
                          [](const auto& family) { return std::string(family.param); });
 
 TEST_P(Faults, AKilledTrainerCostsTheOthersNothingButItsContribution) {

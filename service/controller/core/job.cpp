@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "service/controller/core/lateness.h"
+#include "service/controller/core/option_words.h"
 
 namespace pace::controller {
 namespace {
@@ -162,7 +163,7 @@ void Job::on_ready(const Ready& event, const Turn& turn) {
     if (!groups_) {
         return turn.warn("ready-without-groups",
                          fmt::format("job {}: rank {} is ready for a group, but the policy is {}",
-                                     options_.name, event.rank, "all-reduce"));
+                                     options_.name, event.rank, name_of(options_.policy)));
     }
     // Its daemon has not heard yet that it was suspended, and will end this request as stale.
     if (worker->state == WorkerState::suspended) return;
@@ -204,6 +205,11 @@ void Job::on_stalled(NodeId node, const Turn& turn) {
 
 bool Job::is_waited_on(Rank rank) const {
     if (groups_ && groups_->is_busy(rank)) return false;
+    if (options_.policy == Policy::prague_static) {
+        return std::any_of(workers_.begin(), workers_.end(), [](const Worker& other) {
+            return other.state == WorkerState::member && other.busy_ms == 0;
+        });
+    }
     return std::any_of(workers_.begin(), workers_.end(), [&](const Worker& other) {
         return other.state == WorkerState::member &&
                other.rounds_submitted > workers_[rank].rounds_submitted;

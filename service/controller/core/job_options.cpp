@@ -86,6 +86,19 @@ Result<> check_no_group_options(const JobOptions& o) {
     return {};
 }
 
+// Constant weights know no versions, so that an option about them is a misunderstanding.
+Result<> check_no_version_options(const JobOptions& o) {
+    const auto refuse = [](std::string_view option, auto value) {
+        return make_error(ErrorKind::invalid,
+                          "{} is {}, but constant weights do not look at iterations; leave it out "
+                          "or use weights dynamic",
+                          option, value);
+    };
+    if (o.missing == Missing::initial) return refuse("missing", name_of(o.missing));
+    if (o.alpha != 0 && o.alpha != kAlphaDefault) return refuse("alpha", o.alpha);
+    return {};
+}
+
 // Only partial reduce closes groups that are not full, and only prague-smart knows who is slow.
 Result<> check_policy_options(const JobOptions& o) {
     const auto refuse = [&o](std::string_view option, uint32_t value, Policy policy) {
@@ -101,6 +114,21 @@ Result<> check_policy_options(const JobOptions& o) {
     if (o.policy != Policy::prague_smart && o.progress_gap != 0)
         return refuse("progress_gap", o.progress_gap, Policy::prague_smart);
     return {};
+}
+
+// Its groups follow from the topology, and nobody in them knows the others' iterations.
+Result<> check_static_options(const JobOptions& o) {
+    const auto refuse = [](std::string_view option, auto value) {
+        return make_error(ErrorKind::invalid,
+                          "{} is {}, but the groups of policy prague-static follow from the nodes "
+                          "that workers are on, with constant weights; leave it out or use policy "
+                          "prague-smart",
+                          option, value);
+    };
+    if (o.group_size != 0) return refuse("group_size", o.group_size);
+    if (o.history_window != 0) return refuse("history_window", o.history_window);
+    if (o.weights == Weights::dynamic) return refuse("weights", name_of(o.weights));
+    return check_no_version_options(o);
 }
 
 uint64_t window_min(const JobOptions& o) {
@@ -141,19 +169,6 @@ Result<> check_alpha(double alpha) {
                       "alpha is {}; use a number from 0 up to, not including, 1", alpha);
 }
 
-// Constant weights know no versions, so that an option about them is a misunderstanding.
-Result<> check_no_version_options(const JobOptions& o) {
-    const auto refuse = [](std::string_view option, auto value) {
-        return make_error(ErrorKind::invalid,
-                          "{} is {}, but constant weights do not look at iterations; leave it out "
-                          "or use weights dynamic",
-                          option, value);
-    };
-    if (o.missing == Missing::initial) return refuse("missing", name_of(o.missing));
-    if (o.alpha != 0 && o.alpha != kAlphaDefault) return refuse("alpha", o.alpha);
-    return {};
-}
-
 Result<> check_window(const JobOptions& o) {
     if (o.history_window < window_min(o)) {
         return make_error(ErrorKind::invalid,
@@ -174,7 +189,7 @@ void fill_defaults(JobOptions& o) {
     if (o.weights == Weights{}) o.weights = Weights::constant;
     if (o.missing == Missing{}) o.missing = Missing::closest;
     fill_collective_defaults(o);
-    if (o.policy == Policy::all_reduce) {
+    if (!forms_groups(o.policy)) {
         o.alpha = kAlphaDefault;
         return;
     }
@@ -195,8 +210,9 @@ Result<JobOptions> check(const JobOptions& options) {
     PACE_TRY(check_collective(filled));
     PACE_TRY(check_policy_options(filled));
     if (filled.policy == Policy::all_reduce) PACE_TRY(check_no_group_options(filled));
+    if (filled.policy == Policy::prague_static) PACE_TRY(check_static_options(filled));
     fill_defaults(filled);
-    if (filled.policy == Policy::all_reduce) return filled;
+    if (!forms_groups(filled.policy)) return filled;
     PACE_TRY(check_sizes(filled));
     PACE_TRY(check_alpha(filled.alpha));
     if (filled.weights == Weights::constant) PACE_TRY(check_no_version_options(filled));

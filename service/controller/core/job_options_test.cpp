@@ -99,8 +99,9 @@ TEST(JobOptions, OfEveryPolicyHaveItsDefaults) {
     EXPECT_EQ(check(of_policy(Policy::prague_smart))->progress_gap, 4U);
     EXPECT_EQ(check(of_policy(Policy::ad_psgd))->group_size, 2U);
     EXPECT_EQ(check(of_policy(Policy::full))->group_size, 8U);
-    for (const Policy policy : {Policy::all_reduce, Policy::partial_reduce, Policy::prague_random,
-                                Policy::prague_smart, Policy::ad_psgd, Policy::full}) {
+    for (const Policy policy :
+         {Policy::all_reduce, Policy::partial_reduce, Policy::prague_random, Policy::prague_smart,
+          Policy::ad_psgd, Policy::full, Policy::prague_static}) {
         // What is checked may be announced, and checked, again.
         const JobOptions checked = *check(of_policy(policy));
         const auto again = check(checked);
@@ -122,6 +123,15 @@ TEST(JobOptions, ThatAPolicyDoesNotKnowAreRefused) {
     refused(Policy::prague_random, "group_min is 2", [](JobOptions& o) { o.group_min = 2; });
     refused(Policy::prague_smart, "group_wait_ms is 5", [](JobOptions& o) { o.group_wait_ms = 5; });
     refused(Policy::partial_reduce, "progress_gap is 3", [](JobOptions& o) { o.progress_gap = 3; });
+    refused(Policy::prague_static, "group_size is 3", [](JobOptions& o) { o.group_size = 3; });
+    refused(Policy::prague_static, "group_min is 2", [](JobOptions& o) { o.group_min = 2; });
+    refused(Policy::prague_static, "history_window is 9",
+            [](JobOptions& o) { o.history_window = 9; });
+    refused(Policy::prague_static, "weights is dynamic",
+            [](JobOptions& o) { o.weights = Weights::dynamic; });
+    refused(Policy::prague_static, "missing is initial",
+            [](JobOptions& o) { o.missing = Missing::initial; });
+    refused(Policy::prague_static, "alpha is 0.9", [](JobOptions& o) { o.alpha = 0.9; });
     refused(Policy::all_reduce, "progress_gap is 3", [](JobOptions& o) { o.progress_gap = 3; });
     refused(Policy::ad_psgd, "group_size is 3", [](JobOptions& o) { o.group_size = 3; });
     refused(Policy::full, "group_size is 3", [](JobOptions& o) { o.group_size = 3; });

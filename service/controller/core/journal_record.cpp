@@ -167,7 +167,7 @@ void get_collective_options(Reader& in, JobOptions& ret_options) {
 void get_options(Reader& in, JobOptions& ret_options) {
     in.get(ret_options.name);
     in.get(ret_options.world);
-    in.get(ret_options.policy, Policy::full);
+    in.get(ret_options.policy, Policy::prague_static);
     in.get(ret_options.group_size);
     in.get(ret_options.group_min);
     in.get(ret_options.weights, Weights::dynamic);

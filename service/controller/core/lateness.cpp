@@ -16,8 +16,9 @@ Duration timeout_of(const Worker& worker, const JobOptions& options) {
 }  // namespace
 
 StepSign step_sign_of(const JobOptions& options) {
-    if (family_of(options.policy) == Family::averaging) return StepSign::signals;
-    return is_partial(options) ? StepSign::calls : StepSign::rounds;
+    if (forms_groups(options.policy)) return StepSign::signals;
+    return is_partial(options) || options.policy == Policy::prague_static ? StepSign::calls
+                                                                          : StepSign::rounds;
 }
 
 void observe(Worker& worker, const WorkerReport& report, StepSign sign, TimePoint now) {

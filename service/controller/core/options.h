@@ -13,7 +13,8 @@ enum class Policy : uint8_t {
     prague_random = 3,
     prague_smart = 4,
     ad_psgd = 5,
-    full = 6
+    full = 6,
+    prague_static = 7
 };
 enum class Weights : uint8_t { constant = 1, dynamic = 2 };
 enum class Missing : uint8_t { closest = 1, initial = 2 };
@@ -43,8 +44,8 @@ struct JobOptions {
     std::string name;                        // letters, digits, '.', '_', '-'; at most 63
     uint32_t world = 0;                      // workers of the job, at least 1
     Policy policy = Policy::partial_reduce;  // all_reduce is of the collective family
-    uint32_t group_size = 0;                 // P; 2 .. world; default min(3, world)
-    uint32_t group_min = 0;  // smallest group that group_wait may close; partial_reduce; default 2
+    uint32_t group_size = 0;  // P; 2 .. world; default min(3, world); not of prague_static
+    uint32_t group_min = 0;   // smallest group that group_wait may close; partial_reduce; default 2
     Weights weights = Weights::constant;
     Missing missing = Missing::closest;
     double alpha = 0.5;           // 0 <= alpha < 1
@@ -92,6 +93,11 @@ constexpr bool is_top_k(Compression compression) {
 
 constexpr Family family_of(Policy policy) {
     return policy == Policy::all_reduce ? Family::collective : Family::averaging;
+}
+
+// Whether the controller forms the groups that workers average in.
+constexpr bool forms_groups(Policy policy) {
+    return policy != Policy::all_reduce && policy != Policy::prague_static;
 }
 
 }  // namespace pace::controller

@@ -8,6 +8,7 @@ namespace pace::controller {
 std::unique_ptr<GroupPolicy> make_policy(const JobOptions& options, uint64_t seed) {
     switch (options.policy) {
         case Policy::all_reduce:
+        case Policy::prague_static:
             return nullptr;
         case Policy::partial_reduce:
             return std::make_unique<PartialReduce>(options);

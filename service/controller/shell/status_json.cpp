@@ -76,8 +76,8 @@ Json json_of(const JobOptions& options) {
     Json json{{"world", options.world},
               {"policy", name_of(options.policy)},
               {"worker_timeout_ms", options.worker_timeout_ms}};
-    json.update(family_of(options.policy) == Family::averaging ? of_groups(options)
-                                                               : of_rounds(options));
+    if (forms_groups(options.policy)) json.update(of_groups(options));
+    if (options.policy == Policy::all_reduce) json.update(of_rounds(options));
     return json;
 }
 
@@ -97,7 +97,7 @@ Json json_of(const std::optional<ProgressSpread>& spread) {
             {"first", {{"rank", spread->first}, {"at", spread->most}}}};
 }
 
-Json json_of(const WorkerView& worker, Family family) {
+Json json_of(const WorkerView& worker, bool in_groups) {
     Json json{{"rank", worker.rank},
               {"node", worker.node},
               {"status", name_of(worker.status)},
@@ -107,7 +107,7 @@ Json json_of(const WorkerView& worker, Family family) {
               {"step_median_ms", milliseconds(worker.step_median)},
               {"exchanging", worker.exchanging}};
     if (worker.waiting) json["waiting_ms"] = milliseconds(*worker.waiting);
-    if (family == Family::averaging)
+    if (in_groups)
         json.update({{"waited", json_of(worker.waited)}, {"exchanged", json_of(worker.exchanged)}});
     return json;
 }
@@ -196,7 +196,7 @@ struct Room {
 };
 
 Json json_of(const JobView& job, TimePoint now, Room& room) {
-    const Family family = family_of(job.options.policy);
+    const bool in_groups = forms_groups(job.options.policy);
     Json json{{"job", job.job},
               {"name", job.options.name},
               {"options", json_of(job.options)},
@@ -214,9 +214,9 @@ Json json_of(const JobView& job, TimePoint now, Room& room) {
     room.workers -= listed;
     Json& workers = json["workers"] = Json::array();
     for (const WorkerView& worker : std::span(job.workers).first(listed))
-        workers.push_back(json_of(worker, family));
+        workers.push_back(json_of(worker, in_groups));
     json["workers_left_out"] = job.workers.size() - listed;
-    if (family == Family::averaging) add_groups(job, now, room.groups_of_each, json);
+    if (in_groups) add_groups(job, now, room.groups_of_each, json);
     return json;
 }
 
