@@ -57,7 +57,8 @@ TEST(FourNodes, AverageWithConstantAndDynamicWeights) {
 
 TEST(FourNodes, AverageInGroupsOfEveryPolicy) {
     Cluster cluster({.nodes = 4});
-    for (const char* policy : {"prague-random", "prague-smart", "ad-psgd", "full", "prague-static"}) {
+    for (const char* policy :
+         {"prague-random", "prague-smart", "ad-psgd", "full", "prague-static"}) {
         auto trainers =
             cluster.trainers(8, {"--mode", "average", "--policy", policy, "--job", policy,
                                  "--steps", "50", "--elements", "50000", "--step-us", "500"});

@@ -1,0 +1,160 @@
+// Static groups: who meets whom follows from the nodes alone, and no call needs the controller. Every test prints its seed.
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "crew.h"
+#include "daemon/collectives/static_groups.h"
+#include "faults.h"
+
+namespace pace::cluster {
+namespace {
+
+void prague_static(pace_job_options& job) {
+    job.policy = PACE_POLICY_PRAGUE_STATIC;
+}
+
+// Ranks over nodes in blocks.
+std::vector<size_t> in_blocks(const std::vector<size_t>& sizes) {
+    std::vector<size_t> nodes;
+    for (size_t node = 0; node < sizes.size(); ++node) nodes.insert(nodes.end(), sizes[node], node);
+    return nodes;
+}
+
+collectives::StaticGroups groups_of(const std::vector<size_t>& nodes) {
+    // In the order of their lowest ranks.
+    std::vector<std::vector<uint32_t>> ranks;
+    std::map<size_t, size_t> index;
+    for (uint32_t rank = 0; rank < nodes.size(); ++rank) {
+        const auto [entry, is_new] = index.emplace(nodes[rank], ranks.size());
+        if (is_new) ranks.emplace_back();
+        ranks[entry->second].push_back(rank);
+    }
+    return collectives::StaticGroups(std::move(ranks));
+}
+
+std::vector<uint32_t> members_of(const Worker& worker) {
+    std::vector<uint32_t> ranks;
+    for (uint32_t i = 0; i < worker.info().member_listed; ++i)
+        ranks.push_back(worker.members()[i].rank);
+    return ranks;
+}
+
+// Everyone averages once; fails if a value is not its group's mean.
+void average_once(Crew& crew, const collectives::StaticGroups& groups, uint64_t turn,
+                  std::vector<double>& values) {
+    std::vector<double> expected(values.size());
+    for (uint32_t rank = 0; rank < crew.size(); ++rank) {
+        const auto group = groups.group_of(rank, turn);
+        for (const uint32_t other : group)
+            expected[rank] += values[other] / static_cast<double>(group.size());
+    }
+    std::vector<pace_request> requests;
+    for (uint32_t rank = 0; rank < crew.size(); ++rank)
+        requests.push_back(crew.worker(rank).average(turn + 1));
+    for (uint32_t rank = 0; rank < crew.size(); ++rank) {
+        crew.worker(rank).finish(requests[rank]);
+        EXPECT_EQ(members_of(crew.worker(rank)), groups.group_of(rank, turn)) << "turn " << turn;
+        values[rank] = crew.value(rank);
+        EXPECT_NEAR(values[rank], expected[rank], 1e-5) << "rank " << rank << ", turn " << turn;
+    }
+}
+
+TEST(StaticCluster, HasThePapersAverages) {
+    Cluster cluster({.nodes = 4});
+    const auto nodes = in_blocks({4, 4, 4, 4});
+    Crew crew(cluster, {.nodes = nodes, .tune = prague_static});
+    std::vector<double> values(16);
+    for (uint32_t rank = 0; rank < 16; ++rank) crew.set(rank, values[rank] = rank);
+    for (uint64_t turn = 0; turn < 4; ++turn) {
+        average_once(crew, groups_of(nodes), turn, values);
+        if (turn != 1) continue;
+        for (uint32_t rank = 0; rank < 16; ++rank)
+            EXPECT_EQ(values[rank], 3.0 * (1.0 + rank / 4)) << rank;
+    }
+    const double at_end[] = {15.0 / 4, 27.0 / 4, 33.0 / 4, 45.0 / 4};
+    for (uint32_t rank = 0; rank < 16; ++rank) EXPECT_EQ(values[rank], at_end[rank / 4]) << rank;
+}
+
+TEST(StaticCluster, AveragesOnAnyNodesWhileNoControllerIsThere) {
+    base::Random random(test_seed());
+    Cluster cluster({.nodes = 3});
+    std::vector<size_t> nodes;
+    for (int rank = 0; rank < 7; ++rank) nodes.push_back(random.below(3));
+    Crew crew(cluster, {.nodes = nodes, .tune = prague_static});
+    crew.barrier();
+    cluster.kill_controller();
+    std::vector<double> values(7);
+    for (uint32_t rank = 0; rank < 7; ++rank) crew.set(rank, values[rank] = rank);
+    for (uint64_t turn = 0; turn < 40; ++turn) average_once(crew, groups_of(nodes), turn, values);
+}
+
+TEST(StaticCluster, ACallWaitsForItsGroupAlone) {
+    Cluster cluster({.nodes = 2});
+    Crew crew(cluster, {.nodes = in_blocks({2, 2}), .tune = prague_static});
+    for (uint32_t rank = 0; rank < 4; ++rank) crew.set(rank, rank);
+    // The first workers of the nodes meet, the others have nobody.
+    crew.worker(1).finish(crew.worker(1).average(1));
+    EXPECT_EQ(members_of(crew.worker(1)), std::vector<uint32_t>{1});
+    EXPECT_EQ(crew.value(1), 1);
+    const pace_request head = crew.worker(0).average(1);
+    EXPECT_EQ(crew.worker(0).wait(head, kMomentMs), PACE_TIMEOUT);
+    crew.worker(2).finish(crew.worker(2).average(1));
+    crew.worker(0).finish(head);
+    EXPECT_EQ(crew.value(0), 1);
+    // A whole node, whatever the other one does.
+    const pace_request first = crew.worker(0).average(2);
+    crew.worker(1).finish(crew.worker(1).average(2));
+    crew.worker(0).finish(first);
+    EXPECT_EQ(members_of(crew.worker(0)), (std::vector<uint32_t>{0, 1}));
+}
+
+TEST(StaticCluster, ACanceledCallIsNoTurn) {
+    Cluster cluster({.nodes = 1});
+    Crew crew(cluster, {.nodes = in_blocks({3}), .tune = prague_static});
+    for (uint32_t rank = 0; rank < 3; ++rank) crew.set(rank, rank);
+    const pace_request waits = crew.worker(1).average(1);
+    EXPECT_EQ(crew.worker(1).cancel(waits), PACE_OK);
+    EXPECT_EQ(crew.worker(1).wait(waits), PACE_CANCELED);
+    EXPECT_EQ(crew.value(1), 1);
+    const pace_request again = crew.worker(1).average(1);
+    crew.worker(2).finish(crew.worker(2).average(1));
+    crew.worker(1).finish(again);
+    EXPECT_EQ(crew.value(1), 1.5);
+}
+
+TEST(StaticCluster, OtherBuffersOfAMemberAreToldToAllOfItsGroup) {
+    for (const std::vector<size_t>& sizes : {std::vector<size_t>{3}, std::vector<size_t>{1, 1}}) {
+        Cluster cluster({.nodes = sizes.size()});
+        Crew crew(cluster, {.nodes = in_blocks(sizes), .tune = prague_static});
+        const uint32_t one = crew.size() - 2;
+        const uint32_t other = crew.size() - 1;
+        crew.worker(other).add_floats(5, 1);
+        const pace_request first = crew.worker(one).average(1);
+        const pace_request second = crew.worker(other).average(1);
+        EXPECT_EQ(crew.worker(one).wait(first), PACE_E_MISMATCH) << sizes.size();
+        EXPECT_EQ(crew.worker(other).wait(second), PACE_E_MISMATCH) << sizes.size();
+        EXPECT_NE(crew.worker(one).complaint().find("equal types and lengths"), std::string::npos)
+            << crew.worker(one).complaint();
+    }
+}
+
+// The call that waited for the leaver is answered by whom it meets now: the phases begin anew.
+TEST(StaticCluster, GoesOnWithoutALeaver) {
+    Cluster cluster({.nodes = 2});
+    Crew crew(cluster, {.nodes = in_blocks({1, 2}), .tune = prague_static});
+    for (uint32_t rank = 0; rank < 3; ++rank) crew.set(rank, rank);
+    const pace_request waits = crew.worker(0).average(1);
+    crew.leave(1);
+    // Alone, until the view has changed.
+    do {
+        crew.worker(2).finish(crew.worker(2).average(1));
+    } while (members_of(crew.worker(2)) == std::vector<uint32_t>{2});
+    crew.worker(0).finish(waits);
+    EXPECT_EQ(members_of(crew.worker(0)), (std::vector<uint32_t>{0, 2}));
+    EXPECT_EQ(crew.value(0), 1);
+}
+
+}  // namespace
+}  // namespace pace::cluster
