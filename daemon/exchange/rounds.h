@@ -123,6 +123,7 @@ class Rounds {
 
     // rounds_partial.cpp
     std::vector<WorkerPtr> members_here() const;
+    std::vector<WorkerPtr> callers_here() const;
     bool take_call(const WorkerPtr& worker);
     bool give_missed(const WorkerPtr& worker);
     void open_partial();

@@ -54,6 +54,18 @@ std::vector<WorkerPtr> Rounds::members_here() const {
     return members;
 }
 
+// The members here whose gradients the round that ends now has, or could have had. A newcomer may have got a model with that
+// round's result already, while this node still fetches it.
+std::vector<WorkerPtr> Rounds::callers_here() const {
+    std::vector<WorkerPtr> callers = members_here();
+    std::erase_if(callers, [this](const WorkerPtr& worker) {
+        const auto base = partial_->base(worker->rank);
+        return worker->state != Worker::State::waiting || !worker->handed_in || !base ||
+               *base > completed_;
+    });
+    return callers;
+}
+
 // -------------------------------------------------------------------------------------------- calls
 
 void Rounds::called(const WorkerPtr& worker) {
@@ -174,13 +186,13 @@ void Rounds::end_suspended() {
 
 // The round has no result.
 void Rounds::skip(const RoundOutcome& outcome) {
+    const std::vector<WorkerPtr> callers = callers_here();
     tell(outcome);
     retain(0, 0);
     partial_->commit_nothing(completed_);
     ++completed_;
     if (outcome.verdict != Verdict::disagree) return;
-    for (const WorkerPtr& worker : members_here()) {
-        if (worker->state != Worker::State::waiting || !worker->handed_in) continue;
+    for (const WorkerPtr& worker : callers) {
         job_.end_head(worker, failed(base::make_error(
                                   ErrorKind::mismatch,
                                   "worker {} called {} and a worker on another node something "
@@ -193,8 +205,7 @@ void Rounds::deliver(const RoundOutcome& outcome, Scratch memory) {
     auto delivery = std::make_shared<Delivery>();
     delivery->outcome = outcome;
     delivery->memory = std::move(memory);
-    for (const WorkerPtr& worker : members_here()) {
-        if (worker->state != Worker::State::waiting || !worker->handed_in) continue;
+    for (const WorkerPtr& worker : callers_here()) {
         partial_->free_memory(*worker);
         worker->state = Worker::State::moving;
         worker->moving_since_ns = partial_->last()->began_ns();
