@@ -65,10 +65,7 @@ uint64_t Engine::join(const JoinRequest& request, WorkerPort* port, const Joined
 void Engine::seat(const JoinRequest& request, WorkerPort* port,
                   const control::JoinAccepted& accepted, const Joined& joined) {
     const std::shared_ptr<Job> job = job_of(accepted);
-    if (!accepted.under_way && job->unused() && job->state().view.epoch != 0) {
-        job->invalidate(base::make_error(
-            ErrorKind::aborted, "the controller knows nothing of the view that this node was in"));
-    }
+    if (!accepted.under_way) job->begin_anew();
     auto worker = std::make_shared<Worker>();
     worker->rank = accepted.rank;
     worker->uid = request.uid;

@@ -48,6 +48,12 @@ void Job::add(const WorkerPtr& worker) {
     state_.workers[worker->rank] = worker;
 }
 
+void Job::begin_anew() {
+    if (!unused() || state_.view.epoch == 0) return;
+    invalidate(base::make_error(ErrorKind::aborted,
+                                "the controller knows nothing of the view that this node was in"));
+}
+
 void Job::submit(const WorkerPtr& worker, Request request) {
     if (request.verb == Verb::reduce && state_.options.reject_nonfinite) {
         if (const auto place = find_nonfinite(request.buffers, state_.services.pool)) {
