@@ -223,10 +223,26 @@ void Job::suspend(control::Rank rank, const std::string& reason) {
     worker->admit_sent = false;
     const bool goes_on = worker->state == Worker::State::waiting && !rounds_.withdraw(*worker);
     rounds_.departed(*worker);
-    if (worker->state == Worker::State::ready) begin_newcomer(worker);
-    if (worker->state == Worker::State::waiting && !goes_on)
-        state_.end_all(worker, ended_as(Outcome::stale,
+    switch (worker->state) {
+        case Worker::State::waiting:
+            if (goes_on) return;
+            if (worker->head().verb == Verb::broadcast) {
+                begin_newcomer(worker);  // what it would be told to call
+            } else {
+                state_.end_all(worker,
+                               ended_as(Outcome::stale,
                                         reason + "; call pace_broadcast for the current model"));
+            }
+            return;
+        case Worker::State::ready:
+        case Worker::State::adopting:
+            begin_newcomer(worker);
+            return;
+        case Worker::State::idle:
+        case Worker::State::moving:
+        case Worker::State::refused:
+            return;
+    }
 }
 
 control::WorkerJoin Job::announcement(const Worker& worker) const {
