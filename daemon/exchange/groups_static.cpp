@@ -74,13 +74,10 @@ void Groups::run_static(const std::vector<WorkerPtr>& members) {
     order.job = job_.id;
     order.group = mix(mix(job_.view.epoch, first.turn), ranks.front());
     order.digest = first.head().digest;
-    for (const control::Rank rank : ranks) {
-        const WorkerPtr member = job_.find(rank);
-        // Of those on other nodes nothing is known; they have called as often as this one.
-        const uint64_t iteration = member ? member->head().iteration : first.head().iteration;
-        order.members.push_back(
-            {rank, job_.view.node_of(rank), iteration, 1.0 / static_cast<double>(ranks.size())});
-    }
+    // Of the members' iterations nothing is known, but that they have called as often as this one.
+    for (const control::Rank rank : ranks)
+        order.members.push_back({rank, job_.view.node_of(rank), first.head().iteration,
+                                 1.0 / static_cast<double>(ranks.size())});
     const bool alike = std::all_of(members.begin(), members.end(), [&](const WorkerPtr& member) {
         return member->head().digest == order.digest;
     });
