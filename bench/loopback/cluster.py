@@ -3,6 +3,7 @@
 import asyncio
 import dataclasses
 import pathlib
+import statistics
 import subprocess
 import tempfile
 import threading
@@ -31,6 +32,15 @@ class Proxy:
         while data := await reader.read(65536):
             loop.call_later(self._delay_s, writer.write, data)
         loop.call_later(self._delay_s, writer.close)
+
+
+def mean_updates_us(workers):
+    """Of each worker's updates, without the first fifth, and the last, which may have waited for workers that had left."""
+    return [statistics.mean(update.took_us for update in updates[len(updates) // 5:-1]) for updates in workers if len(updates) > 5]
+
+
+def name_of(policy, group_size):
+    return f"{policy} of {group_size}" if group_size else policy
 
 
 @dataclasses.dataclass

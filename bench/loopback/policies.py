@@ -3,22 +3,17 @@
 import argparse
 import statistics
 
-from cluster import Cluster
+from cluster import Cluster, mean_updates_us, name_of
 
 POLICIES = [("all-reduce", 0), ("partial-reduce", 3), ("partial-reduce", 5), ("prague-random", 3), ("prague-smart", 3),
             ("prague-static", 0), ("ad-psgd", 0), ("full", 0)]
 
 
 def updates_per_s(arguments, policy, group_size, steps_ms):
-    """Of all workers together, without their first fifth; the last update may have waited for workers that had left."""
+    """Of all workers together."""
     with Cluster(arguments.build, arguments.nodes) as cluster:
         workers = cluster.run(steps_ms, policy, group_size, arguments.seconds, arguments.elements)
-    return sum(1e6 / statistics.mean(update.took_us for update in updates[len(updates) // 5:-1])
-               for updates in workers if len(updates) > 5)
-
-
-def name_of(policy, group_size):
-    return f"{policy} of {group_size}" if group_size else policy
+    return sum(1e6 / mean_us for mean_us in mean_updates_us(workers))
 
 
 def main():

@@ -7,7 +7,7 @@ import statistics
 import subprocess
 import tempfile
 
-from cluster import Cluster
+from cluster import Cluster, mean_updates_us, name_of
 
 NODES = 4
 WORKERS = 8
@@ -18,10 +18,7 @@ POLICIES = [("all-reduce", 0), ("partial-reduce", 2), ("partial-reduce", 3), ("p
 def measure(arguments, policy, group_size, steps_ms, elements):
     with Cluster(arguments.build, NODES) as cluster:
         workers = cluster.run(steps_ms, policy, group_size, arguments.seconds, elements)
-    # The first fifth is the beginning, the last update may have waited for workers that had left.
-    means = [statistics.mean(update.took_us for update in updates[len(updates) // 5:-1]) / 1e3
-             for updates in workers if len(updates) > 5]
-    return statistics.median(means)
+    return statistics.median(mean_updates_us(workers)) / 1e3
 
 
 def predict(arguments, policy, group_size, slow, elements):
@@ -68,8 +65,7 @@ def main():
             measured = measure(arguments, policy, group_size, steps_ms, elements)
             predicted = predict(arguments, policy, group_size, slow, elements)
             ratios.append(predicted / measured)
-            name = f"{policy} of {group_size}" if group_size else policy
-            print(f"{name} | {slow}x | {elements * 4 / 1e6:.0f} MB | {measured:.1f} ms | {predicted:.1f} ms | {ratios[-1]:.2f}",
+            print(f"{name_of(policy, group_size)} | {slow}x | {elements * 4 / 1e6:.0f} MB | {measured:.1f} ms | {predicted:.1f} ms | {ratios[-1]:.2f}",
                   flush=True)
     print(f"ratios {min(ratios):.2f} .. {max(ratios):.2f}")
 

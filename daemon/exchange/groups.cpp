@@ -58,7 +58,7 @@ void Groups::called(const WorkerPtr& worker) {
     // The buffers hold the model, whether it was broadcast or not: its daemon may have been restarted.
     if (worker->model.empty()) worker->model = head.buffers;
     if (are_static()) {
-        begin_static();
+        begin_static(*worker);
         return;
     }
     signal(*worker, as_announced ? control::ReadyStage::arrived : control::ReadyStage::called);
@@ -192,11 +192,7 @@ void Groups::ended(const control::GroupOrder& order, const std::vector<WorkerPtr
     const uint64_t now = base::now_ns();
     if (!are_static()) tell_done(order, members.front(), exchange, !result);
     if (!result && are_static()) {
-        if (result.error().kind == ErrorKind::mismatch) {
-            fail_static(members);
-        } else {
-            retry_static(members);
-        }
+        failed_static(members, result.error());
         return;
     }
     if (!result) {

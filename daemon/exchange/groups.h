@@ -71,12 +71,12 @@ class Groups {
     void run_held(const Worker& arrived);
 
     bool are_static() const;
-    void begin_static();
-    bool is_ready_in_view(const WorkerPtr& worker) const;
+    void begin_all_static();
+    void begin_static(const Worker& worker);
     std::vector<WorkerPtr> complete_with(const Worker& worker) const;
     void run_static(const std::vector<WorkerPtr>& members);
-    void fail_static(const std::vector<WorkerPtr>& members);
-    void retry_static(const std::vector<WorkerPtr>& members);
+    void end_unlike(const std::vector<WorkerPtr>& members);
+    void failed_static(const std::vector<WorkerPtr>& members, const base::Error& error);
 
     // An order whose members here have not all arrived.
     struct Held {

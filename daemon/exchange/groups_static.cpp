@@ -2,20 +2,13 @@
 // meets next; all views begin at the same phase, so that members agree whatever happened before.
 #include <algorithm>
 
+#include "daemon/exchange/call_text.h"
 #include "daemon/exchange/digest.h"
 #include "daemon/exchange/groups.h"
 
 namespace pace::daemon {
 
 using base::ErrorKind;
-
-namespace {
-
-constexpr std::string_view kBuffersAlike =
-    "a member of the group averages other buffers: all workers of a job call pace_average on "
-    "buffers of equal types and lengths";
-
-}  // namespace
 
 bool Groups::are_static() const {
     return job_.options.policy == control::Policy::prague_static;
@@ -33,35 +26,32 @@ void Groups::commit_view() {
     static_groups_ = collectives::StaticGroups(job_.view.roster().nodes);
     for (const auto& [rank, worker] : job_.workers) worker->turn = 0;
     may_begin_static_ = true;
-    begin_static();
+    begin_all_static();
 }
 
-// Begins every exchange whose members here have all called.
-void Groups::begin_static() {
-    while (may_begin_static_) {
-        std::vector<WorkerPtr> members;
-        for (const auto& [rank, worker] : job_.workers) {
-            members = complete_with(*worker);
-            if (!members.empty()) break;
-        }
-        if (members.empty()) return;
-        run_static(members);
-    }
+void Groups::begin_all_static() {
+    // What ends at once may let the job's workers change.
+    std::vector<WorkerPtr> workers;
+    for (const auto& [rank, worker] : job_.workers) workers.push_back(worker);
+    for (const WorkerPtr& worker : workers) begin_static(*worker);
 }
 
-bool Groups::is_ready_in_view(const WorkerPtr& worker) const {
-    return worker && worker->state == Worker::State::ready && !worker->newcomer &&
-           job_.view.node_of(worker->rank) == job_.services.self;
+// Begins the exchange that the worker is in next, if its members here have all called.
+void Groups::begin_static(const Worker& worker) {
+    if (!may_begin_static_) return;
+    const std::vector<WorkerPtr> members = complete_with(worker);
+    if (!members.empty()) run_static(members);
 }
 
 // The members here of the group that the worker meets next; none if one of them has not called for it.
 std::vector<WorkerPtr> Groups::complete_with(const Worker& worker) const {
     std::vector<WorkerPtr> members;
-    if (!is_ready_in_view(job_.find(worker.rank))) return {};
     for (const control::Rank rank : static_groups_.group_of(worker.rank, worker.turn)) {
         if (job_.view.node_of(rank) != job_.services.self) continue;
         const WorkerPtr member = job_.find(rank);
-        if (!is_ready_in_view(member) || member->turn != worker.turn) return {};
+        const bool has_called =
+            member && member->state == Worker::State::ready && !member->newcomer;
+        if (!has_called || member->turn != worker.turn) return {};
         members.push_back(member);
     }
     return members;
@@ -88,7 +78,7 @@ void Groups::run_static(const std::vector<WorkerPtr>& members) {
     Exchange::Plan plan;
     if (!alike) {
         send_poison(job_.services, number_of(order), nodes_of(order));
-        fail_static(members);
+        end_unlike(members);
         return;
     }
     plan_group(order, members, plan);
@@ -96,13 +86,21 @@ void Groups::run_static(const std::vector<WorkerPtr>& members) {
     run(order, members, std::move(plan));
 }
 
-void Groups::fail_static(const std::vector<WorkerPtr>& members) {
+void Groups::end_unlike(const std::vector<WorkerPtr>& members) {
     for (const WorkerPtr& worker : members)
-        job_.end_head(worker, failed(base::make_error(ErrorKind::mismatch, "{}", kBuffersAlike)));
+        job_.end_head(worker, failed(base::make_error(
+                                  ErrorKind::mismatch,
+                                  "worker {} called {} and another member of its group something "
+                                  "else: {}",
+                                  worker->rank, call_text(worker->head()), kCallAlike)));
 }
 
-// The members are ready again, for the next view; a view that has begun meanwhile has them already.
-void Groups::retry_static(const std::vector<WorkerPtr>& members) {
+// Unless they disagree, the members are ready again, for the next view; one that has begun meanwhile has them already.
+void Groups::failed_static(const std::vector<WorkerPtr>& members, const base::Error& error) {
+    if (error.kind == ErrorKind::mismatch) {
+        end_unlike(members);
+        return;
+    }
     for (const WorkerPtr& worker : members) {
         worker->state = Worker::State::ready;
         if (!worker->newcomer || worker->port == nullptr) continue;
@@ -114,7 +112,7 @@ void Groups::retry_static(const std::vector<WorkerPtr>& members) {
         may_begin_static_ = false;
         job_.wants_view = true;
     }
-    begin_static();
+    for (const WorkerPtr& worker : members) begin_static(*worker);
 }
 
 }  // namespace pace::daemon

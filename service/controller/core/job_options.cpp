@@ -66,34 +66,17 @@ Result<> check_enums(const JobOptions& o) {
     return {};
 }
 
-// A job whose members all reduce together has no groups, so that an option of groups is a
-// misunderstanding.
-Result<> check_no_group_options(const JobOptions& o) {
-    const auto refuse = [](std::string_view option, auto value) {
-        return make_error(
-            ErrorKind::invalid,
-            "{} is {}, but the all-reduce policy forms no groups; leave it out or use "
-            "policy partial-reduce",
-            option, value);
+// An option of groups, in a job that does not form them by any, is a misunderstanding.
+Result<> check_no_group_options(const JobOptions& o, std::string_view because, Policy instead) {
+    const auto refuse = [&](std::string_view option, auto value) {
+        return make_error(ErrorKind::invalid, "{} is {}, but {}; leave it out or use policy {}",
+                          option, value, because, name_of(instead));
     };
     if (o.group_size != 0) return refuse("group_size", o.group_size);
     if (o.group_min != 0) return refuse("group_min", o.group_min);
     if (o.group_wait_ms != 0) return refuse("group_wait_ms", o.group_wait_ms);
     if (o.history_window != 0) return refuse("history_window", o.history_window);
     if (o.weights == Weights::dynamic) return refuse("weights", name_of(o.weights));
-    if (o.missing == Missing::initial) return refuse("missing", name_of(o.missing));
-    if (o.alpha != 0 && o.alpha != kAlphaDefault) return refuse("alpha", o.alpha);
-    return {};
-}
-
-// Constant weights know no versions, so that an option about them is a misunderstanding.
-Result<> check_no_version_options(const JobOptions& o) {
-    const auto refuse = [](std::string_view option, auto value) {
-        return make_error(ErrorKind::invalid,
-                          "{} is {}, but constant weights do not look at iterations; leave it out "
-                          "or use weights dynamic",
-                          option, value);
-    };
     if (o.missing == Missing::initial) return refuse("missing", name_of(o.missing));
     if (o.alpha != 0 && o.alpha != kAlphaDefault) return refuse("alpha", o.alpha);
     return {};
@@ -114,21 +97,6 @@ Result<> check_policy_options(const JobOptions& o) {
     if (o.policy != Policy::prague_smart && o.progress_gap != 0)
         return refuse("progress_gap", o.progress_gap, Policy::prague_smart);
     return {};
-}
-
-// Its groups follow from the topology, and nobody in them knows the others' iterations.
-Result<> check_static_options(const JobOptions& o) {
-    const auto refuse = [](std::string_view option, auto value) {
-        return make_error(ErrorKind::invalid,
-                          "{} is {}, but the groups of policy prague-static follow from the nodes "
-                          "that workers are on, with constant weights; leave it out or use policy "
-                          "prague-smart",
-                          option, value);
-    };
-    if (o.group_size != 0) return refuse("group_size", o.group_size);
-    if (o.history_window != 0) return refuse("history_window", o.history_window);
-    if (o.weights == Weights::dynamic) return refuse("weights", name_of(o.weights));
-    return check_no_version_options(o);
 }
 
 uint64_t window_min(const JobOptions& o) {
@@ -167,6 +135,19 @@ Result<> check_alpha(double alpha) {
     if (std::isfinite(alpha) && alpha >= 0 && alpha < 1) return {};
     return make_error(ErrorKind::invalid,
                       "alpha is {}; use a number from 0 up to, not including, 1", alpha);
+}
+
+// Constant weights know no versions, so that an option about them is a misunderstanding.
+Result<> check_no_version_options(const JobOptions& o) {
+    const auto refuse = [](std::string_view option, auto value) {
+        return make_error(ErrorKind::invalid,
+                          "{} is {}, but constant weights do not look at iterations; leave it out "
+                          "or use weights dynamic",
+                          option, value);
+    };
+    if (o.missing == Missing::initial) return refuse("missing", name_of(o.missing));
+    if (o.alpha != 0 && o.alpha != kAlphaDefault) return refuse("alpha", o.alpha);
+    return {};
 }
 
 Result<> check_window(const JobOptions& o) {
@@ -209,8 +190,14 @@ Result<JobOptions> check(const JobOptions& options) {
     PACE_TRY(check_enums(filled));
     PACE_TRY(check_collective(filled));
     PACE_TRY(check_policy_options(filled));
-    if (filled.policy == Policy::all_reduce) PACE_TRY(check_no_group_options(filled));
-    if (filled.policy == Policy::prague_static) PACE_TRY(check_static_options(filled));
+    if (filled.policy == Policy::all_reduce)
+        PACE_TRY(check_no_group_options(filled, "the all-reduce policy forms no groups",
+                                        Policy::partial_reduce));
+    if (filled.policy == Policy::prague_static)
+        PACE_TRY(check_no_group_options(filled,
+                                        "the groups of policy prague-static follow from the nodes "
+                                        "that workers are on, with constant weights",
+                                        Policy::prague_smart));
     fill_defaults(filled);
     if (!forms_groups(filled.policy)) return filled;
     PACE_TRY(check_sizes(filled));
