@@ -124,7 +124,7 @@ class Probe final : public daemon::ControlHandler {
         std::fprintf(stderr, "detached: %s\n", reason.c_str());
     }
     void on_refused(const base::Error& /*error*/) override {}
-    void report_workers(std::vector<daemon::control::WorkerReport>& /*reports*/) override {}
+    void report(daemon::control::Heartbeat& /*heartbeat*/) override {}
     void on_group_abort(const daemon::control::GroupAbort& /*abort*/) override {}
     void on_worker_suspended(const daemon::control::WorkerSuspended& /*suspended*/) override {}
     void on_worker_left(const daemon::control::WorkerLeft& /*left*/) override {}

@@ -19,6 +19,7 @@ static_assert(PACE_POLICY_PRAGUE_SMART == static_cast<int>(wire::Policy::prague_
 static_assert(PACE_POLICY_AD_PSGD == static_cast<int>(wire::Policy::ad_psgd));
 static_assert(PACE_POLICY_FULL == static_cast<int>(wire::Policy::full));
 static_assert(PACE_POLICY_PRAGUE_STATIC == static_cast<int>(wire::Policy::prague_static));
+static_assert(PACE_POLICY_AUTO == static_cast<int>(wire::Policy::automatic));
 static_assert(PACE_WEIGHTS_CONSTANT == static_cast<int>(wire::Weights::constant));
 static_assert(PACE_WEIGHTS_DYNAMIC == static_cast<int>(wire::Weights::dynamic));
 static_assert(PACE_MISSING_CLOSEST == static_cast<int>(wire::Missing::closest));
@@ -78,6 +79,23 @@ Result<double> alpha_of(const pace_job_options& options) {
         return make_error(ErrorKind::invalid, "alpha is {} but has_alpha is 0; set has_alpha = 1",
                           options.alpha);
     return kDefaultAlpha;
+}
+
+Result<> read_edges(const pace_job_options& options, client::JobOptions& ret_job) {
+    if (options.edges == nullptr && options.edge_count != 0)
+        return make_error(ErrorKind::invalid,
+                          "edge_count is {} but edges is NULL; give both or neither",
+                          options.edge_count);
+    if (options.edge_count > protocol::kEdgesMax)
+        return make_error(ErrorKind::invalid, "edge_count is {}; give at most {} edges",
+                          options.edge_count, protocol::kEdgesMax);
+    if (options.edges != nullptr && options.edge_count == 0)
+        return make_error(ErrorKind::invalid,
+                          "edges is given but edge_count is 0; a graph without edges connects "
+                          "nobody: leave both out, or say how many there are");
+    if (options.edges == nullptr) return {};
+    ret_job.edges.assign(options.edges, options.edges + size_t{options.edge_count} * 2);
+    return {};
 }
 
 Result<> read_collective(const pace_job_options& options, client::JobOptions& ret_job) {
@@ -163,7 +181,8 @@ Result<client::JobOptions> job_options_of(const pace_job_options& options) {
     PACE_TRY(read_choice(options.policy, "policy",
                          "PACE_POLICY_ALL_REDUCE, PACE_POLICY_PARTIAL_REDUCE, "
                          "PACE_POLICY_PRAGUE_RANDOM, PACE_POLICY_PRAGUE_SMART, "
-                         "PACE_POLICY_AD_PSGD, PACE_POLICY_FULL, PACE_POLICY_PRAGUE_STATIC",
+                         "PACE_POLICY_AD_PSGD, PACE_POLICY_FULL, PACE_POLICY_PRAGUE_STATIC, "
+                         "PACE_POLICY_AUTO",
                          job.policy));
     PACE_TRY(read_choice(options.weights, "weights", "PACE_WEIGHTS_CONSTANT, PACE_WEIGHTS_DYNAMIC",
                          job.weights));
@@ -176,6 +195,7 @@ Result<client::JobOptions> job_options_of(const pace_job_options& options) {
     job.history_window = options.history_window;
     job.progress_gap = options.progress_gap;
     job.worker_timeout_ms = options.worker_timeout_ms;
+    PACE_TRY(read_edges(options, job));
     PACE_TRY(read_collective(options, job));
     PACE_TRY(client::check(job));
     return job;

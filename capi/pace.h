@@ -143,7 +143,12 @@ typedef enum pace_policy {
      * within a node and between opposite ones; each node. Whoever has no group in a phase gets its
      * own buffers back at once. For workers of equal speed: a late one holds up its node. Source:
      * Luo et al., Prague, ASPLOS 2020, section 4.2, figure 10 */
-    PACE_POLICY_PRAGUE_STATIC = 7
+    PACE_POLICY_PRAGUE_STATIC = 7,
+
+    /* Of the averaging family: which of the policies with ordered groups, and with which group size,
+     * follows from how unequal the steps are and how long averages take. It is looked at again as
+     * these change; the choice and its reason are in the controller's log and in `pacectl status`. */
+    PACE_POLICY_AUTO = 8
 } pace_policy;
 
 typedef enum pace_weights {
@@ -314,12 +319,17 @@ typedef struct pace_job_options {
     /* Of PACE_POLICY_PRAGUE_SMART: a worker that has called so many times less is in no group that a
      * faster one waits for; default 4. */
     uint32_t progress_gap;
+    uint32_t edge_count; /* see edges */
+
+    /* Of PACE_POLICY_AD_PSGD: the communication graph, as edge_count pairs of ranks that may average
+     * with each other, at most 4096; it must connect all workers. NULL: any two may. Copied. */
+    const uint32_t* edges;
 } pace_job_options;
 
 #define PACE_JOB_OPTIONS_INIT                                                                    \
     {                                                                                            \
         (uint32_t)sizeof(pace_job_options), 0, 0, 0, NULL, 0, 0, 0, 0, 0.0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, 0, 0, 0.0, 0, 0, 0, 0, 0, 0, 0, 0                                     \
+            0, 0, 0, 0, 0, 0, 0, 0.0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL                            \
     }
 
 /* -------------------------------------------------------------------------------------------------
@@ -472,12 +482,18 @@ typedef struct pace_request_info {
     uint32_t resync;  /* 1: call pace_sync now (resync_every) */
     uint32_t dense;   /* 1: compression was asked for, but dense was faster */
     uint64_t entries; /* elements of the result that top-k chose; 0 for dense */
+
+    /* Of an average with keep_local. */
+    uint64_t
+        local_iteration; /* in: the iteration that the worker has reached by now; 0: it has made
+                                 no step since the call */
+    uint64_t staleness;  /* steps that it has made since the call, which the average lacks */
 } pace_request_info;
 
 #define PACE_REQUEST_INFO_INIT                                                                   \
     {                                                                                            \
         (uint32_t)sizeof(pace_request_info), 0, 0, 0, 0, 0, 0, 0, 0.0, 0, 0, NULL, 0, 0, 0.0, 0, \
-            0, 0, 0, 0, 0                                                                        \
+            0, 0, 0, 0, 0, 0, 0                                                                  \
     }
 
 #define PACE_FOREVER (-1)
@@ -522,13 +538,32 @@ PACE_API pace_status pace_request_cancel(pace_session* session, pace_request req
  * with: E_INVALID, E_HANDLE, E_VERB (which one fits is told), E_LIMIT (64 requests are in flight or
  * not collected), and, where it had to reconnect, as pace_session_open. */
 
+/* How a trainer says which elements of its buffers are ready, counted over all of them as one vector. */
+typedef enum pace_order {
+    PACE_ORDER_DEFAULT = 0, /* all are, at the call */
+    PACE_ORDER_FORWARD = 1, /* pace_request_ready tells how many of the first */
+    PACE_ORDER_BACKWARD = 2 /* pace_request_ready tells how many of the last, as a backward pass
+                               makes them */
+} pace_order;
+
 typedef struct pace_average_options {
     uint32_t struct_size;
-    uint32_t reserved;
+    int32_t order; /* pace_order; all workers give the same */
+
+    /* 1: the trainer keeps its buffers and goes on with its steps while a copy of them is averaged.
+     * What it has changed meanwhile is kept: when the request is collected, the average minus the copy
+     * is added to the buffers, by the thread that collects it, which blocks for that; nobody else
+     * may write them meanwhile. The copy is made in the call, which blocks for that, and the first
+     * time also for an exchange with the daemon; it stays for the next time, twice the size of the
+     * buffers. Only while such a request is in flight may a buffer that it names be written, and
+     * named by no other request. info.local_iteration tells how far the worker has come, and
+     * info.iteration then is the group's newest and the steps since. Not together with an order. */
+    uint32_t keep_local;
+    uint32_t reserved; /* 0 */
 } pace_average_options;
 
 #define PACE_AVERAGE_OPTIONS_INIT \
-    { (uint32_t)sizeof(pace_average_options), 0 }
+    { (uint32_t)sizeof(pace_average_options), 0, 0, 0 }
 
 /* Averages the buffers, which hold parameters, over a group of workers that are ready (averaging
  * family). `iteration` is the worker's own step count; afterwards it is the group's newest, as the
@@ -547,6 +582,16 @@ PACE_API pace_status pace_average(pace_session* session, const pace_buffer* buff
  * Threads: any. Blocks: no. Fails with: E_HANDLE, E_VERB (the job does not average in groups).
  * Source: Luo et al., Prague, ASPLOS 2020, section 4.1. */
 PACE_API pace_status pace_announce(pace_session* session, uint64_t iteration, pace_error* error);
+
+/* Of an average that was called with an order: the first, or last, `elements` of its buffers are ready,
+ * and will not be written again before the request has ended. Their exchange with other nodes begins
+ * at once, in pieces of 4 MiB, while the rest is computed. Of less than was said before, does nothing;
+ * all elements must be ready before the request can end. A worker of whom nothing has become ready for
+ * a second, while its group waits, is left to a later group. Does nothing to a request that has ended.
+ * Threads: any.  Blocks: no.  Fails with: E_HANDLE, E_INVALID (more elements than there are; the call
+ * had no order), E_LIMIT (the daemon has not taken the last 64 calls yet: say it again). */
+PACE_API pace_status pace_request_ready(pace_session* session, pace_request request,
+                                        uint64_t elements, pace_error* error);
 
 /* Takes the announcement back: this worker will not average next. Without one, does nothing. Threads,
  * blocks, fails as pace_announce. */

@@ -42,6 +42,23 @@ Result<> submit(pace_session* session, client::Operation operation, const pace_b
     return {};
 }
 
+Result<> check_average(const pace_average_options& given) {
+    if (given.order < PACE_ORDER_DEFAULT || given.order > PACE_ORDER_BACKWARD)
+        return make_error(ErrorKind::invalid,
+                          "options->order is {}; use one of PACE_ORDER_FORWARD, "
+                          "PACE_ORDER_BACKWARD, or 0 if all is ready",
+                          given.order);
+    if (given.keep_local > 1)
+        return make_error(ErrorKind::invalid, "options->keep_local is {}; use 0 or 1",
+                          given.keep_local);
+    if (given.keep_local == 1 && given.order != PACE_ORDER_DEFAULT)
+        return make_error(ErrorKind::invalid,
+                          "options->keep_local is 1 and options->order {}; a copy is ready as a "
+                          "whole: leave one of them out",
+                          given.order);
+    return {};
+}
+
 }  // namespace
 
 pace_status pace_average(pace_session* session, const pace_buffer* buffers, size_t count,
@@ -50,6 +67,7 @@ pace_status pace_average(pace_session* session, const pace_buffer* buffers, size
     return capi::guard(error, [&]() -> Result<> {
         PACE_TRY_ASSIGN(given, capi::read_optional(options, kAverage));
         PACE_TRY(capi::check_reserved(given.reserved, "options->reserved"));
+        PACE_TRY(check_average(given));
         client::Operation operation;
         operation.verb = Verb::average;
         operation.iteration = iteration;

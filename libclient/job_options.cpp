@@ -59,7 +59,8 @@ flatbuffers::Offset<protocol::client::JobOptions> pack(flatbuffers::FlatBufferBu
         options.late, options.staleness_max, options.divide_by, options.resync_every,
         options.compression, options.density, options.residuals, options.teams, options.team_gather,
         options.indices, options.values, options.hierarchy, options.dense_fallback,
-        options.reject_nonfinite, options.progress_gap);
+        options.reject_nonfinite, options.progress_gap,
+        options.edges.empty() ? nullptr : &options.edges);
 }
 
 }  // namespace pace::client

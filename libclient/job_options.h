@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <protocol/client_generated.h>
 
@@ -39,6 +40,7 @@ struct JobOptions {
     protocol::client::DenseFallback dense_fallback = protocol::client::DenseFallback::automatic;
     bool reject_nonfinite = false;
     uint32_t progress_gap = 0;
+    std::vector<uint32_t> edges;  // pairs of ranks; of ad_psgd; empty: all are neighbours
 };
 
 // Whether only the largest elements of gradients travel, so that the rest is owed.

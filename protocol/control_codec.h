@@ -102,6 +102,8 @@ base::Result<Options> read_job_options(const control::JobOptions& table) {
     PACE_TRY(detail::read_choice(options.dense_fallback, table.dense_fallback(), "dense_fallback"));
     options.reject_nonfinite = table.reject_nonfinite();
     options.progress_gap = table.progress_gap();
+    if (table.edges() != nullptr)
+        options.edges.assign(table.edges()->begin(), table.edges()->end());
     return options;
 }
 
@@ -124,7 +126,7 @@ flatbuffers::Offset<control::JobOptions> write_job_options(flatbuffers::FlatBuff
         static_cast<control::Values>(options.values),
         static_cast<control::Hierarchy>(options.hierarchy),
         static_cast<control::DenseFallback>(options.dense_fallback), options.reject_nonfinite,
-        options.progress_gap);
+        options.progress_gap, options.edges.empty() ? 0 : builder.CreateVector(options.edges));
 }
 
 }  // namespace pace::protocol

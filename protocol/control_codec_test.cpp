@@ -44,6 +44,7 @@ struct Options {
     uint8_t dense_fallback = 0;
     bool reject_nonfinite = false;
     uint32_t progress_gap = 0;
+    std::vector<uint32_t> edges;
     bool operator==(const Options&) const = default;
 };
 
@@ -77,6 +78,7 @@ const Options kOptions{
     .dense_fallback = 1,
     .reject_nonfinite = true,
     .progress_gap = 9,
+    .edges = {0, 1, 1, 7},
 };
 
 std::vector<std::byte> join_message(const Options& options) {

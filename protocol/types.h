@@ -51,7 +51,8 @@ enum class Verb : uint8_t {
     residual_load = 7,
     // Notes: they have no buffers, and no end that is told.
     announce = 8,
-    take_back = 9
+    take_back = 9,
+    ready = 10
 };
 
 // Of a request.
@@ -60,7 +61,7 @@ constexpr bool is_valid(Verb verb) {
 }
 
 constexpr bool is_note(Verb verb) {
-    return verb == Verb::announce || verb == Verb::take_back;
+    return verb == Verb::announce || verb == Verb::take_back || verb == Verb::ready;
 }
 
 constexpr std::string_view name_of(Verb verb) {
@@ -83,6 +84,8 @@ constexpr std::string_view name_of(Verb verb) {
             return "announce";
         case Verb::take_back:
             return "take back";
+        case Verb::ready:
+            return "ready";
     }
     return "?";
 }
@@ -96,6 +99,7 @@ enum class ReduceOp : uint8_t { mean = 0, sum = 1 };
 
 inline constexpr uint32_t kBuffersPerExchangeMax = 256;
 inline constexpr uint32_t kWorldMax = 65536;
+inline constexpr uint32_t kEdgesMax = 4096;  // of a job's communication graph
 inline constexpr size_t kNameBytesMax =
     63;  // job and node names: letters, digits, '.', '_' and '-'
 

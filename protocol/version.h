@@ -6,6 +6,6 @@
 
 namespace pace::protocol {
 
-inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kVersion = 2;
 
 }  // namespace pace::protocol

@@ -37,6 +37,8 @@ inline control::JobOptions options_of(const protocol::client::JobOptions& table)
     options.dense_fallback = static_cast<control::DenseFallback>(table.dense_fallback());
     options.reject_nonfinite = table.reject_nonfinite();
     options.progress_gap = table.progress_gap();
+    if (table.edges() != nullptr)
+        options.edges.assign(table.edges()->begin(), table.edges()->end());
     return options;
 }
 
@@ -58,7 +60,8 @@ inline flatbuffers::Offset<protocol::client::JobOptions> pack_options(
         static_cast<protocol::client::Values>(options.values),
         static_cast<protocol::client::Hierarchy>(options.hierarchy),
         static_cast<protocol::client::DenseFallback>(options.dense_fallback),
-        options.reject_nonfinite, options.progress_gap);
+        options.reject_nonfinite, options.progress_gap,
+        options.edges.empty() ? nullptr : &options.edges);
 }
 
 }  // namespace pace::daemon

@@ -35,6 +35,7 @@ TEST(ClientOptions, ComeBackAsTheyWere) {
     options.dense_fallback = control::DenseFallback::never;
     options.reject_nonfinite = true;
     options.progress_gap = 9;
+    options.edges = {0, 1, 1, 7};
     flatbuffers::FlatBufferBuilder builder;
     builder.Finish(pack_options(builder, options));
     const auto* table =

@@ -30,8 +30,8 @@ class ControlHandler {
     // once per different error; the link asks again by itself, at least every second.
     virtual void on_refused(const base::Error& error) = 0;
 
-    // What the next heartbeat says of the workers. `ret_reports` comes empty.
-    virtual void report_workers(std::vector<control::WorkerReport>& ret_reports) = 0;
+    // What the next heartbeat says. `ret_heartbeat` comes empty.
+    virtual void report(control::Heartbeat& ret_heartbeat) = 0;
 
     virtual void on_join_accepted(const control::JoinAccepted& accepted) = 0;
     virtual void on_join_refused(const control::JoinRefused& refused) = 0;

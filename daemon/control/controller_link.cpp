@@ -83,7 +83,7 @@ struct ControllerLink::State {
 
     control::Outgoing outgoing;
     control::GroupOrder order;  // its memory serves every order
-    std::vector<control::WorkerReport> reports;
+    control::Heartbeat heartbeat_said;
     Counters counters;
 };
 
@@ -107,8 +107,9 @@ void ControllerLink::State::begin_attaching() {
 void ControllerLink::State::say_hello() {
     hello_pending = false;
     outgoing.set_attachment(0, attachment);
-    transmit(outgoing.write(control::Hello{config.name, config.generation, config.address,
-                                           config.host, config.processors, last_self}));
+    transmit(
+        outgoing.write(control::Hello{config.name, config.generation, config.address, config.host,
+                                      config.processors, last_self, config.zone}));
 }
 
 void ControllerLink::State::set_timer(Duration delay, void (State::*then)()) {
@@ -153,9 +154,11 @@ void ControllerLink::State::heartbeat_is_due() {
 }
 
 bool ControllerLink::State::say_heartbeat() {
-    reports.clear();
-    handler.report_workers(reports);
-    return send(reports);
+    heartbeat_said.workers.clear();
+    heartbeat_said.groups.clear();
+    heartbeat_said.links.clear();
+    handler.report(heartbeat_said);
+    return send(heartbeat_said);
 }
 
 void ControllerLink::State::detach(bool excluded, const std::string& reason) {

@@ -55,7 +55,8 @@ CommitView read(const wire::CommitView& table) {
     if (table.members() != nullptr) {
         view.members.reserve(table.members()->size());
         for (const auto* member : *table.members())
-            view.members.push_back({.rank = member->rank(), .node = member->node()});
+            view.members.push_back(
+                {.rank = member->rank(), .node = member->node(), .zone = member->zone()});
     }
     if (table.adoptions() != nullptr) {
         view.adoptions.reserve(table.adoptions()->size());
@@ -80,7 +81,8 @@ void read(const wire::GroupOrder& table, GroupOrder& ret_order) {
         ret_order.members.push_back({.rank = part->rank(),
                                      .node = part->node(),
                                      .iteration = part->iteration(),
-                                     .weight = part->weight()});
+                                     .weight = part->weight(),
+                                     .zone = part->zone()});
 }
 
 GroupAbort read(const wire::GroupAbort& table) {

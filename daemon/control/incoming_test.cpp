@@ -17,7 +17,7 @@ namespace wire = protocol::control;
 TEST(Incoming, AnOrderIsReadIntoTheMemoryOfTheLast) {
     protocol::EnvelopeWriter writer;
     auto& builder = writer.begin();
-    const std::vector<wire::Part> parts{wire::Part(0, 1, 5, 0.25), wire::Part(3, 2, 7, 0.75)};
+    const std::vector<wire::Part> parts{wire::Part(0, 1, 5, 0.25, 0), wire::Part(3, 2, 7, 0.75, 0)};
     const auto members = builder.CreateVectorOfStructs(parts);
     const auto bytes =
         writer.finish(1, 2, wire::CreateGroupOrder(builder, 4, 99, 6, members, 0.5, 7, 11));

@@ -38,9 +38,7 @@ class TestDaemon final : public ControlHandler {
         detached_because = reason;
     }
     void on_refused(const base::Error& refusal) override { refusals.push_back(refusal); }
-    void report_workers(std::vector<control::WorkerReport>& ret_reports) override {
-        ret_reports = workers;
-    }
+    void report(control::Heartbeat& ret_heartbeat) override { ret_heartbeat.workers = workers; }
     void on_join_accepted(const control::JoinAccepted& message) override {
         accepted.push_back(message);
     }

@@ -30,7 +30,8 @@ enum class Policy : uint8_t {
     prague_smart = 4,
     ad_psgd = 5,
     full = 6,
-    prague_static = 7
+    prague_static = 7,
+    automatic = 8
 };
 enum class Weights : uint8_t { none = 0, constant = 1, dynamic = 2 };
 enum class Missing : uint8_t { none = 0, closest = 1, initial = 2 };
@@ -91,6 +92,7 @@ struct JobOptions {
     DenseFallback dense_fallback = DenseFallback::none;
     bool reject_nonfinite = false;
     uint32_t progress_gap = 0;
+    std::vector<uint32_t> edges;
     bool operator==(const JobOptions&) const = default;
 };
 
@@ -108,6 +110,29 @@ struct WorkerReport {
     uint64_t busy_ms = 0;
     bool stopped = false;
     uint64_t calls = 0;  // exchanges that this worker has called so far
+};
+
+// A group that has ended and that the controller did not order.
+struct GroupReport {
+    JobId job = 0;
+    std::vector<Rank> members;
+    uint64_t iteration = 0;
+    uint64_t waited_ns = 0;
+    uint64_t moving_ns = 0;
+    uint64_t bytes = 0;
+    uint64_t ended_before_ns = 0;
+};
+
+struct LinkReport {
+    NodeId node = 0;
+    uint64_t latency_ns = 0;
+    double ns_per_byte = 0;
+};
+
+struct Heartbeat {
+    std::vector<WorkerReport> workers;
+    std::vector<GroupReport> groups{};
+    std::vector<LinkReport> links{};
 };
 
 struct PeerLost {
@@ -213,6 +238,7 @@ struct PrepareView {
 struct Member {
     Rank rank = 0;
     NodeId node = 0;
+    uint32_t zone = 0;
     bool operator==(const Member&) const = default;
 };
 
@@ -238,6 +264,7 @@ struct Part {
     NodeId node = 0;
     uint64_t iteration = 0;
     double weight = 0;
+    uint32_t zone = 0;
     bool operator==(const Part&) const = default;
 };
 

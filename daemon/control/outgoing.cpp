@@ -21,19 +21,33 @@ Outgoing::Bytes Outgoing::write(const Hello& message) {
     const auto address = builder.CreateVector(
         reinterpret_cast<const uint8_t*>(message.address.data()), message.address.size());
     const auto host = builder.CreateString(message.host);
+    const auto zone = builder.CreateString(message.zone);
     return finish(wire::CreateHello(builder, protocol::kVersion, name, message.generation, address,
-                                    host, message.processors, message.node));
+                                    host, message.processors, message.node, zone));
 }
 
-Outgoing::Bytes Outgoing::write(const std::vector<WorkerReport>& heartbeat) {
+Outgoing::Bytes Outgoing::write(const Heartbeat& message) {
     auto& builder = envelope_.begin();
     std::vector<flatbuffers::Offset<wire::WorkerReport>> reports;
-    reports.reserve(heartbeat.size());
-    for (const WorkerReport& report : heartbeat)
+    reports.reserve(message.workers.size());
+    for (const WorkerReport& report : message.workers)
         reports.push_back(wire::CreateWorkerReport(builder, report.job, report.rank,
                                                    report.iteration, report.rounds_submitted,
                                                    report.busy_ms, report.stopped, report.calls));
-    return finish(wire::CreateHeartbeat(builder, builder.CreateVector(reports)));
+    std::vector<flatbuffers::Offset<wire::GroupReport>> groups;
+    groups.reserve(message.groups.size());
+    for (const GroupReport& group : message.groups)
+        groups.push_back(wire::CreateGroupReport(
+            builder, group.job, builder.CreateVector(group.members), group.iteration,
+            group.waited_ns, group.moving_ns, group.bytes, group.ended_before_ns));
+    std::vector<flatbuffers::Offset<wire::LinkReport>> links;
+    links.reserve(message.links.size());
+    for (const LinkReport& link : message.links)
+        links.push_back(
+            wire::CreateLinkReport(builder, link.node, link.latency_ns, link.ns_per_byte));
+    const auto workers = builder.CreateVector(reports);
+    const auto ended = builder.CreateVector(groups);
+    return finish(wire::CreateHeartbeat(builder, workers, ended, builder.CreateVector(links)));
 }
 
 Outgoing::Bytes Outgoing::write(const Goodbye& message) {

@@ -20,6 +20,7 @@ struct Hello {
     std::string host;
     uint32_t processors = 0;
     NodeId node = 0;  // the last one; 0: none
+    std::string zone{};
 };
 
 // Writes envelopes under one attachment at a time; each is valid until the next.
@@ -33,7 +34,7 @@ class Outgoing {
     }
 
     Bytes write(const Hello& message);
-    Bytes write(const std::vector<WorkerReport>& heartbeat);
+    Bytes write(const Heartbeat& message);
     Bytes write(const Goodbye& message);
     Bytes write(const PeerLost& message);
     Bytes write(const WorkerJoin& message);

@@ -8,7 +8,7 @@ namespace {
 
 namespace wire = protocol::control;
 
-TEST(Outgoing, AHeartbeatTellsAllAboutEachWorker) {
+TEST(Outgoing, AHeartbeatTellsAllOfWorkersGroupsAndLinks) {
     WorkerReport report;
     report.job = 1;
     report.rank = 2;
@@ -19,7 +19,8 @@ TEST(Outgoing, AHeartbeatTellsAllAboutEachWorker) {
     report.calls = 6;
     Outgoing outgoing;
     outgoing.set_attachment(7, 8);
-    const auto envelope = protocol::verify_envelope(outgoing.write(std::vector{report, {}}));
+    const auto envelope = protocol::verify_envelope(outgoing.write(Heartbeat{
+        .workers = {report, {}}, .groups = {{1, {2, 3}, 4, 5, 6, 7, 8}}, .links = {{9, 10, 0.5}}}));
     ASSERT_TRUE(envelope);
     EXPECT_EQ((*envelope)->attachment(), 8U);
     const auto* heartbeat = (*envelope)->body_as_Heartbeat();
@@ -33,6 +34,21 @@ TEST(Outgoing, AHeartbeatTellsAllAboutEachWorker) {
     EXPECT_EQ(told.busy_ms(), 5U);
     EXPECT_TRUE(told.stopped());
     EXPECT_EQ(told.calls(), 6U);
+    ASSERT_EQ(heartbeat->groups()->size(), 1U);
+    const wire::GroupReport& group = *heartbeat->groups()->Get(0);
+    EXPECT_EQ(group.job(), 1U);
+    ASSERT_EQ(group.members()->size(), 2U);
+    EXPECT_EQ(group.members()->Get(1), 3U);
+    EXPECT_EQ(group.iteration(), 4U);
+    EXPECT_EQ(group.waited_ns(), 5U);
+    EXPECT_EQ(group.moving_ns(), 6U);
+    EXPECT_EQ(group.bytes(), 7U);
+    EXPECT_EQ(group.ended_before_ns(), 8U);
+    ASSERT_EQ(heartbeat->links()->size(), 1U);
+    const wire::LinkReport& link = *heartbeat->links()->Get(0);
+    EXPECT_EQ(link.node(), 9U);
+    EXPECT_EQ(link.latency_ns(), 10U);
+    EXPECT_EQ(link.ns_per_byte(), 0.5);
 }
 
 }  // namespace

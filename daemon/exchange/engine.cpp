@@ -250,9 +250,9 @@ void Engine::on_refused(const base::Error& error) {
     base::log_error("the controller refuses this daemon", {{"reason", error.message}});
 }
 
-void Engine::report_workers(std::vector<control::WorkerReport>& ret_reports) {
+void Engine::report(control::Heartbeat& ret_heartbeat) {
     for (const auto& [name, job] : jobs_) {
-        job->report(ret_reports);
+        job->report(ret_heartbeat.workers);
         tell_owing(*job);
         if (!job->state().wants_view) continue;
         services_.control->send(control::Stalled{job->state().id, {}});

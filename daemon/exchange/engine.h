@@ -74,7 +74,7 @@ class Engine final : public ControlHandler {
     void on_attached(control::NodeId self) override;
     void on_detached(bool excluded, const std::string& reason) override;
     void on_refused(const base::Error& error) override;
-    void report_workers(std::vector<control::WorkerReport>& ret_reports) override;
+    void report(control::Heartbeat& ret_heartbeat) override;
     void on_join_accepted(const control::JoinAccepted& accepted) override;
     void on_join_refused(const control::JoinRefused& refused) override;
     void on_prepare_view(const control::PrepareView& view) override;

@@ -137,6 +137,8 @@ static void print_job_options(void) {
     FIELD(pace_job_options, dense_fallback);
     FIELD(pace_job_options, reject_nonfinite);
     FIELD(pace_job_options, progress_gap);
+    FIELD(pace_job_options, edge_count);
+    FIELD(pace_job_options, edges);
 }
 
 static void print_session_and_buffer(void) {
@@ -192,8 +194,12 @@ static void print_request(void) {
     FIELD(pace_request_info, resync);
     FIELD(pace_request_info, dense);
     FIELD(pace_request_info, entries);
+    FIELD(pace_request_info, local_iteration);
+    FIELD(pace_request_info, staleness);
     STRUCT(pace_average_options);
     FIELD(pace_average_options, struct_size);
+    FIELD(pace_average_options, order);
+    FIELD(pace_average_options, keep_local);
     FIELD(pace_average_options, reserved);
     STRUCT(pace_reduce_options);
     FIELD(pace_reduce_options, struct_size);

@@ -39,6 +39,11 @@ class Writer {
         for (const char c : text) bytes_.push_back(static_cast<std::byte>(c));
     }
 
+    void put(const std::vector<uint32_t>& numbers) {
+        put(static_cast<uint32_t>(numbers.size()));
+        for (const uint32_t number : numbers) put(number);
+    }
+
     std::vector<std::byte> take() { return std::move(bytes_); }
 
   private:
@@ -79,6 +84,15 @@ class Reader {
         get(number);
         if (number == 0 || number > static_cast<uint8_t>(last)) ok_ = false;
         ret_value = ok_ ? static_cast<E>(number) : last;
+    }
+
+    void get(std::vector<uint32_t>& ret_numbers) {
+        uint32_t size = 0;
+        get(size);
+        ret_numbers.clear();
+        if (!has(size_t{size} * sizeof(uint32_t))) return;
+        ret_numbers.resize(size);
+        for (uint32_t& number : ret_numbers) get(number);
     }
 
     void get(double& ret_value) {
@@ -143,6 +157,7 @@ void put_options(Writer& out, const JobOptions& o) {
     out.put(o.worker_timeout_ms);
     put_collective_options(out, o);
     out.put(o.progress_gap);
+    out.put(o.edges);
 }
 
 void get_collective_options(Reader& in, JobOptions& ret_options) {
@@ -167,7 +182,7 @@ void get_collective_options(Reader& in, JobOptions& ret_options) {
 void get_options(Reader& in, JobOptions& ret_options) {
     in.get(ret_options.name);
     in.get(ret_options.world);
-    in.get(ret_options.policy, Policy::prague_static);
+    in.get(ret_options.policy, Policy::automatic);
     in.get(ret_options.group_size);
     in.get(ret_options.group_min);
     in.get(ret_options.weights, Weights::dynamic);
@@ -178,6 +193,7 @@ void get_options(Reader& in, JobOptions& ret_options) {
     in.get(ret_options.worker_timeout_ms);
     if (in.version() >= 2) get_collective_options(in, ret_options);
     if (in.version() >= 3) in.get(ret_options.progress_gap);
+    if (in.version() >= 4) in.get(ret_options.edges);
 }
 
 std::vector<std::byte> encode_one(const NodeRecord& record) {

@@ -5,9 +5,9 @@
 namespace pace::controller {
 namespace {
 
-constexpr std::string_view kPolicies[] = {"all-reduce",   "partial-reduce", "prague-random",
-                                          "prague-smart", "ad-psgd",        "full",
-                                          "prague-static"};
+constexpr std::string_view kPolicies[] = {
+    "all-reduce", "partial-reduce", "prague-random", "prague-smart",
+    "ad-psgd",    "full",           "prague-static", "auto"};
 constexpr std::string_view kWeights[] = {"constant", "dynamic"};
 constexpr std::string_view kMissing[] = {"closest", "initial"};
 constexpr std::string_view kQuorums[] = {"all", "solo", "majority", "majority-strict", "count"};

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace pace::controller {
 
@@ -14,7 +15,8 @@ enum class Policy : uint8_t {
     prague_smart = 4,
     ad_psgd = 5,
     full = 6,
-    prague_static = 7
+    prague_static = 7,
+    automatic = 8
 };
 enum class Weights : uint8_t { constant = 1, dynamic = 2 };
 enum class Missing : uint8_t { closest = 1, initial = 2 };
@@ -73,6 +75,8 @@ struct JobOptions {
     bool reject_nonfinite = false;
 
     uint32_t progress_gap = 0;  // signals; with prague_smart only; default 4
+    std::vector<uint32_t>
+        edges;  // of the communication graph, pairs of ranks; with ad_psgd only; empty: all are neighbours
     bool operator==(const JobOptions&) const = default;
 };
 

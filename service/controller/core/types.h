@@ -30,6 +30,7 @@ using RequestId = uint64_t;  // chosen by the asker, returned in the answer
 struct Member {
     Rank rank = 0;
     NodeId node = 0;
+    uint32_t zone = 0;  // number of the place that the node is in; 0: none is known
     bool operator==(const Member&) const = default;
 };
 
@@ -45,6 +46,7 @@ struct NodeAttach {
     std::string host;                // for people
     uint32_t processors = 0;
     NodeId last_id = 0;  // as the daemon remembers it; 0: none
+    std::string zone{};  // rack or data center, in words of the operator; may be empty
 };
 
 // Any message came from the node. Feeds the adaptive liveness.
@@ -172,9 +174,30 @@ struct WorkerReport {
     uint64_t calls = 0;    // exchanges that it has called so far
 };
 
+// A group that has ended and that the controller did not order (static groups). The node of its first
+// member tells.
+struct GroupReport {
+    JobId job = 0;
+    std::vector<Rank> members;
+    uint64_t iteration = 0;  // of the first member
+    uint64_t waited_ns = 0;  // of all members of that node, from their calls to the begin
+    uint64_t moving_ns = 0;
+    uint64_t bytes = 0;            // sent over the data plane by that node
+    uint64_t ended_before_ns = 0;  // before the heartbeat was written
+};
+
+// What the way to another node was measured to take.
+struct LinkReport {
+    NodeId node = 0;
+    uint64_t latency_ns = 0;  // of a message there
+    double ns_per_byte = 0;
+};
+
 struct Heartbeat {
     NodeId node = 0;
     std::vector<WorkerReport> workers;
+    std::vector<GroupReport> groups{};
+    std::vector<LinkReport> links{};
 };
 
 // Time has passed. The shell sends one no later than Core::next_deadline().
@@ -253,6 +276,7 @@ struct GroupOrder {
         NodeId node = 0;
         uint64_t iteration = 0;
         double weight = 0;
+        uint32_t zone = 0;  // as in Member
     };
     std::vector<Part> members;
     double initial_weight = 0;  // of the model at the start of training

@@ -10,6 +10,7 @@ std::unique_ptr<GroupPolicy> make_policy(const JobOptions& options, uint64_t see
         case Policy::all_reduce:
         case Policy::prague_static:
             return nullptr;
+        case Policy::automatic:
         case Policy::partial_reduce:
             return std::make_unique<PartialReduce>(options);
         case Policy::prague_random:

@@ -69,8 +69,25 @@ base::Result<std::optional<Event>> event_of(const wire::JobCreate& table, NodeId
                                           .uid = table.uid()});
 }
 
+void read_groups(const wire::Heartbeat& table, Heartbeat& ret_heartbeat) {
+    if (table.groups() == nullptr) return;
+    ret_heartbeat.groups.reserve(table.groups()->size());
+    for (const auto* group : *table.groups()) {
+        GroupReport report{.job = group->job(),
+                           .members = {},
+                           .iteration = group->iteration(),
+                           .waited_ns = group->waited_ns(),
+                           .moving_ns = group->moving_ns(),
+                           .bytes = group->bytes(),
+                           .ended_before_ns = group->ended_before_ns()};
+        if (group->members() != nullptr)
+            report.members.assign(group->members()->begin(), group->members()->end());
+        ret_heartbeat.groups.push_back(std::move(report));
+    }
+}
+
 Event event_of(const wire::Heartbeat& table, NodeId node) {
-    Heartbeat heartbeat{.node = node, .workers = {}};
+    Heartbeat heartbeat{.node = node, .workers = {}, .groups = {}, .links = {}};
     if (table.workers() != nullptr) {
         heartbeat.workers.reserve(table.workers()->size());
         for (const auto* report : *table.workers())
@@ -81,6 +98,14 @@ Event event_of(const wire::Heartbeat& table, NodeId node) {
                                          .busy_ms = report->busy_ms(),
                                          .stopped = report->stopped(),
                                          .calls = report->calls()});
+    }
+    read_groups(table, heartbeat);
+    if (table.links() != nullptr) {
+        heartbeat.links.reserve(table.links()->size());
+        for (const auto* link : *table.links())
+            heartbeat.links.push_back({.node = link->node(),
+                                       .latency_ns = link->latency_ns(),
+                                       .ns_per_byte = link->ns_per_byte()});
     }
     return heartbeat;
 }
@@ -120,6 +145,7 @@ base::Result<Hello> read_hello(const wire::Hello& table) {
     hello.node.host = printable(protocol::text_of(table.host(), kHostBytesMax));
     hello.node.processors = table.processors();
     hello.node.last_id = table.node();
+    hello.node.zone = printable(protocol::text_of(table.zone(), protocol::kNameBytesMax));
     return hello;
 }
 
