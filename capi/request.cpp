@@ -69,6 +69,7 @@ void fill(pace_request_info& info, pace_status status, const client::RequestEnd&
     info.resync = (end.entry.flags & protocol::kCompletionResync) != 0 ? 1 : 0;
     info.dense = (end.entry.flags & protocol::kCompletionDense) != 0 ? 1 : 0;
     info.entries = end.entry.entries;
+    info.staleness = end.staleness;
 }
 
 // How an ended request is told. A message may be missing; a status without one says what it is.
@@ -85,6 +86,7 @@ Result<pace_status> wait(pace_session* session, pace_request request, TimePoint 
     PACE_TRY_ASSIGN(info, read_info(ret_info));
     client::RequestEnd end;
     end.room = room_of(info);
+    end.local_iteration = info.local_iteration;
     PACE_TRY_ASSIGN(ended, session->session->wait(capi::handle_of(request), deadline, &end));
     if (!ended)
         return capi::report(error, unended, "the request is still in flight; wait for it again");
@@ -111,6 +113,14 @@ pace_status pace_request_test(pace_session* session, pace_request request,
     return capi::guard(error, [&]() -> Result<pace_status> {
         PACE_TRY(capi::require(session, "session"));
         return wait(session, request, TimePoint::min(), ret_info, error, PACE_PENDING);
+    });
+}
+
+pace_status pace_request_ready(pace_session* session, pace_request request, uint64_t elements,
+                               pace_error* error) {
+    return capi::guard(error, [&]() -> Result<> {
+        PACE_TRY(capi::require(session, "session"));
+        return session->session->ready(capi::handle_of(request), elements);
     });
 }
 

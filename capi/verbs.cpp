@@ -20,6 +20,8 @@ namespace {
 constexpr capi::StructName kAverage{"options", "PACE_AVERAGE_OPTIONS_INIT"};
 constexpr capi::StructName kReduce{"options", "PACE_REDUCE_OPTIONS_INIT"};
 
+static_assert(PACE_ORDER_FORWARD == static_cast<int>(protocol::Order::forward));
+static_assert(PACE_ORDER_BACKWARD == static_cast<int>(protocol::Order::backward));
 static_assert(PACE_OP_MEAN == static_cast<int>(ReduceOp::mean));
 static_assert(PACE_OP_SUM == static_cast<int>(ReduceOp::sum));
 
@@ -71,6 +73,8 @@ pace_status pace_average(pace_session* session, const pace_buffer* buffers, size
         client::Operation operation;
         operation.verb = Verb::average;
         operation.iteration = iteration;
+        operation.order = static_cast<protocol::Order>(given.order);
+        operation.keep_local = given.keep_local == 1;
         return submit(session, operation, buffers, count, ret_request);
     });
 }

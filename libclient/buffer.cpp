@@ -61,6 +61,8 @@ Result<Buffer*> BufferTable::find_idle(BufferHandle handle) {
 void BufferTable::remove(uint32_t index) {
     Buffer& buffer = buffers_[index];
     buffer.memory = base::MappedMemfd();
+    buffer.copy = BufferHandle();
+    buffer.snapshot.reset();
     buffer.in_use = false;
     buffer.freeing = false;
     ++buffer.generation;

@@ -4,7 +4,9 @@
 // and generation, which change when the session reconnects. Not thread-safe: the session locks.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/memfd.h"
@@ -29,6 +31,13 @@ struct Buffer {
     uint64_t count = 0;
     base::MappedMemfd memory;
     DaemonBuffer daemon;
+
+    // Once it was averaged with local progress kept: a buffer of the same kind for the daemon, whose handle nobody else
+    // has, and what that held at first.
+    BufferHandle copy;
+    std::unique_ptr<std::byte[]> snapshot;
+
+    bool has_copy() const { return copy.generation != 0; }
 };
 
 class BufferTable {

@@ -34,6 +34,10 @@ Result<Request*> RequestTable::begin() {
     const auto slot = static_cast<uint64_t>(vacant - slots_.begin());
     vacant->id = next_number_++ << kSlotBits | slot;
     vacant->ended = false;
+    vacant->keeps_local = false;
+    vacant->adding = false;
+    vacant->elements = 0;
+    vacant->ready = 0;
     vacant->buffer_count = 0;
     ++in_flight_;
     return &*vacant;

@@ -22,8 +22,14 @@ struct RequestHandle {
 };
 
 struct Request {
-    uint64_t id = 0;     // 0: the slot is free
-    bool ended = false;  // `end` tells how
+    uint64_t id = 0;           // 0: the slot is free
+    bool ended = false;        // `end` tells how
+    bool keeps_local = false;  // its buffers are the trainer's still; copies of them are averaged
+    bool adding = false;       // a thread adds the average to them
+    protocol::Order order = protocol::Order::all_at_once;
+    uint64_t iteration = 0;
+    uint64_t elements = 0;  // of its buffers
+    uint64_t ready = 0;     // of them, as the trainer said last
     uint32_t buffer_count = 0;
     std::array<uint32_t, protocol::kBuffersPerExchangeMax> buffers{};  // indices in BufferTable
     Completion end;

@@ -109,13 +109,14 @@ void ClientRing::submit() {
     (void)!write(submission_bell_.get(), &one, sizeof(one));
 }
 
-void ClientRing::note(protocol::Verb verb, uint64_t iteration) {
+Result<> ClientRing::note(protocol::Verb verb, uint64_t iteration, uint64_t id) {
     noted_ = true;
-    const auto entry = next_submission();
-    if (!entry) return;
-    (*entry)->verb = verb;
-    (*entry)->iteration = iteration;
+    PACE_TRY_ASSIGN(entry, next_submission());
+    entry->verb = verb;
+    entry->iteration = iteration;
+    entry->id = id;
     submit();
+    return {};
 }
 
 bool ClientRing::has_completions() const {

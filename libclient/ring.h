@@ -44,8 +44,8 @@ class ClientRing {
 
     // Publishes it, and wakes the daemon if that sleeps.
     void submit();
-    // Pushes a note of this verb, or forgets it if the ring is full.
-    void note(protocol::Verb verb, uint64_t iteration);
+    // Pushes a note of this verb. Fails with `limit` if the ring is full.
+    base::Result<> note(protocol::Verb verb, uint64_t iteration, uint64_t id = 0);
 
     // Cheap; any thread.
     bool has_completions() const;

@@ -118,6 +118,16 @@ Result<CreatedBuffer> Session::create_buffer(protocol::DType type, uint64_t coun
 
 Result<> Session::free_buffer(BufferHandle handle) {
     PACE_TRY(check_process());
+    BufferHandle copy;
+    {
+        const std::scoped_lock lock(mutex_);
+        if (const auto buffer = buffers_.find(handle)) copy = (*buffer)->copy;
+    }
+    PACE_TRY(free_one(handle));
+    return free_one(copy);
+}
+
+Result<> Session::free_one(BufferHandle handle) {
     if (handle.session == 0 && handle.index == 0 && handle.generation == 0) return {};
 
     const std::scoped_lock setup(setup_mutex_);

@@ -30,6 +30,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -38,6 +39,7 @@
 #include "libclient/endpoint.h"
 #include "libclient/fork_mark.h"
 #include "libclient/job_options.h"
+#include "libclient/local_progress.h"
 #include "libclient/ready_signal.h"
 #include "libclient/request.h"
 
@@ -63,12 +65,16 @@ struct Operation {
     uint64_t iteration = 0;
     protocol::ReduceOp op = protocol::ReduceOp::mean;
     uint32_t root = 0;
+    protocol::Order order = protocol::Order::all_at_once;  // average
+    bool keep_local = false;                               // average
 };
 
 // How a request ended.
 struct RequestEnd {
     std::span<protocol::MemberEntry> room;  // in: where to list members
+    uint64_t local_iteration = 0;           // in: that the worker has reached; 0: the call's
     uint32_t listed = 0;                    // of them, by rank
+    uint64_t staleness = 0;                 // steps since the call that the average lacks
     protocol::CompletionEntry entry{};
 
     std::string_view message() const { return {entry.message, entry.message_bytes}; }
@@ -105,6 +111,9 @@ class Session {
 
     base::Result<> cancel(RequestHandle handle);
 
+    // The first, or last, `elements` of an ordered average's buffers are ready.
+    base::Result<> ready(RequestHandle handle, uint64_t elements);
+
   private:
     Session(Endpoint endpoint, JobOptions options, uint32_t rank, base::Duration connect,
             std::shared_ptr<Connection> connection);
@@ -114,7 +123,8 @@ class Session {
 
     // These need mutex_.
     bool is_connected();
-    base::Result<RequestHandle> begin(const Operation& operation);
+    base::Result<RequestHandle> begin(const Operation& operation,
+                                      std::unique_lock<std::mutex>& lock);
     base::Result<> claim_buffers(const Operation& operation, Request& request);
     void release_buffers(Request& request);
     base::Result<> push(const Operation& operation, const Request& request);
@@ -123,9 +133,17 @@ class Session {
     void collect(std::unique_lock<std::mutex>& lock, base::TimePoint deadline);
     void end(Request& request);
     void deliver(Request& request, RequestEnd* ret_end);
+    std::vector<KeptBuffer> kept_buffers(const Request& request);
+    bool copy_buffers(uint64_t id, std::unique_lock<std::mutex>& lock);
+    void add_average(Request& request, std::unique_lock<std::mutex>& lock);
     void lose(std::string_view reason);
     base::Result<> install(std::shared_ptr<Connection> connection,
                            std::span<const DaemonBuffer> handed);
+
+    // These take the locks.
+    base::Result<> provide_copies(std::span<const BufferHandle> buffers);
+    base::Result<> provide_copy(BufferHandle handle);
+    base::Result<> free_one(BufferHandle handle);
 
     // These need setup_mutex_, and take mutex_.
     base::Result<> reconnect();

@@ -54,7 +54,8 @@ class SessionHostileTest : public SessionFixture {
 
 TEST_F(SessionHostileTest, TornPacketsAreRefusedAtEachLength) {
     flatbuffers::FlatBufferBuilder builder;
-    finish_packet(builder, wire::CreateWelcomeDirect(builder, 1, "fake", "node", 1));
+    finish_packet(builder,
+                  wire::CreateWelcomeDirect(builder, protocol::kVersion, "fake", "node", 1));
     for (size_t length = 1; length < builder.GetSize(); ++length) {
         start_lying(wire::Body::Hello, [&](Peer& peer, Packet&) {
             peer.send_bytes({builder.GetBufferPointer(), length});

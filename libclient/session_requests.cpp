@@ -21,6 +21,24 @@ constexpr std::string_view kGone =
     "the daemon is gone; the next verb or buffer call reconnects, and the buffers keep their "
     "memory ({})";
 
+// What the trainer says of its own progress must fit its call.
+Result<> check_progress(const Request& request, const RequestEnd* end) {
+    if (!request.keeps_local || end == nullptr || end->local_iteration == 0 ||
+        end->local_iteration >= request.iteration)
+        return {};
+    return make_error(
+        ErrorKind::invalid,
+        "ret_info->local_iteration is {}, but the average was called at iteration {}; "
+        "give the iteration that the worker has reached, or 0",
+        end->local_iteration, request.iteration);
+}
+
+uint64_t staleness_of(const Request& request, const RequestEnd& end) {
+    const bool counts = request.keeps_local && end.local_iteration != 0 &&
+                        end.entry.outcome == protocol::Outcome::done;
+    return counts ? end.local_iteration - request.iteration : 0;
+}
+
 }  // namespace
 
 Result<> Session::check(const Operation& operation) const {
@@ -55,10 +73,11 @@ Result<> Session::check(const Operation& operation) const {
 Result<RequestHandle> Session::submit(const Operation& operation) {
     PACE_TRY(check_process());
     PACE_TRY(check(operation));
+    if (operation.keep_local) PACE_TRY(provide_copies(operation.buffers));
     for (int attempt = 0; attempt <= kReconnectsPerCall; ++attempt) {
         {
-            const std::scoped_lock lock(mutex_);
-            if (is_connected()) return begin(operation);
+            std::unique_lock lock(mutex_);
+            if (is_connected()) return begin(operation, lock);
         }
         const std::scoped_lock setup(setup_mutex_);
         PACE_TRY(reconnect());
@@ -77,13 +96,21 @@ bool Session::is_connected() {
     return false;
 }
 
-Result<RequestHandle> Session::begin(const Operation& operation) {
+Result<RequestHandle> Session::begin(const Operation& operation,
+                                     std::unique_lock<std::mutex>& lock) {
     PACE_TRY_ASSIGN(request, requests_.begin());
+    request->order = operation.order;
+    request->iteration = operation.iteration;
+    request->keeps_local = operation.keep_local;
     if (auto claimed = claim_buffers(operation, *request); !claimed) {
         release_buffers(*request);
         requests_.abandon(*request);
         return std::move(claimed).error();
     }
+    const RequestHandle handle = requests_.handle(*request);
+    // What ended meanwhile is told as any end; nor need its slot be where it was.
+    if (request->keeps_local && !copy_buffers(handle.id, lock)) return handle;
+    request = requests_.in_flight(handle.id);
     if (auto pushed = push(operation, *request); !pushed) {
         release_buffers(*request);
         requests_.abandon(*request);
@@ -91,7 +118,7 @@ Result<RequestHandle> Session::begin(const Operation& operation) {
         lose(pushed.error().message);
         return make_error(ErrorKind::unavailable, kGone, pushed.error().message);
     }
-    return requests_.handle(*request);
+    return handle;
 }
 
 Result<> Session::claim_buffers(const Operation& operation, Request& request) {
@@ -108,6 +135,7 @@ Result<> Session::claim_buffers(const Operation& operation, Request& request) {
                               request.buffer_count, name_of(buffer->type), name_of(operation.verb));
         buffer->request = request.id;
         request.buffers[request.buffer_count++] = handle.index;
+        request.elements += buffer->count;
     }
     return {};
 }
@@ -125,9 +153,12 @@ Result<> Session::push(const Operation& operation, const Request& request) {
     entry->verb = operation.verb;
     entry->op = operation.op;
     entry->root = operation.root;
+    entry->order = operation.order;
     entry->buffer_count = static_cast<uint16_t>(request.buffer_count);
     for (uint32_t i = 0; i < request.buffer_count; ++i) {
-        const DaemonBuffer& daemon = buffers_.at(request.buffers[i]).daemon;
+        const Buffer& named = buffers_.at(request.buffers[i]);
+        const Buffer& averaged = request.keeps_local ? buffers_.at(named.copy.index) : named;
+        const DaemonBuffer& daemon = averaged.daemon;
         entry->buffers[i] = daemon.index;
         entry->generations[i] = daemon.generation;
     }
@@ -144,7 +175,7 @@ Result<> Session::note(Verb verb, uint64_t iteration) {
                           options_.name);
     const std::scoped_lock lock(mutex_);
     // The next verb reconnects; until then there is nobody whom it would help.
-    if (is_connected()) connection_->ring().note(verb, iteration);
+    if (is_connected()) (void)connection_->ring().note(verb, iteration);
     return {};
 }
 
@@ -157,8 +188,14 @@ Result<bool> Session::wait(RequestHandle handle, TimePoint deadline, RequestEnd*
         const bool late = base::now() >= deadline;
         // A waiter learns of the daemon's death while it sleeps; one that only looks must ask.
         if (late && !request->ended && !collecting_) (void)is_connected();
+        if (request->ended && request->adding) {
+            collected_.wait(lock);
+            continue;
+        }
         if (request->ended) {
-            deliver(*request, ret_end);
+            PACE_TRY(check_progress(*request, ret_end));
+            if (request->keeps_local) add_average(*request, lock);
+            deliver(**requests_.find(handle), ret_end);
             return true;
         }
         if (late) return false;
@@ -207,7 +244,8 @@ Result<> Session::take_completions() {
 }
 
 void Session::end(Request& request) {
-    release_buffers(request);
+    // The average has still to be added to buffers that the trainer kept.
+    if (!request.keeps_local) release_buffers(request);
     requests_.end(request);
     if (signal_) signal_->set_ended(true);
 }
@@ -215,6 +253,8 @@ void Session::end(Request& request) {
 void Session::deliver(Request& request, RequestEnd* ret_end) {
     if (ret_end != nullptr) {
         ret_end->entry = request.end.entry;
+        ret_end->staleness = staleness_of(request, *ret_end);
+        ret_end->entry.iteration += ret_end->staleness;
         auto& members = request.end.members;
         std::sort(members.begin(), members.end(),
                   [](const auto& a, const auto& b) { return a.rank < b.rank; });
@@ -238,6 +278,26 @@ void Session::lose(std::string_view reason) {
         end(request);
     });
     collected_.notify_all();
+}
+
+Result<> Session::ready(RequestHandle handle, uint64_t elements) {
+    PACE_TRY(check_process());
+    const std::scoped_lock lock(mutex_);
+    PACE_TRY_ASSIGN(request, requests_.find(handle));
+    if (request->order == protocol::Order::all_at_once)
+        return make_error(
+            ErrorKind::invalid,
+            "request {:#x} has no order, so that all of it was ready at the call; set "
+            "pace_average_options.order, or leave out pace_request_ready",
+            handle.id);
+    if (elements > request->elements)
+        return make_error(ErrorKind::invalid,
+                          "elements is {}, but the buffers of request {:#x} have {} together",
+                          elements, handle.id, request->elements);
+    if (request->ended || elements <= request->ready || !is_connected()) return {};
+    PACE_TRY(connection_->ring().note(Verb::ready, elements, handle.id));
+    request->ready = elements;
+    return {};
 }
 
 Result<> Session::cancel(RequestHandle handle) {

@@ -56,13 +56,17 @@ struct alignas(kCacheLine) RingHeader {
 };
 
 struct alignas(kCacheLine) SubmissionEntry {
-    uint64_t id;         // the client's, unique in the session, never 0
-    uint64_t iteration;  // average: the worker's iteration; else free, reported back
+    uint64_t
+        id;  // the client's, unique in the session, never 0; ready: of the request that it is about
+    uint64_t
+        iteration;  // average: the worker's iteration; ready: elements; else free, reported back
     Verb verb;
     ReduceOp op;
     uint16_t buffer_count;
     uint32_t root;  // broadcast
-    uint32_t reserved[2];
+    Order order;    // average
+    uint8_t padding[3];
+    uint32_t reserved;
     uint32_t buffers[kBuffersPerExchangeMax];      // indices as given by BufferCreated
     uint32_t generations[kBuffersPerExchangeMax];  // of those handles
 };

@@ -95,6 +95,13 @@ constexpr bool is_local(Verb verb) {
     return verb == Verb::residual_save || verb == Verb::residual_load;
 }
 
+// From which end of its buffers a trainer makes their elements ready.
+enum class Order : uint8_t { all_at_once = 0, forward = 1, backward = 2 };
+
+constexpr bool is_valid(Order order) {
+    return order <= Order::backward;
+}
+
 enum class ReduceOp : uint8_t { mean = 0, sum = 1 };
 
 inline constexpr uint32_t kBuffersPerExchangeMax = 256;

@@ -269,6 +269,8 @@ void Client::submit(const protocol::SubmissionEntry& entry) {
     if (protocol::is_note(entry.verb)) {
         if (entry.verb == protocol::Verb::announce) {
             context_.engine.announce(*seat_, entry.iteration);
+        } else if (entry.verb == protocol::Verb::ready) {
+            context_.engine.ready(*seat_, entry.id, entry.iteration);
         } else {
             context_.engine.take_back(*seat_);
         }

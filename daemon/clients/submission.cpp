@@ -46,6 +46,11 @@ Result<Request> check_submission(const protocol::SubmissionEntry& entry,
         return base::make_error(ErrorKind::invalid, "{} needs at least one buffer",
                                 protocol::name_of(entry.verb));
 
+    if (!protocol::is_valid(entry.order) ||
+        (entry.order != protocol::Order::all_at_once && entry.verb != Verb::average))
+        return base::make_error(ErrorKind::invalid, "order {} is none of a {}",
+                                static_cast<unsigned>(entry.order), protocol::name_of(entry.verb));
+
     Request request;
     request.id = entry.id;
     request.verb = entry.verb;
@@ -55,8 +60,11 @@ Result<Request> check_submission(const protocol::SubmissionEntry& entry,
     request.buffers.reserve(count);
     for (size_t i = 0; i < count; ++i) {
         PACE_TRY_ASSIGN(buffer, buffers.find(entry.buffers[i], entry.generations[i]));
+        request.elements += buffer->count;
         request.buffers.push_back(buffer);
     }
+    request.order = entry.order;
+    if (entry.order == protocol::Order::all_at_once) request.ready = request.elements;
     PACE_TRY(check_types(request));
     std::vector<const Buffer*> sorted;
     for (const BufferPtr& buffer : request.buffers) sorted.push_back(buffer.get());

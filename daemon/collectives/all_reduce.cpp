@@ -36,7 +36,7 @@ void sum_gathered(const Communicator& communicator, const Layout& layout, double
 // Bruck et al. 1997, section 3: after round k each node has the partials of itself and the 2^(k+1)
 // - 1 nodes after it, in this order.
 Task<Result<>> gather_all_reduce(Communicator& communicator, const Addend& part, double scale,
-                                 std::span<std::byte> result) {
+                                 std::span<std::byte> result, size_t first_index) {
     const size_t nodes = communicator.size();
     const size_t self = communicator.self();
     const size_t bytes = result.size();
@@ -44,7 +44,7 @@ Task<Result<>> gather_all_reduce(Communicator& communicator, const Addend& part,
     part.partial({0, bytes}, gathered.get());
     Operation sent;
     Operation received;
-    size_t round = 0;
+    size_t round = first_index;
     for (size_t have = 1; have < nodes; have *= 2, ++round) {
         const size_t count = std::min(have, nodes - have) * bytes;
         communicator.post_receive(received, (self + have) % nodes, slot(Phase::gather, round),
@@ -88,7 +88,8 @@ Task<Result<>> all_reduce(Communicator& communicator, const Addend& part, double
         co_return Result<>();
     }
     if (result.size() <= options.small_bytes_max)
-        co_return co_await gather_all_reduce(communicator, part, scale, result);
+        co_return co_await gather_all_reduce(communicator, part, scale, result,
+                                             options.first_index);
     DirectAllReduce direct(communicator, part, scale, result, options);
     co_return co_await direct.run();
 }

@@ -45,6 +45,8 @@ struct AllReduceOptions {
     // Sends under way at once, to all peers together; 0: four per peer. Where a node has several
     // members, each holds a chunk of memory.
     size_t sends_max = 0;
+    // Indices of its messages count from here, for several in one exchange. Must be equal on all nodes.
+    size_t first_index = 0;
 };
 
 // The chunk size for a vector of `bytes` among `nodes` nodes.

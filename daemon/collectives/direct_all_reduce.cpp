@@ -18,7 +18,8 @@ DirectAllReduce::DirectAllReduce(Communicator& communicator, const Addend& part,
       result_(result),
       chunk_bytes_(chunk_bytes_of(options, result.size(), communicator.size())),
       window_(std::max<size_t>(1, options.window)),
-      sends_max_(options.sends_max) {
+      sends_max_(options.sends_max),
+      first_index_(options.first_index) {
     if (sends_max_ == 0) sends_max_ = 4 * (nodes() - 1);
     window_ = std::min(window_, std::max<size_t>(1, chunks(self())));
     const size_t per_lane = (nodes() - 1) * chunk_bytes_;
@@ -47,7 +48,7 @@ Task<Result<>> DirectAllReduce::reduce_lane(size_t lane) {
         for (size_t step = 1; step < nodes(); ++step) {
             const size_t node = after(nodes() - step);
             if (!communicator_.contributes(node)) continue;
-            communicator_.post_receive(received[node], node, slot(Phase::partial, c),
+            communicator_.post_receive(received[node], node, slot(Phase::partial, first_index_ + c),
                                        {staging + place(node), range.size()});
         }
         // All are awaited, also after an error: they write to the staging memory.
@@ -99,7 +100,7 @@ Task<Result<>> DirectAllReduce::send_lane() {
             continue;
         }
         const Phase phase = is_partial ? Phase::partial : Phase::finished;
-        communicator_.post_send(sent, message.node, slot(phase, message.chunk),
+        communicator_.post_send(sent, message.node, slot(phase, first_index_ + message.chunk),
                                 outgoing(message, staging));
         communicator_.note(co_await sent.ended());
     }
@@ -157,7 +158,8 @@ Task<Result<>> DirectAllReduce::gather(size_t node) {
     for (size_t c = 0; c < chunks(node); ++c) {
         communicator_.note(co_await received[c % places].ended());
         const ByteRange range = chunk(node, c);
-        communicator_.post_receive(received[c % places], node, slot(Phase::finished, c),
+        communicator_.post_receive(received[c % places], node,
+                                   slot(Phase::finished, first_index_ + c),
                                    {at(range), range.size()});
     }
     for (size_t i = 0; i < places; ++i) communicator_.note(co_await received[i].ended());

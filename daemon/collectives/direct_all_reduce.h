@@ -81,6 +81,7 @@ class DirectAllReduce {
     size_t chunk_bytes_;
     size_t window_;
     size_t sends_max_;
+    size_t first_index_;
     std::unique_ptr<std::byte[]> staging_;  // window lanes × a chunk from every other node
 
     // The next partial is chunk `partial_chunk_` for the node `partial_step_` after self.

@@ -19,7 +19,7 @@ using protocol::DType;
 constexpr std::array kHalves = {DType::f16, DType::bf16};
 
 uint16_t half_of(DType half, float value) {
-    return half == DType::f16 ? kernels::f16_from_float(value) : kernels::bf16_from_float(value);
+    return half == DType::f16 ? base::f16_from_float(value) : base::bf16_from_float(value);
 }
 
 struct HalfExchange {
@@ -125,8 +125,8 @@ TEST(Halves, EveryPatternIsWidenedAndNarrowedAsOneAtATime) {
         std::vector<uint16_t> back(patterns.size());
         narrow(half, wide, std::as_writable_bytes(std::span(back)).data());
         for (size_t i = 0; i < patterns.size(); ++i) {
-            const float expected = half == DType::f16 ? kernels::float_from_f16(patterns[i])
-                                                      : kernels::float_from_bf16(patterns[i]);
+            const float expected = half == DType::f16 ? base::float_from_f16(patterns[i])
+                                                      : base::float_from_bf16(patterns[i]);
             ASSERT_EQ(std::bit_cast<uint32_t>(wide[i]), std::bit_cast<uint32_t>(expected)) << i;
             ASSERT_EQ(back[i], half_of(half, expected)) << i;
         }

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "daemon/kernels/half.h"
+#include "base/half.h"
 
 namespace pace::collectives {
 
@@ -23,16 +23,16 @@ void narrow_f16_run(const float* in, uint16_t* out, size_t count) {
         const auto bits = std::bit_cast<uint32_t>(in[i]);
         const uint32_t magnitude = bits & 0x7FFFFFFFU;
         const uint32_t normal =
-            (magnitude + kernels::kHalfRoundingBias + ((magnitude >> 13U) & 1U)) >> 13U;
+            (magnitude + base::kHalfRoundingBias + ((magnitude >> 13U) & 1U)) >> 13U;
         const float shifted =
-            std::bit_cast<float>(magnitude) + std::bit_cast<float>(kernels::kHalfDenormalMagic);
-        const uint32_t subnormal = std::bit_cast<uint32_t>(shifted) - kernels::kHalfDenormalMagic;
-        const uint32_t finite = magnitude < kernels::kHalfNormalMin ? subnormal : normal;
-        const uint32_t large = magnitude < kernels::kHalfOverflow ? finite : 0x7C00U;
+            std::bit_cast<float>(magnitude) + std::bit_cast<float>(base::kHalfDenormalMagic);
+        const uint32_t subnormal = std::bit_cast<uint32_t>(shifted) - base::kHalfDenormalMagic;
+        const uint32_t finite = magnitude < base::kHalfNormalMin ? subnormal : normal;
+        const uint32_t large = magnitude < base::kHalfOverflow ? finite : 0x7C00U;
         const uint32_t sign = (bits & 0x80000000U) >> 16U;
         const uint32_t number = large | sign;
         out[i] =
-            static_cast<uint16_t>(magnitude > kernels::kFloatInfinity ? uint32_t{0x7E00U} : number);
+            static_cast<uint16_t>(magnitude > base::kFloatInfinity ? uint32_t{0x7E00U} : number);
     }
 }
 
@@ -42,8 +42,8 @@ void widen_f16_run(const uint16_t* in, float* out, size_t count) {
         const uint32_t sign = (bits & 0x8000U) << 16U;
         const uint32_t magnitude = (bits & 0x7FFFU) << 13U;
         const uint32_t normal = magnitude + (112U << 23U);
-        const float shifted = std::bit_cast<float>(normal + (1U << 23U)) -
-                              std::bit_cast<float>(kernels::kHalfNormalMin);
+        const float shifted =
+            std::bit_cast<float>(normal + (1U << 23U)) - std::bit_cast<float>(base::kHalfNormalMin);
         const auto subnormal = std::bit_cast<uint32_t>(shifted);
         const uint32_t finite = magnitude < (0x0400U << 13U) ? subnormal : normal;
         const uint32_t special = normal + (112U << 23U);
@@ -56,8 +56,8 @@ void narrow_bf16_run(const float* in, uint16_t* out, size_t count) {
     for (size_t i = 0; i < count; ++i) {
         const auto bits = std::bit_cast<uint32_t>(in[i]);
         const uint32_t rounded = (bits + 0x7FFFU + ((bits >> 16U) & 1U)) >> 16U;
-        const bool is_nan = (bits & 0x7FFFFFFFU) > kernels::kFloatInfinity;
-        out[i] = static_cast<uint16_t>(is_nan ? kernels::kQuietNan >> 16U : rounded);
+        const bool is_nan = (bits & 0x7FFFFFFFU) > base::kFloatInfinity;
+        out[i] = static_cast<uint16_t>(is_nan ? base::kQuietNan >> 16U : rounded);
     }
 }
 

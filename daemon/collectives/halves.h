@@ -1,4 +1,4 @@
-// halves: runs of floats as f16 or bf16 and back, as daemon/kernels/half.h rounds them, several at a
+// halves: runs of floats as f16 or bf16 and back, as base/half.h rounds them, several at a
 // time; for what is about to travel. Both blocks of memory may lie anywhere, but not overlap. Any
 // thread; does not block or allocate.
 #pragma once

@@ -40,6 +40,20 @@ Piece Layout::piece_of(size_t segment, ByteRange range) const {
     return {segment, whole.dtype, (begin - start) / size, (end - begin) / size, begin};
 }
 
+Layout Layout::within(ByteRange range) const {
+    std::vector<Segment> segments;
+    for_each_piece(range, [&](const Piece& piece) {
+        segments.push_back({piece.dtype, piece.count});
+    });
+    return Layout(std::move(segments));
+}
+
+uint64_t Layout::elements_before(size_t offset) const {
+    uint64_t elements = 0;
+    for_each_piece({0, offset}, [&](const Piece& piece) { elements += piece.count; });
+    return elements;
+}
+
 void Layout::zero_padding(ByteRange range, std::byte* bytes) const {
     size_t written = range.begin;
     const auto zero_until = [&](size_t end) {

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <vector>
 
@@ -69,6 +70,13 @@ class Layout {
             if (piece.count > 0) visit(piece);
         }
     }
+
+    // Of the part of the vector that lies in `range`, whose ends are at multiples of kCutBytes: its bytes are those of the
+    // range, in the same order.
+    Layout within(ByteRange range) const;
+
+    // Elements of all segments that lie before `offset`, a multiple of kCutBytes.
+    uint64_t elements_before(size_t offset) const;
 
     // Zeroes the padding that lies in `range`; `bytes` holds the range's bytes.
     void zero_padding(ByteRange range, std::byte* bytes) const;

@@ -1,7 +1,7 @@
 // Slots: which message of an exchange is which. The upper four bits are the phase, the lower 28 the
 // index within it (a chunk or a round). A phase is used by one collective only, and a pair of nodes
 // sends each index at most once in each direction, so that (peer, exchange, slot) is unique as long
-// as each collective runs at most once per exchange.
+// as each collective runs at most once per exchange, or each time from another first index.
 #pragma once
 
 #include <cstddef>

@@ -24,9 +24,9 @@ inline void write_value(protocol::DType dtype, std::byte* data, size_t index, do
         case protocol::DType::f64:
             return kernels::write_element(data, index, value);
         case protocol::DType::f16:
-            return kernels::write_element(data, index, kernels::f16_from_float(single));
+            return kernels::write_element(data, index, base::f16_from_float(single));
         case protocol::DType::bf16:
-            return kernels::write_element(data, index, kernels::bf16_from_float(single));
+            return kernels::write_element(data, index, base::bf16_from_float(single));
     }
 }
 
@@ -37,9 +37,9 @@ inline double read_value(protocol::DType dtype, const std::byte* data, size_t in
         case protocol::DType::f64:
             return kernels::read_element<double>(data, index);
         case protocol::DType::f16:
-            return kernels::float_from_f16(kernels::read_element<uint16_t>(data, index));
+            return base::float_from_f16(kernels::read_element<uint16_t>(data, index));
         case protocol::DType::bf16:
-            return kernels::float_from_bf16(kernels::read_element<uint16_t>(data, index));
+            return base::float_from_bf16(kernels::read_element<uint16_t>(data, index));
     }
     return 0;
 }

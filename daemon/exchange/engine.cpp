@@ -108,7 +108,7 @@ void Engine::submit(const Seat& seat, Request request) {
         seat.worker->port->request_ended(request.id, failed(fits.error()));
         return;
     }
-    request.digest = digest_of(request.buffers);
+    request.digest = digest_of(request.buffers, request.order);
     request.submitted_ns = base::now_ns();
     seat.job->submit(seat.worker, std::move(request));
 }

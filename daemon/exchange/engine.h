@@ -56,6 +56,10 @@ class Engine final : public ControlHandler {
         seat.job->announce(seat.worker, iteration);
     }
     void take_back(const Seat& seat) { seat.job->take_back(seat.worker); }
+    // So many elements of the request's buffers are ready.
+    void ready(const Seat& seat, uint64_t id, uint64_t elements) {
+        seat.job->ready(seat.worker, id, elements);
+    }
     // In order. `left` is called once, not from inside the call: the rank is free, or there is no controller that could say so.
     uint64_t leave(const Seat& seat, const std::function<void()>& left);
     // Its trainer died. `buffers` are kept for its successor.

@@ -4,6 +4,7 @@
 
 #include "daemon/collectives/barrier.h"
 #include "daemon/collectives/half_all_reduce.h"
+#include "daemon/collectives/piecewise.h"
 #include "daemon/sparse/link_probe.h"
 
 namespace pace::daemon {
@@ -49,8 +50,16 @@ std::shared_ptr<Exchange> Exchange::start(Services& services, Plan plan, Scratch
     std::shared_ptr<Exchange> exchange(
         new Exchange(services, std::move(plan), std::move(scratch), std::move(done)));
     exchange->self_ = exchange;
-    if (exchange->is_local()) {
+    if (exchange->is_local() && exchange->is_made()) {
         exchange->run_local();
+        return exchange;
+    }
+    if (exchange->is_local()) {
+        services.active.push_back(exchange);
+        services.exchange_began();
+        base::spawn<Result<>>(
+            exchange->await_members(),
+            [raw = exchange.get()](const Result<>& result) { raw->members_ended(result); });
         return exchange;
     }
     if (auto joined = exchange->join_nodes(); !joined) {
@@ -94,6 +103,18 @@ void Exchange::run_local() {
     collectives::sum_into_members(
         *part_, plan_.scale, recipients_, services_.pool,
         {[&loop](auto callback) { loop.post(std::move(callback)); }, [this] { finish({}); }});
+}
+
+Task<Result<>> Exchange::await_members() {
+    while (!is_made() && !local_error_) co_await plan_.progress->changed();
+    if (local_error_) co_return *local_error_;
+    co_return Result<>();
+}
+
+void Exchange::members_ended(const Result<>& result) {
+    leave_active();
+    if (!result) return finish(result);
+    run_local();
 }
 
 Result<> Exchange::join_nodes() {
@@ -148,6 +169,10 @@ Task<Result<>> Exchange::run_among_nodes() {
 Task<Result<>> Exchange::reduce() {
     const collectives::AllReduceOptions& options = services_.options.all_reduce;
     if (sparse_) co_return co_await sparse_->run(*communicator_, *part_, plan_.scale, result_);
+    if (plan_.progress)
+        co_return co_await collectives::all_reduce_piecewise(
+            *communicator_, *part_, plan_.scale, result_, options, services_.options.piece_bytes,
+            *plan_.progress);
     if (plan_.half)
         co_return co_await collectives::half_all_reduce(*communicator_, *part_, plan_.scale,
                                                         result_, options, *plan_.half);
@@ -162,10 +187,14 @@ Task<Result<>> Exchange::probe() {
     co_return Result<>();
 }
 
-void Exchange::network_ended(const Result<>& result) {
+void Exchange::leave_active() {
     std::erase_if(services_.active, [this](const std::weak_ptr<Active>& other) {
         return other.expired() || other.lock().get() == this;
     });
+}
+
+void Exchange::network_ended(const Result<>& result) {
+    leave_active();
     services_.counters.bytes_sent += traffic().bytes_sent;
     services_.counters.bytes_received += traffic().bytes_received;
     // What ends within the node ends from a poll of its own participants, which must outlive that.
@@ -203,18 +232,37 @@ void Exchange::finish(const Result<>& result) {
 
 void Exchange::abort(const base::Error& error) {
     aborted_ = true;
+    if (is_local() && !local_error_) local_error_ = error;
     if (communicator_) communicator_->abort(error);
     if (sparse_) sparse_->abort(error);
+    wake();
 }
 
 void Exchange::peer_lost(transports::PeerId peer, const base::Error& error) {
     if (communicator_) communicator_->peer_lost(peer, error);
     if (sparse_) sparse_->peer_lost(peer, error);
+    wake();
+}
+
+// Who awaits the members' progress looks whether the exchange has been given up.
+void Exchange::wake() {
+    if (!plan_.progress) return;
+    const auto progress = plan_.progress;  // outlives the exchange, which may end here
+    progress->wake();
 }
 
 base::Duration Exchange::stalled_for(base::TimePoint now) {
+    base::TimePoint last = communicator_ ? communicator_->last_progress() : base::TimePoint{};
+    if (!is_made()) {
+        // It is this node that the others wait for, at most so long.
+        last = std::max(last, plan_.progress->moved());
+        if (now - last > services_.options.making_deadline && !aborted_)
+            abort(base::make_error(ErrorKind::timeout,
+                                   "a member of its group has made nothing ready for {} ms",
+                                   (now - last) / std::chrono::milliseconds(1)));
+        return base::Duration::zero();
+    }
     if (!communicator_) return base::Duration::zero();
-    base::TimePoint last = communicator_->last_progress();
     if (sparse_) last = std::max(last, sparse_->last_progress());
     const base::Duration stalled = now - last;
     if (stalled >= kStallNoticeable) listen_for_disagreement();

@@ -18,6 +18,7 @@
 #include "daemon/collectives/communicator.h"
 #include "daemon/collectives/deliver.h"
 #include "daemon/collectives/local_part.h"
+#include "daemon/collectives/progress.h"
 #include "daemon/exchange/active.h"
 #include "daemon/exchange/request.h"
 #include "daemon/exchange/scratch.h"
@@ -55,6 +56,8 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
         double scale = 1.0;
         // How a reduction travels, where not as it is.
         std::optional<protocol::DType> half;
+        // Of buffers that are made while they travel.
+        std::shared_ptr<collectives::Progress> progress;
         std::shared_ptr<SparsePlan> top_k;
         bool dense_instead = false;  // of top-k
         collectives::Layout layout;
@@ -101,6 +104,11 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
 
     bool is_local() const { return plan_.nodes.size() <= 1 && !plan_.top_k; }
     void run_local();
+    base::Task<base::Result<>> await_members();
+    void members_ended(const base::Result<>& result);
+    void leave_active();
+    void wake();
+    bool is_made() const { return !plan_.progress || plan_.progress->is_complete(); }
     base::Result<> join_nodes();
     base::Task<base::Result<>> reduce();
     base::Task<base::Result<>> probe();
@@ -122,6 +130,7 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     sparse::Link link_;
     std::shared_ptr<Exchange> self_;  // held while under way
     bool listening_ = false;
+    std::optional<base::Error> local_error_;  // of an exchange within this node that was aborted
     bool aborted_ = false;
     bool ended_ = false;
 };

@@ -58,6 +58,8 @@ void Groups::called(const WorkerPtr& worker) {
     // The buffers hold the model, whether it was broadcast or not: its daemon may have been restarted.
     if (worker->model.empty()) worker->model = head.buffers;
     if (are_static()) {
+        // Its group is no one else's before it has met, so that nothing is gained by an early begin.
+        worker->lagging = !head.is_made();
         begin_static(*worker);
         return;
     }
@@ -66,6 +68,7 @@ void Groups::called(const WorkerPtr& worker) {
 }
 
 void Groups::signal(Worker& worker, control::ReadyStage stage) {
+    if (worker.lagging) return;
     const Request& head = worker.head();
     // Dropped while there is no controller; announced again when there is one.
     job_.services.control->send(
@@ -74,7 +77,7 @@ void Groups::signal(Worker& worker, control::ReadyStage stage) {
 }
 
 void Groups::withdraw(Worker& worker) {
-    if (are_static()) {
+    if (are_static() || worker.lagging) {
         withdrawn(worker.rank);
         return;
     }
@@ -153,9 +156,11 @@ bool Groups::plan_group(const control::GroupOrder& order, const std::vector<Work
         ret_plan.keep.insert(ret_plan.keep.end(), request.buffers.begin(), request.buffers.end());
         ret_plan.recipients.push_back(request.buffers);
     }
+    ret_plan.progress = progress_of(members, ret_plan.layout);
     if (order.initial_weight == 0 || ret_plan.self != 0) return true;
     // The first node brings the initial model.
-    if (!job_.initial.valid || job_.initial.digest != order.digest) return false;
+    if (!job_.initial.valid || job_.initial.digest != digest_of(members.front()->head().buffers))
+        return false;
     std::vector<const std::byte*> segments;
     for (size_t i = 0; i < ret_plan.layout.segments().size(); ++i)
         segments.push_back(job_.initial.memory.data() + ret_plan.layout.offset(i));
@@ -173,6 +178,7 @@ void Groups::run(const control::GroupOrder& order, const std::vector<WorkerPtr>&
     // A worker alone keeps its own model: there is nothing to compute.
     const bool alone = order.members.size() == 1 && order.initial_weight == 0;
     if (alone) plan.recipients.clear();
+    if (plan.progress) moving_.push_back({order.group, plan.progress, members});
     Scratch scratch = job_.group_begins(plan.nodes);
     if (scratch.size() == 0 && !spare_.empty()) {
         scratch = std::move(spare_.back());
@@ -188,6 +194,7 @@ void Groups::run(const control::GroupOrder& order, const std::vector<WorkerPtr>&
 void Groups::ended(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,
                    Exchange& exchange, const Result<>& result) {
     running_.erase(order.group);
+    std::erase_if(moving_, [&](const Moving& other) { return other.group == order.group; });
     if (exchange.plan().nodes.size() > 1) spare_.push_back(exchange.take_scratch());
     const uint64_t now = base::now_ns();
     if (!are_static()) tell_done(order, members.front(), exchange, !result);
@@ -198,6 +205,7 @@ void Groups::ended(const control::GroupOrder& order, const std::vector<WorkerPtr
     if (!result) {
         for (const WorkerPtr& worker : members) {
             worker->state = Worker::State::ready;
+            if (!worker->head().is_made()) fall_behind(*worker);
             if (worker->port != nullptr) signal(*worker, control::ReadyStage::called);
         }
         return;

@@ -34,6 +34,8 @@ class Groups {
     // The trainer asked to cancel it; withdrawn() or an order follows.
     void withdraw(Worker& worker);
     void withdrawn(control::Rank rank);
+    // More of its first request is made.
+    void progressed(const WorkerPtr& worker);
 
     void order(const control::GroupOrder& order);
     void abort(control::GroupId group, const base::Error& error);
@@ -70,6 +72,12 @@ class Groups {
     void give_up_orders_of(const Worker& worker);
     void run_held(const Worker& arrived);
 
+    std::shared_ptr<collectives::Progress> progress_of(const std::vector<WorkerPtr>& members,
+                                                       const collectives::Layout& layout) const;
+    void abandon_unmade(const Worker& worker);
+    void fall_behind(Worker& worker);
+    void catch_up(const WorkerPtr& worker);
+
     bool are_static() const;
     void begin_all_static();
     void begin_static(const Worker& worker);
@@ -77,6 +85,13 @@ class Groups {
     void run_static(const std::vector<WorkerPtr>& members);
     void end_unlike(const std::vector<WorkerPtr>& members);
     void failed_static(const std::vector<WorkerPtr>& members, const base::Error& error);
+
+    // An exchange whose members here make their buffers while these travel.
+    struct Moving {
+        control::GroupId group = 0;
+        std::shared_ptr<collectives::Progress> progress;
+        std::vector<WorkerPtr> members;
+    };
 
     // An order whose members here have not all arrived.
     struct Held {
@@ -87,6 +102,7 @@ class Groups {
     JobState& job_;
     std::map<control::GroupId, Held> held_;
     std::unordered_map<control::GroupId, std::shared_ptr<Exchange>> running_;
+    std::vector<Moving> moving_;
     std::vector<WorkerPtr> departed_;
     std::vector<Scratch> spare_;
     collectives::StaticGroups static_groups_;

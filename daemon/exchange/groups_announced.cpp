@@ -48,6 +48,7 @@ void Groups::take_back(Worker& worker) {
 
 void Groups::left(Worker& worker) {
     worker.announced.reset();
+    abandon_unmade(worker);
     give_up_orders_of(worker);
 }
 

@@ -51,7 +51,7 @@ std::vector<WorkerPtr> Groups::complete_with(const Worker& worker) const {
         const WorkerPtr member = job_.find(rank);
         const bool has_called =
             member && member->state == Worker::State::ready && !member->newcomer;
-        if (!has_called || member->turn != worker.turn) return {};
+        if (!has_called || member->lagging || member->turn != worker.turn) return {};
         members.push_back(member);
     }
     return members;

@@ -137,6 +137,15 @@ void Job::admit(const WorkerPtr& worker, bool wants_model) {
     worker->admit_sent = state_.services.control->send(message);
 }
 
+void Job::ready(const WorkerPtr& worker, uint64_t id, uint64_t elements) {
+    const auto request = std::find_if(worker->queue.begin(), worker->queue.end(),
+                                      [id](const Request& other) { return other.id == id; });
+    // One that has ended needs nothing more.
+    if (request == worker->queue.end() || elements <= request->ready) return;
+    request->ready = std::min(elements, request->elements);
+    if (request == worker->queue.begin()) groups_.progressed(worker);
+}
+
 void Job::cancel(const WorkerPtr& worker, uint64_t id) {
     const auto request = std::find_if(worker->queue.begin(), worker->queue.end(),
                                       [id](const Request& other) { return other.id == id; });
@@ -168,7 +177,7 @@ void Job::remove(const WorkerPtr& worker) {
     worker->port = nullptr;
     rounds_.left(*worker);
     groups_.left(*worker);
-    if (worker->state == Worker::State::ready) groups_.departed(worker);
+    if (worker->state == Worker::State::ready && worker->head().is_made()) groups_.departed(worker);
     // An adoption that is under way finds the worker gone.
     if (worker->state == Worker::State::adopting) worker->state = Worker::State::refused;
 }
@@ -324,7 +333,7 @@ void Job::report(std::vector<control::WorkerReport>& reports) const {
         report.calls = worker->calls;
         const bool in_round = !worker->queue.empty() && worker->head().verb != Verb::average;
         report.rounds_submitted = rounds_.completed() + (in_round ? 1 : 0);
-        if (worker->state == Worker::State::idle)
+        if (worker->state == Worker::State::idle || worker->lagging)
             report.busy_ms = static_cast<uint64_t>(
                 std::chrono::duration_cast<std::chrono::milliseconds>(now - worker->busy_since)
                     .count());

@@ -31,6 +31,7 @@ class Job {
         groups_.announce(worker, iteration);
     }
     void take_back(const WorkerPtr& worker) { groups_.take_back(*worker); }
+    void ready(const WorkerPtr& worker, uint64_t id, uint64_t elements);
     // The controller knows nothing of a view: one that this node was in, and has no worker in any more, is void.
     void begin_anew();
     // The trainer has left, or is gone. What it has in an exchange still ends there.

@@ -63,6 +63,7 @@ void JobState::end_head(const WorkerPtr& worker, Ending ending) {
     worker->queue.pop_front();
     worker->state = Worker::State::idle;
     worker->withdrawing = false;
+    worker->lagging = false;
     worker->handed_in = false;
     worker->busy_since = base::now();
     ++services.counters.requests;
@@ -86,6 +87,7 @@ void JobState::end_all(const WorkerPtr& worker, const Ending& ending) {
         ending_requests.pop_front();
     } else {
         worker->state = Worker::State::idle;
+        worker->lagging = false;
         worker->busy_since = base::now();
     }
     Ending filled = ending;

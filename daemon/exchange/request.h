@@ -20,8 +20,14 @@ struct Request {
     uint32_t root = 0;
     uint64_t iteration = 0;
     std::vector<BufferPtr> buffers;
-    uint32_t digest = 0;  // of the buffers' types and counts
+    protocol::Order order = protocol::Order::all_at_once;  // average
+    uint64_t elements = 0;                                 // of the buffers together
+    uint64_t ready = 0;   // of them, from the end where the order begins
+    uint32_t digest = 0;  // of the buffers' types and counts, and of the order
     uint64_t submitted_ns = 0;
+
+    // Its buffers hold what they are to give.
+    bool is_made() const { return ready >= elements; }
 };
 
 using MemberList = std::vector<protocol::MemberEntry>;

@@ -27,6 +27,11 @@ struct ExchangeOptions {
     // The event loop works on reductions and copies that touch fewer bytes than this itself, and waits for the pool's share: about
     // a millisecond. It only hands over more: being woken again would cost a small one more than its work.
     size_t inline_bytes_max = size_t{16} << 20U;
+    // Buffers that are made while they travel do so in pieces of about this size. Equal on all nodes.
+    size_t piece_bytes = size_t{4} << 20U;
+    // A member of such an exchange that makes nothing for so long is left to a later one; well below the deadline above, at
+    // which its peers would give up this node.
+    base::Duration making_deadline = std::chrono::seconds(1);
 };
 
 struct Services {

@@ -33,11 +33,13 @@ struct Worker {
     uint64_t iteration = 0;
     uint64_t calls = 0;  // so far
 
-    bool newcomer = false;     // not in the view: joined, or came back, while the job was under way
-    bool suspended = false;    // was late or frozen; its model is old
-    bool admit_sent = false;   // the controller was asked to take the newcomer in
-    bool resuming = false;     // announced again, not accepted yet
-    bool handed_in = false;    // the gradient of its first request was taken (partial rounds)
+    bool newcomer = false;    // not in the view: joined, or came back, while the job was under way
+    bool suspended = false;   // was late or frozen; its model is old
+    bool admit_sent = false;  // the controller was asked to take the newcomer in
+    bool resuming = false;    // announced again, not accepted yet
+    bool handed_in = false;   // the gradient of its first request was taken (partial rounds)
+    // Its first request lets itself be waited for: what it was to make ready does not come. It is in no group until all is made.
+    bool lagging = false;
     bool withdrawing = false;  // its first request was canceled while ready; an order may beat it
 
     // What its next average will be, as it has said beforehand.

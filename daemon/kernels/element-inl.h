@@ -13,7 +13,7 @@
 
 #include <hwy/highway.h>
 
-#include "daemon/kernels/half.h"
+#include "base/half.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace pace::kernels {
@@ -130,7 +130,7 @@ HWY_INLINE hn::Vec<hn::ScalableTag<float>> promote_f16(hn::Vec<HalfTag> halves) 
     const auto normal = hn::Add(magnitude, hn::Set(word, 112U << 23U));
     const auto special = hn::Add(normal, hn::Set(word, 112U << 23U));
     const auto shifted = hn::BitCast(single, hn::Add(normal, hn::Set(word, 1U << 23U)));
-    const auto magic = hn::BitCast(single, hn::Set(word, kHalfNormalMin));
+    const auto magic = hn::BitCast(single, hn::Set(word, base::kHalfNormalMin));
     const auto subnormal = hn::BitCast(word, hn::Sub(shifted, magic));
     const auto finite =
         hn::IfThenElse(hn::Lt(magnitude, hn::Set(word, 0x0400U << 13U)), subnormal, normal);
@@ -146,18 +146,18 @@ HWY_INLINE hn::Vec<HalfTag> demote_f16(hn::Vec<hn::ScalableTag<float>> value) {
     const auto sign = hn::ShiftRight<16>(hn::And(bits, hn::Set(word, 0x80000000U)));
     const auto magnitude = hn::And(bits, hn::Set(word, 0x7FFFFFFFU));
     const auto odd = hn::And(hn::ShiftRight<13>(magnitude), hn::Set(word, 1));
-    const auto biased = hn::Add(magnitude, hn::Set(word, kHalfRoundingBias));
+    const auto biased = hn::Add(magnitude, hn::Set(word, base::kHalfRoundingBias));
     const auto normal = hn::ShiftRight<13>(hn::Add(biased, odd));
-    const auto magic = hn::Set(word, kHalfDenormalMagic);
+    const auto magic = hn::Set(word, base::kHalfDenormalMagic);
     const auto shifted = hn::Add(hn::BitCast(single, magnitude), hn::BitCast(single, magic));
     const auto subnormal = hn::Sub(hn::BitCast(word, shifted), magic);
     const auto finite =
-        hn::IfThenElse(hn::Lt(magnitude, hn::Set(word, kHalfNormalMin)), subnormal, normal);
+        hn::IfThenElse(hn::Lt(magnitude, hn::Set(word, base::kHalfNormalMin)), subnormal, normal);
     // The only NaN that comes here is the canonical one.
-    const auto is_nan = hn::Gt(magnitude, hn::Set(word, kFloatInfinity));
+    const auto is_nan = hn::Gt(magnitude, hn::Set(word, base::kFloatInfinity));
     const auto special = hn::IfThenElse(is_nan, hn::Set(word, 0x7E00), hn::Set(word, 0x7C00));
     const auto result =
-        hn::IfThenElse(hn::Lt(magnitude, hn::Set(word, kHalfOverflow)), finite, special);
+        hn::IfThenElse(hn::Lt(magnitude, hn::Set(word, base::kHalfOverflow)), finite, special);
     return hn::TruncateTo(HalfTag(), hn::Or(result, sign));
 }
 
@@ -203,7 +203,8 @@ template <class D>
 HWY_INLINE hn::Vec<D> canonical_nan(D d, hn::Vec<D> value) {
     using Lane = hn::TFromD<D>;
     const hn::RebindToUnsigned<D> bits;
-    constexpr auto kNan = sizeof(Lane) == 8 ? uint64_t{0x7FF8000000000000U} : uint64_t{kQuietNan};
+    constexpr auto kNan =
+        sizeof(Lane) == 8 ? uint64_t{0x7FF8000000000000U} : uint64_t{base::kQuietNan};
     const auto nan = hn::BitCast(d, hn::Set(bits, static_cast<hn::TFromD<decltype(bits)>>(kNan)));
     return hn::IfThenElse(hn::Eq(value, value), value, nan);
 }

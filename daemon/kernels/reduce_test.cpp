@@ -51,14 +51,14 @@ Bytes random_elements(DType dtype, size_t count, base::Random& random) {
                 write_element(bytes.data(), i, any ? std::bit_cast<double>(bits) : value);
                 break;
             case DType::f16:
-                write_element(
-                    bytes.data(), i,
-                    any ? static_cast<uint16_t>(bits) : f16_from_float(static_cast<float>(value)));
+                write_element(bytes.data(), i,
+                              any ? static_cast<uint16_t>(bits)
+                                  : base::f16_from_float(static_cast<float>(value)));
                 break;
             case DType::bf16:
-                write_element(
-                    bytes.data(), i,
-                    any ? static_cast<uint16_t>(bits) : bf16_from_float(static_cast<float>(value)));
+                write_element(bytes.data(), i,
+                              any ? static_cast<uint16_t>(bits)
+                                  : base::bf16_from_float(static_cast<float>(value)));
                 break;
         }
     }
@@ -209,14 +209,14 @@ TEST(Reduce, WithoutSourcesTheSumIsZero) {
 
 TEST(Reduce, HalfTypesAccumulateInFloat) {
     // 2048 + 1 is not an f16; 2048 + 1 + 1 is.
-    const std::array<uint16_t, 1> big = {f16_from_float(2048)};
-    const std::array<uint16_t, 1> one = {f16_from_float(1)};
+    const std::array<uint16_t, 1> big = {base::f16_from_float(2048)};
+    const std::array<uint16_t, 1> one = {base::f16_from_float(1)};
     const auto* b = reinterpret_cast<const std::byte*>(big.data());
     const auto* o = reinterpret_cast<const std::byte*>(one.data());
     const std::array<Source, 3> sources = {Source{b, 1}, Source{o, 1}, Source{o, 1}};
     uint16_t out = 0;
     weighted_sum(DType::f16, sources, 1.0, reinterpret_cast<std::byte*>(&out), 1);
-    EXPECT_EQ(float_from_f16(out), 2050.0F);
+    EXPECT_EQ(base::float_from_f16(out), 2050.0F);
 }
 
 TEST(Reduce, CopiesToAll) {

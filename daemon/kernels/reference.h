@@ -10,7 +10,7 @@
 #include <limits>
 #include <span>
 
-#include "daemon/kernels/half.h"
+#include "base/half.h"
 #include "daemon/kernels/reduce.h"
 #include "protocol/types.h"
 
@@ -56,11 +56,11 @@ inline void reference_sum(protocol::DType dtype, std::span<const Source> sources
             return reference_sum_of<double, double>(sources, scale, out, count, std::identity(),
                                                     std::identity());
         case protocol::DType::f16:
-            return reference_sum_of<float, uint16_t>(sources, scale, out, count, float_from_f16,
-                                                     f16_from_float);
+            return reference_sum_of<float, uint16_t>(sources, scale, out, count,
+                                                     base::float_from_f16, base::f16_from_float);
         case protocol::DType::bf16:
-            return reference_sum_of<float, uint16_t>(sources, scale, out, count, float_from_bf16,
-                                                     bf16_from_float);
+            return reference_sum_of<float, uint16_t>(sources, scale, out, count,
+                                                     base::float_from_bf16, base::bf16_from_float);
     }
 }
 

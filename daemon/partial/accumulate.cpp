@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "daemon/kernels/half.h"
+#include "base/half.h"
 
 namespace pace::partial {
 
@@ -47,11 +47,9 @@ void accumulate(DType dtype, std::byte* sum, const std::byte* result, size_t cou
             return accumulate<double, double>(sum, result, count, is_first,
                                               [](double value) { return value; });
         case DType::f16:
-            return accumulate<float, uint16_t>(sum, result, count, is_first,
-                                               kernels::float_from_f16);
+            return accumulate<float, uint16_t>(sum, result, count, is_first, base::float_from_f16);
         case DType::bf16:
-            return accumulate<float, uint16_t>(sum, result, count, is_first,
-                                               kernels::float_from_bf16);
+            return accumulate<float, uint16_t>(sum, result, count, is_first, base::float_from_bf16);
     }
 }
 
@@ -63,11 +61,11 @@ void round_to(DType dtype, const std::byte* sum, std::byte* out, size_t count) {
             return;
         case DType::f16:
             for (size_t i = 0; i < count; ++i)
-                store(out, i, kernels::f16_from_float(load<float>(sum, i)));
+                store(out, i, base::f16_from_float(load<float>(sum, i)));
             return;
         case DType::bf16:
             for (size_t i = 0; i < count; ++i)
-                store(out, i, kernels::bf16_from_float(load<float>(sum, i)));
+                store(out, i, base::bf16_from_float(load<float>(sum, i)));
             return;
     }
 }

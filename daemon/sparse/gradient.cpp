@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "daemon/kernels/half.h"
+#include "base/half.h"
 
 namespace pace::sparse {
 
@@ -30,9 +30,9 @@ float to_float(DType dtype, const std::byte* data, size_t index) {
         case DType::f64:
             return static_cast<float>(load_element<double>(data, index));
         case DType::f16:
-            return kernels::float_from_f16(load_element<uint16_t>(data, index));
+            return base::float_from_f16(load_element<uint16_t>(data, index));
         case DType::bf16:
-            return kernels::float_from_bf16(load_element<uint16_t>(data, index));
+            return base::float_from_bf16(load_element<uint16_t>(data, index));
     }
     return 0;
 }
@@ -53,7 +53,7 @@ void from_float(DType dtype, float value, double scale, std::byte* data, size_t 
     if (dtype == DType::f32) return store_element(data, index, scaled);
     store_element(
         data, index,
-        dtype == DType::f16 ? kernels::f16_from_float(scaled) : kernels::bf16_from_float(scaled));
+        dtype == DType::f16 ? base::f16_from_float(scaled) : base::bf16_from_float(scaled));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "daemon/kernels/half.h"
+#include "base/half.h"
 
 namespace pace::sparse {
 
@@ -24,15 +24,14 @@ constexpr uint16_t kBf16Max = 0x7F7FU;
 // the residual and comes with the next exchanges.
 inline uint16_t half_bits(float value, ValueFormat format) {
     const bool is_f16 = format == ValueFormat::f16;
-    const uint16_t bits = is_f16 ? kernels::f16_from_float(value) : kernels::bf16_from_float(value);
+    const uint16_t bits = is_f16 ? base::f16_from_float(value) : base::bf16_from_float(value);
     const uint16_t infinity = is_f16 ? 0x7C00U : 0x7F80U;
     if ((bits & 0x7FFFU) != infinity || std::isinf(value)) return bits;
     return static_cast<uint16_t>((bits & 0x8000U) | (is_f16 ? kHalfMax : kBf16Max));
 }
 
 inline float float_of_half(uint16_t bits, ValueFormat format) {
-    return format == ValueFormat::f16 ? kernels::float_from_f16(bits)
-                                      : kernels::float_from_bf16(bits);
+    return format == ValueFormat::f16 ? base::float_from_f16(bits) : base::float_from_bf16(bits);
 }
 
 // What the receiver gets.

@@ -291,8 +291,8 @@ TEST(SparDL, AllElementTypesAndWeightedMembersAreSummed) {
                         }
                         default: {
                             const uint16_t bits = segment.dtype == DType::f16
-                                                      ? kernels::f16_from_float(values[at])
-                                                      : kernels::bf16_from_float(values[at]);
+                                                      ? base::f16_from_float(values[at])
+                                                      : base::bf16_from_float(values[at]);
                             std::memcpy(&bytes[2 * i], &bits, 2);
                         }
                     }
@@ -324,8 +324,8 @@ TEST(SparDL, AllElementTypesAndWeightedMembersAreSummed) {
             if (segment.dtype == DType::f64) std::memcpy(&value, from + 8 * i, 8);
             if (segment.dtype == DType::f32) std::memcpy(&single, from + 4 * i, 4);
             if (protocol::size_of(segment.dtype) == 2) std::memcpy(&bits, from + 2 * i, 2);
-            if (segment.dtype == DType::f16) single = kernels::float_from_f16(bits);
-            if (segment.dtype == DType::bf16) single = kernels::float_from_bf16(bits);
+            if (segment.dtype == DType::f16) single = base::float_from_f16(bits);
+            if (segment.dtype == DType::bf16) single = base::float_from_bf16(bits);
             EXPECT_EQ(segment.dtype == DType::f64 ? value : static_cast<double>(single),
                       static_cast<double>(expected[at]))
                 << "element " << at;

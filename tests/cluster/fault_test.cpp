@@ -43,6 +43,10 @@ std::vector<std::string> endless(const std::string& mode) {
     flags.insert(flags.end(), {"--mode", "average"});
     if (mode == "announced")
         flags.insert(flags.end(), {"--announce", "1"});
+    else if (mode == "ordered")
+        flags.insert(flags.end(), {"--order", "backward"});
+    else if (mode == "kept")
+        flags.insert(flags.end(), {"--keep-local", "1"});
     else if (mode != "average")
         flags.insert(flags.end(), {"--policy", words_of(mode)});
     return flags;
@@ -55,7 +59,7 @@ class Faults : public testing::TestWithParam<const char*> {
 
 INSTANTIATE_TEST_SUITE_P(Families, Faults,
                          testing::Values("reduce", "average", "announced", "prague_smart",
-                                         "prague_static"),
+                                         "prague_static", "ordered", "kept"),
                          [](const auto& family) { return std::string(family.param); });
 
 TEST_P(Faults, AKilledTrainerCostsTheOthersNothingButItsContribution) {

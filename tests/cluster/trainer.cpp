@@ -3,6 +3,7 @@
 // It prints "joined", "step K MICROSECONDS" (on the monotonic clock) after each step, what went wrong otherwise ("outcome NAME MESSAGE"), and "done". In partial mode it is partial_trainer.h's, in sparse mode sparse_trainer.h's. In reduce mode the
 // gradient of worker r at step k is (r + 1) * (k % 100 + 1) in every element, so that the sum over any members is known exactly. In average
 // mode the model is one number in every element: averaging must keep it uniform and between the smallest and the largest.
+#include <algorithm>
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
@@ -20,6 +21,9 @@
 namespace {
 
 using pace::cluster::TrainerOptions;
+
+constexpr float kNoise = 1e9F;  // in what is not ready yet
+constexpr float kLocal = 1;     // what a step adds while a copy is averaged
 
 class Trainer {
   public:
@@ -147,16 +151,52 @@ class Trainer {
     }
 
     pace_status average() {
+        pace_average_options how = PACE_AVERAGE_OPTIONS_INIT;
+        how.keep_local = options_.keep_local ? 1 : 0;
+        if (!options_.order.empty())
+            how.order = options_.order == "forward" ? PACE_ORDER_FORWARD : PACE_ORDER_BACKWARD;
+        const float value = data_[0][0];
+        // What is not ready yet must not be read.
+        if (how.order != PACE_ORDER_DEFAULT) fill(kNoise);
         pace_request request{};
         const pace_status began = pace_average(session_, buffers_.data(), buffers_.size(), step_,
-                                               nullptr, &request, &error_);
+                                               &how, &request, &error_);
+        if (how.order != PACE_ORDER_DEFAULT) make_ready(request, how.order, value);
         if (began != PACE_OK) return outcome(began);
-        const pace_status status = finish(request);
+        if (options_.keep_local) fill(value + kLocal);
+        const pace_status status = collect(request);
+        if (options_.keep_local) fill(data_[0][0] - kLocal);
         if (status != PACE_OK) return status;
+        return check_average();
+    }
+
+    // Of what a step changes while a copy is averaged, every element has as much: a torn one would show.
+    pace_status collect(pace_request request) {
+        const pace_status status = finish(request);
+        if (options_.keep_local && status == PACE_OK)
+            check_uniform(kLocal - 1, options_.world + 1.0F);
+        return status;
+    }
+
+    // Tensor by tensor, with a part of the step's time before each; also if the request has not begun, or has ended already.
+    void make_ready(pace_request request, int32_t order, float value) {
+        uint64_t ready = 0;
+        for (uint32_t n = 0; n < options_.tensors; ++n) {
+            const uint32_t i = order == PACE_ORDER_FORWARD ? n : options_.tensors - 1 - n;
+            pace::cluster::compute(options_.step_us / options_.tensors);
+            std::fill_n(data_[i], options_.elements + i, value);
+            ready += options_.elements + i;
+            pace_request_ready(session_, request, ready, nullptr);
+        }
+    }
+
+    pace_status check_average() {
         double weights = info_.initial_weight;
         for (uint32_t i = 0; i < info_.member_listed; ++i) weights += members_[i].weight;
         if (std::fabs(weights - 1) > 1e-9) complain("weights sum to", weights);
-        check_uniform(0, static_cast<float>(options_.world));
+        // What the trainer adds and takes away again leaves its rounding.
+        check_uniform(options_.keep_local ? -0.001F : 0.0F,
+                      static_cast<float>(options_.world) + 0.001F);
         if (info_.iteration < step_)
             complain("iteration went back to", static_cast<double>(info_.iteration));
         step_ = info_.iteration;

@@ -55,6 +55,10 @@ TrainerOptions parse_trainer_options(int argc, char** argv) {
             options.connect_ms = number;
         else if (name == "--retry")
             options.retry = number != 0;
+        else if (name == "--order")
+            options.order = value;
+        else if (name == "--keep-local")
+            options.keep_local = number != 0;
         else if (name == "--announce")
             options.announce = number != 0;
         else if (name == "--hold")

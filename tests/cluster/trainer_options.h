@@ -28,9 +28,12 @@ struct TrainerOptions {
     uint32_t tensors = 1;
     uint32_t step_us = 0;
     uint32_t connect_ms = 0;
-    bool retry = true;      // go on after outcomes that say so
-    bool announce = false;  // each average, at the start of its step
-    bool hold = false;      // when done, stay in the job until standard input closes
+    bool retry = true;  // go on after outcomes that say so
+    std::string order =
+        {};  // of averages: "forward" or "backward"; empty: all is ready at the call
+    bool keep_local = false;  // of averages: the trainer goes on with its buffers meanwhile
+    bool announce = false;    // each average, at the start of its step
+    bool hold = false;        // when done, stay in the job until standard input closes
 };
 
 // Ends the program, with a word on standard error, if there is a flag that it does not know.

@@ -63,12 +63,32 @@ pace_request Worker::reduce(int32_t op) {
     return request;
 }
 
-pace_request Worker::average(uint64_t iteration) {
+pace_request Worker::average(uint64_t iteration, const pace_average_options& options) {
     pace_request request{};
-    expect_ok(pace_average(session_, buffers_.data(), buffers_.size(), iteration, nullptr, &request,
-                           &error_),
+    expect_ok(pace_average(session_, buffers_.data(), buffers_.size(), iteration, &options,
+                           &request, &error_),
               "pace_average");
     return request;
+}
+
+pace_request Worker::average(uint64_t iteration) {
+    return average(iteration, PACE_AVERAGE_OPTIONS_INIT);
+}
+
+pace_request Worker::average_ordered(uint64_t iteration, int32_t order) {
+    pace_average_options options = PACE_AVERAGE_OPTIONS_INIT;
+    options.order = order;
+    return average(iteration, options);
+}
+
+pace_request Worker::average_kept(uint64_t iteration) {
+    pace_average_options options = PACE_AVERAGE_OPTIONS_INIT;
+    options.keep_local = 1;
+    return average(iteration, options);
+}
+
+void Worker::ready(pace_request request, uint64_t elements) {
+    expect_ok(pace_request_ready(session_, request, elements, &error_), "pace_request_ready");
 }
 
 void Worker::announce(uint64_t iteration) {
@@ -122,6 +142,13 @@ pace_status Worker::wait(pace_request request, int64_t timeout_ms) {
     info_.members = members_.data();
     info_.member_capacity = world_;
     return pace_request_wait(session_, request, timeout_ms, &info_, &error_);
+}
+
+void Worker::finish_kept(pace_request request, uint64_t local_iteration) {
+    info_ = PACE_REQUEST_INFO_INIT;
+    info_.local_iteration = local_iteration;
+    expect_ok(pace_request_wait(session_, request, kPatienceMs, &info_, &error_),
+              "pace_request_wait");
 }
 
 void Worker::finish(pace_request request) {

@@ -50,6 +50,9 @@ class Worker {
 
     pace_request reduce(int32_t op = PACE_OP_SUM);
     pace_request average(uint64_t iteration);
+    pace_request average_ordered(uint64_t iteration, int32_t order = PACE_ORDER_BACKWARD);
+    pace_request average_kept(uint64_t iteration);
+    void ready(pace_request request, uint64_t elements);
     void announce(uint64_t iteration);
     void withdraw();
     pace_request broadcast(uint32_t root);
@@ -63,10 +66,13 @@ class Worker {
     pace_status wait(pace_request request, int64_t timeout_ms = kPatienceMs);
     // Waits for success.
     void finish(pace_request request);
+    // The same of an average whose buffers it kept; it has come to this iteration.
+    void finish_kept(pace_request request, uint64_t local_iteration);
 
     static constexpr int64_t kPatienceMs = 60000;
 
   private:
+    pace_request average(uint64_t iteration, const pace_average_options& options);
     void expect_ok(pace_status status, const char* call);
 
     uint32_t world_;

@@ -1,11 +1,11 @@
-#include "daemon/kernels/half.h"
+#include "base/half.h"
 
 #include <cmath>
 #include <limits>
 
 #include <gtest/gtest.h>
 
-namespace pace::kernels {
+namespace pace::base {
 namespace {
 
 // The value of an f16 from its definition, in double.
@@ -74,4 +74,4 @@ TEST(Half, NansBecomeTheQuietOneAndInfinitiesStay) {
 }
 
 }  // namespace
-}  // namespace pace::kernels
+}  // namespace pace::base

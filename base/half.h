@@ -9,7 +9,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace pace::kernels {
+namespace pace::base {
 
 inline constexpr uint32_t kQuietNan = 0x7FC00000U;       // of a float
 inline constexpr uint32_t kFloatInfinity = 0x7F800000U;  // bits of +infinity
@@ -64,4 +64,4 @@ inline uint16_t f16_from_float(float value) {
     return static_cast<uint16_t>(magnitude | sign);
 }
 
-}  // namespace pace::kernels
+}  // namespace pace::base

@@ -1,0 +1,240 @@
+// Averages of copies, while the trainer keeps the buffers; and what it says of its progress.
+#include "libclient/local_progress.h"
+
+#include <array>
+#include <cstring>
+#include <functional>
+
+#include "base/half.h"
+#include "base/random.h"
+#include "libclient/testing/session_fixture.h"
+
+namespace pace::client::testing {
+namespace {
+
+using base::ErrorKind;
+using protocol::DType;
+using protocol::Order;
+using protocol::SubmissionEntry;
+using protocol::Verb;
+
+constexpr uint64_t kElements = 16;
+
+template <typename T>
+void expect_added(DType type, const std::function<T(float)>& number,
+                  const std::function<float(T)>& value) {
+    std::array<T, 3> data{number(1), number(2), number(3)};
+    std::array<T, 3> copy{};
+    std::array<T, 3> snapshot{};
+    const KeptBuffer kept{type, 3, reinterpret_cast<std::byte*>(data.data()),
+                          reinterpret_cast<std::byte*>(copy.data()),
+                          reinterpret_cast<std::byte*>(snapshot.data())};
+    take_copy(kept);
+    EXPECT_EQ(copy, data);
+    copy = {number(0.1F), number(6), number(-3)};
+    data[1] = number(2.5F);
+    add_change(kept);
+    // What nobody changed is the average itself, without rounding.
+    EXPECT_EQ(data[0], number(0.1F));
+    EXPECT_EQ(value(data[1]), 6.5F);
+    EXPECT_EQ(data[2], number(-3));
+}
+
+TEST(LocalProgress, IsAddedToTheAverageInEveryType) {
+    expect_added<float>(
+        DType::f32, [](float v) { return v; }, [](float v) { return v; });
+    expect_added<double>(
+        DType::f64, [](float v) { return double{v}; },
+        [](double v) { return static_cast<float>(v); });
+    expect_added<uint16_t>(DType::f16, base::f16_from_float, base::float_from_f16);
+    expect_added<uint16_t>(DType::bf16, base::bf16_from_float, base::float_from_bf16);
+}
+
+// The daemon adds 10 to what it is given, and ends a request when the test says so.
+class KeptTest : public SessionFixture {
+  protected:
+    void SetUp() override {
+        start(holding());
+        session_ = open();
+        x_ = make_buffer(*session_, kElements);
+        data_ = static_cast<float*>(x_.data);
+        for (uint64_t i = 0; i < kElements; ++i) data_[i] = static_cast<float>(i);
+    }
+
+    base::Result<RequestHandle> call(uint64_t iteration = 5) {
+        Operation operation;
+        operation.verb = Verb::average;
+        operation.buffers = {&x_.handle, 1};
+        operation.iteration = iteration;
+        operation.keep_local = true;
+        return session_->submit(operation);
+    }
+
+    // The one buffer that the latest submission names.
+    static std::byte* averaged(Peer& peer) {
+        const uint32_t slot = (peer.header().submission.tail.value.load() - 1) % peer.layout.slots;
+        SubmissionEntry entry;
+        std::memcpy(&entry,
+                    peer.ring.data() + peer.layout.submissions() + slot * sizeof(SubmissionEntry),
+                    sizeof(entry));
+        return peer.buffers.at(entry.buffers[0]).memory.data();
+    }
+
+    void end(RequestHandle request, protocol::Outcome outcome = protocol::Outcome::done) {
+        daemon_->with_peer([&](Peer& peer) {
+            std::array<float, kElements> values{};
+            std::memcpy(values.data(), averaged(peer), sizeof(values));
+            for (float& value : values) value += 10;
+            std::memcpy(averaged(peer), values.data(), sizeof(values));
+            protocol::CompletionEntry entry{};
+            entry.id = request.id;
+            entry.outcome = outcome;
+            entry.iteration = 8;
+            peer.complete(entry);
+        });
+    }
+
+    std::unique_ptr<Session> session_;
+    CreatedBuffer x_;
+    float* data_ = nullptr;
+};
+
+TEST_F(KeptTest, WhatTheTrainerDoesMeanwhileIsKept) {
+    for (int round = 0; round < 3; ++round) {
+        const float before = data_[3];
+        const auto request = call();
+        ASSERT_TRUE(request) << request.error().message;
+        data_[3] += 0.5F;
+        end(*request);
+        RequestEnd told;
+        told.local_iteration = 7;
+        ASSERT_TRUE(*session_->wait(*request, base::now() + kPatience, &told));
+        EXPECT_EQ(data_[3], before + 10.5F);
+        EXPECT_EQ(data_[4], static_cast<float>(4 + 10 * (round + 1)));
+        EXPECT_EQ(told.staleness, 2U);
+        EXPECT_EQ(told.entry.iteration, 10U);
+    }
+}
+
+TEST_F(KeptTest, AFailureLeavesTheBuffersAsTheTrainerHasThem) {
+    const auto request = call();
+    ASSERT_TRUE(request);
+    data_[3] = 77;
+    end(*request, protocol::Outcome::aborted);
+    const RequestEnd told = wait(*session_, *request);
+    EXPECT_EQ(told.entry.outcome, protocol::Outcome::aborted);
+    EXPECT_EQ(told.staleness, 0U);
+    EXPECT_EQ(data_[3], 77.0F);
+    EXPECT_EQ(data_[4], 4.0F);
+    // And they are free again.
+    EXPECT_TRUE(call());
+}
+
+TEST_F(KeptTest, ABufferIsInOneRequestUntilThatIsCollected) {
+    const auto request = call();
+    ASSERT_TRUE(request);
+    EXPECT_EQ(call().error().kind, ErrorKind::invalid);
+    end(*request);
+    EXPECT_EQ(session_->free_buffer(x_.handle).error().kind, ErrorKind::invalid);
+    wait(*session_, *request);
+    EXPECT_TRUE(session_->free_buffer(x_.handle));
+    // The copy with it: two buffers were made, and both were freed.
+    daemon_->with_peer([](Peer& peer) { EXPECT_TRUE(peer.buffers.empty()); });
+}
+
+TEST_F(KeptTest, AnIterationBeforeTheCallIsRefusedAndTheRequestStays) {
+    const auto request = call(5);
+    ASSERT_TRUE(request);
+    end(*request);
+    RequestEnd told;
+    told.local_iteration = 4;
+    const auto refused = session_->wait(*request, base::now() + kPatience, &told);
+    ASSERT_FALSE(refused);
+    EXPECT_TRUE(says(refused.error(), "local_iteration is 4")) << refused.error().message;
+    EXPECT_EQ(data_[4], 4.0F);
+    EXPECT_EQ(wait(*session_, *request).entry.iteration, 8U);
+    EXPECT_EQ(data_[4], 14.0F);
+}
+
+TEST_F(KeptTest, ADeadDaemonLeavesTheBuffersAndTheNextOneGetsTheCopyToo) {
+    const auto request = call();
+    ASSERT_TRUE(request);
+    data_[3] = 77;
+    daemon_->kill();
+    EXPECT_TRUE(is_gone(wait(*session_, *request)));
+    EXPECT_EQ(data_[3], 77.0F);
+    EXPECT_EQ(data_[4], 4.0F);
+    daemon_->restart(holding());
+    const auto again = call();
+    ASSERT_TRUE(again) << again.error().message;
+    end(*again);
+    wait(*session_, *again);
+    EXPECT_EQ(data_[3], 87.0F);
+}
+
+// What pace_request_ready becomes on the ring.
+class OrderedTest : public SessionFixture {
+  protected:
+    void SetUp() override {
+        Script script;
+        script.on_submission = [this](Peer&, const SubmissionEntry& entry) {
+            seen_.push_back(entry);
+        };
+        start(std::move(script));
+        session_ = open();
+        x_ = make_buffer(*session_, kElements);
+    }
+
+    RequestHandle call(Order order) {
+        Operation operation;
+        operation.verb = Verb::average;
+        operation.buffers = {&x_.handle, 1};
+        operation.order = order;
+        const auto request = session_->submit(operation);
+        if (request) return *request;
+        ADD_FAILURE() << request.error().message;
+        return {};
+    }
+
+    // What came so far: whatever was said before is on the ring, and taken before the barrier.
+    std::vector<SubmissionEntry> seen() {
+        const RequestHandle last = barrier(*session_);
+        for (;;) {
+            daemon_->settle();
+            if (!seen_.empty() && seen_.back().id == last.id) break;
+        }
+        return seen_;
+    }
+
+    std::vector<SubmissionEntry> seen_;
+    std::unique_ptr<Session> session_;
+    CreatedBuffer x_;
+};
+
+TEST_F(OrderedTest, WhatIsReadyIsToldOnceAndOnlyIfItIsMore) {
+    const RequestHandle request = call(Order::backward);
+    for (const uint64_t elements : {4U, 4U, 3U, 16U})
+        EXPECT_TRUE(session_->ready(request, elements));
+    const auto entries = seen();
+    ASSERT_EQ(entries.size(), 4U);
+    EXPECT_EQ(entries[0].order, Order::backward);
+    EXPECT_EQ(entries[1].verb, Verb::ready);
+    EXPECT_EQ(entries[1].id, request.id);
+    EXPECT_EQ(entries[1].iteration, 4U);
+    EXPECT_EQ(entries[2].iteration, 16U);
+}
+
+TEST_F(OrderedTest, WhatCannotBeReadyIsRefused) {
+    const RequestHandle request = call(Order::forward);
+    const auto too_many = session_->ready(request, kElements + 1);
+    ASSERT_FALSE(too_many);
+    EXPECT_TRUE(says(too_many.error(), "elements is 17")) << too_many.error().message;
+    EXPECT_EQ(session_->ready({}, 1).error().kind, ErrorKind::handle);
+    const RequestHandle without = barrier(*session_);
+    const auto no_order = session_->ready(without, 0);
+    ASSERT_FALSE(no_order);
+    EXPECT_TRUE(says(no_order.error(), "has no order")) << no_order.error().message;
+}
+
+}  // namespace
+}  // namespace pace::client::testing
