@@ -154,6 +154,7 @@ Result<> Session::push(const Operation& operation, const Request& request) {
     entry->op = operation.op;
     entry->root = operation.root;
     entry->order = operation.order;
+    entry->keeps_local = operation.keep_local ? 1 : 0;
     entry->buffer_count = static_cast<uint16_t>(request.buffer_count);
     for (uint32_t i = 0; i < request.buffer_count; ++i) {
         const Buffer& named = buffers_.at(request.buffers[i]);

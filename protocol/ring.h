@@ -65,7 +65,9 @@ struct alignas(kCacheLine) SubmissionEntry {
     uint16_t buffer_count;
     uint32_t root;  // broadcast
     Order order;    // average
-    uint8_t padding[3];
+    uint8_t
+        keeps_local;  // average: 1 if the buffers are copies of those that the trainer goes on with
+    uint8_t padding[2];
     uint32_t reserved;
     uint32_t buffers[kBuffersPerExchangeMax];      // indices as given by BufferCreated
     uint32_t generations[kBuffersPerExchangeMax];  // of those handles

@@ -64,6 +64,7 @@ Result<Request> check_submission(const protocol::SubmissionEntry& entry,
         request.buffers.push_back(buffer);
     }
     request.order = entry.order;
+    request.keeps_local = entry.verb == Verb::average && entry.keeps_local != 0;
     if (entry.order == protocol::Order::all_at_once) request.ready = request.elements;
     PACE_TRY(check_types(request));
     std::vector<const Buffer*> sorted;

@@ -58,7 +58,8 @@ void Adoptions::commit(const control::CommitView& view) {
         if (from != job_.services.self) continue;
         donations_.push_back({adoption.donor, adoption.newcomer, to});
         const WorkerPtr donor = job_.find(adoption.donor);
-        if (donor && donor->state != Worker::State::idle && donor->state != Worker::State::moving)
+        if (donor && donor->state != Worker::State::idle && donor->state != Worker::State::moving &&
+            donor->head().is_made())
             at_boundary(donor);
     }
 }
@@ -87,6 +88,16 @@ void Adoptions::at_boundary(const WorkerPtr& donor) {
     std::erase_if(donations_,
                   [&](const Donation& donation) { return donation.donor == donor->rank; });
     for (const Donation& donation : due) donate(donation, *donor, *round);
+}
+
+// The buffers of its latest broadcast, or the copies of them that its request has.
+std::vector<BufferPtr> Adoptions::model_of(const Worker& donor) {
+    if (donor.queue.empty() || !donor.head().keeps_local) return donor.model;
+    const std::vector<BufferPtr>& copies = donor.head().buffers;
+    if (copies.size() < donor.model.size()) return donor.model;
+    std::vector<BufferPtr> first(copies.begin(),
+                                 copies.begin() + static_cast<ptrdiff_t>(donor.model.size()));
+    return digest_of(first) == digest_of(donor.model) ? first : donor.model;
 }
 
 void Adoptions::donate(const Donation& donation, const Worker& donor, uint64_t round) {
@@ -119,7 +130,7 @@ Result<Scratch> Adoptions::pack(const Worker& donor, uint64_t round, size_t& ret
     header.round = round;
     header.has_initial = job_.keeps_initial() && job_.initial.valid ? 1 : 0;
     std::memcpy(bytes.data(), &header, sizeof(header));
-    const collectives::LocalPart copy(layout, {{segments_of(donor.model), 1.0}});
+    const collectives::LocalPart copy(layout, {{segments_of(model_of(donor)), 1.0}});
     copy.partial({0, layout.bytes()}, bytes.data() + sizeof(header));
     if (header.has_initial != 0)
         std::memcpy(bytes.data() + sizeof(header) + layout.bytes(), job_.initial.memory.data(),
@@ -137,8 +148,9 @@ void Adoptions::take_here(const WorkerPtr& newcomer, const Worker& donor, uint64
                                newcomer->rank, donor.rank));
         return;
     }
+    const std::vector<BufferPtr> model = model_of(donor);
     for (size_t i = 0; i < target.size(); ++i)
-        std::memcpy(target[i]->memory.data(), donor.model[i]->memory.data(), target[i]->bytes());
+        std::memcpy(target[i]->memory.data(), model[i]->memory.data(), target[i]->bytes());
     taken(newcomer, {donor.iteration, round}, {});
 }
 

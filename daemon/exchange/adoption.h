@@ -1,7 +1,7 @@
 // Adoptions: a newcomer's first broadcast is answered with the current model of a healthy worker.
 //
-// The model is taken at the donor's next *boundary*: when it has a request waiting and none in an exchange, so that
-// its trainer is not writing. What travels is one vector: a header, the buffers of the donor's latest broadcast,
+// The model is taken at the donor's next *boundary*: when it has a request waiting, whose buffers are made, and none in an
+// exchange, so that its trainer is not writing; of one that goes on with its buffers, the copy of them is taken. What travels is one vector: a header, the buffers of the donor's latest broadcast,
 // and, if the job keeps one, the initial model.
 #pragma once
 
@@ -40,6 +40,7 @@ class Adoptions {
     class Taking;
 
     void donate(const Donation& donation, const Worker& donor, uint64_t round);
+    static std::vector<BufferPtr> model_of(const Worker& donor);
     void take_here(const WorkerPtr& newcomer, const Worker& donor, uint64_t round);
     void take_from(const WorkerPtr& newcomer, NodeId node);
     void taken(const WorkerPtr& newcomer, Origin origin, const base::Result<>& result);

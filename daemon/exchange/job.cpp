@@ -81,7 +81,7 @@ void Job::refuse_nonfinite(const Worker& worker, const Request& request, Place p
 
 void Job::advance(const WorkerPtr& worker) {
     if (worker->resuming) return;
-    if (!worker->newcomer) adoptions_.at_boundary(worker);
+    if (!worker->newcomer && worker->head().is_made()) adoptions_.at_boundary(worker);
     const Verb verb = worker->head().verb;
     if (protocol::is_local(verb)) {
         const auto done = rounds_.run_local(*worker);
@@ -143,7 +143,10 @@ void Job::ready(const WorkerPtr& worker, uint64_t id, uint64_t elements) {
     // One that has ended needs nothing more.
     if (request == worker->queue.end() || elements <= request->ready) return;
     request->ready = std::min(elements, request->elements);
-    if (request == worker->queue.begin()) groups_.progressed(worker);
+    if (request != worker->queue.begin()) return;
+    // Nothing is written to its buffers before the exchange, if it is in one, hears of this.
+    if (!worker->newcomer && request->is_made()) adoptions_.at_boundary(worker);
+    groups_.progressed(worker);
 }
 
 void Job::cancel(const WorkerPtr& worker, uint64_t id) {

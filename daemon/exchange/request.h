@@ -21,9 +21,10 @@ struct Request {
     uint64_t iteration = 0;
     std::vector<BufferPtr> buffers;
     protocol::Order order = protocol::Order::all_at_once;  // average
-    uint64_t elements = 0;                                 // of the buffers together
-    uint64_t ready = 0;   // of them, from the end where the order begins
-    uint32_t digest = 0;  // of the buffers' types and counts, and of the order
+    bool keeps_local = false;  // the buffers are copies of those that the trainer goes on with
+    uint64_t elements = 0;     // of the buffers together
+    uint64_t ready = 0;        // of them, from the end where the order begins
+    uint32_t digest = 0;       // of the buffers' types and counts, and of the order
     uint64_t submitted_ns = 0;
 
     // Its buffers hold what they are to give.

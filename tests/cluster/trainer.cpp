@@ -119,6 +119,7 @@ class Trainer {
         std::printf("model at %" PRIu64 "\n", info.iteration);
         std::fflush(stdout);
         if (info.iteration > 0) step_ = info.iteration + 1;
+        if (averaging) check_uniform(-0.001F, static_cast<float>(options_.world) + 0.001F);
         return true;
     }
 
