@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "daemon/collectives/half_all_reduce.h"
-#include "daemon/collectives/zoned_test_data.h"
+#include "daemon/collectives/test_zones.h"
 
 namespace pace::collectives {
 namespace {
