@@ -6,6 +6,8 @@
 
 #include "daemon/collectives/direct_all_reduce.h"
 #include "daemon/collectives/slots.h"
+#include "daemon/collectives/zoned_all_reduce.h"
+#include "daemon/collectives/zones.h"
 
 namespace pace::collectives {
 
@@ -90,6 +92,11 @@ Task<Result<>> all_reduce(Communicator& communicator, const Addend& part, double
     if (result.size() <= options.small_bytes_max)
         co_return co_await gather_all_reduce(communicator, part, scale, result,
                                              options.first_index);
+    const Zones zones(communicator.group().zones, communicator.size());
+    if (zones.relays_help()) {
+        ZonedAllReduce zoned(communicator, zones, part, scale, result, options);
+        co_return co_await zoned.run();
+    }
     DirectAllReduce direct(communicator, part, scale, result, options);
     co_return co_await direct.run();
 }

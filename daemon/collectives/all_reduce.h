@@ -6,7 +6,16 @@
 // (addend.h, local_part.h); f64 accumulates in f64, all else in f32. With a single node there is no rounding
 // in between.
 //
-// Two algorithms with bit-identical results:
+// With nodes in several zones (below), it is instead
+//
+//     result[i] = round(Σ over contributing zones of zone[i])
+//     zone[i]   = round(scale · Σ over the zone's contributing nodes, in node order, of partial_node[i])
+//
+// with the zones in the order of their first nodes: one rounding more for each zone, whoever owns i.
+// The zones' sums are scaled already, so that a mean that f16 can hold is not lost because a sum
+// before it is too large. Nothing differs where all sums and products are exact.
+//
+// Two algorithms with the first result, bit by bit:
 //
 // Direct reduce-scatter and all-gather, for everything but little. Each node owns one block of the
 // vector. All send their partials of a block straight to its owner, chunk by chunk, in rotated
@@ -18,6 +27,19 @@
 //
 // Bruck's all-gather of the partials, for little: ⌈log2 N⌉ rounds for any N (Bruck et al. 1997),
 // then each node sums what it has. (N-1) · S bytes.
+//
+// And one with the second, for more than little, where the group's nodes lie in several zones
+// (Group::zones) and one of these has several nodes: like the direct one, but in each zone that is
+// not the owner's, one of the nodes is the block's relay. It sums the partials of its zone's nodes
+// and sends this sum to the owner; finished chunks go to it, and it sends them on to its zone's
+// nodes. Of Z zones, one with a of the N nodes sends to the others
+//
+//     (N-a)/N · S of its own sums (none if none of its nodes contributes)
+//     + a/N · (Z-1) · S of finished chunks = (1 + (Z-2) · a/N) · S bytes,
+//
+// between two zones S each way, however many nodes they have; direct, it is 2a(N-a)/N · S. The relays
+// of the blocks take turns, so that all nodes of a zone send as much of it, or nearly. Within its
+// zone a node sends 2(a-1)/a · S. 4 hops.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +61,8 @@ struct AllReduceOptions {
     size_t chunk_bytes_max = 65536;
     size_t chunks_per_block = 16;
     // Own chunks whose partials are received at once: staging is window · (N-1) · chunk bytes, and
-    // at most `staging_bytes_max` as long as that allows two.
+    // at most `staging_bytes_max` as long as that allows two. With zones, window · (2a+Z-1) chunks,
+    // as many chunks of other blocks being relayed at once.
     size_t window = 16;
     size_t staging_bytes_max = size_t{16} << 20U;
     // Sends under way at once, to all peers together; 0: four per peer. Where a node has several

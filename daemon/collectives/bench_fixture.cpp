@@ -83,13 +83,14 @@ BenchNode::BenchNode(const BenchCluster& cluster, size_t self, int fd) : fd_(fd)
     if (transport_->event_fd() >= 0 &&
         !loop_->watch(transport_->event_fd(), EPOLLIN, [](uint32_t) {}))
         end_bench("cannot watch the transport");
-    join(cluster.nodes, self);
+    join(cluster, self);
 }
 
-void BenchNode::join(size_t nodes, size_t self) {
+void BenchNode::join(const BenchCluster& cluster, size_t self) {
     write_address(fd_, transport_->address());
     group_.self = self;
-    for (size_t node = 0; node < nodes; ++node) {
+    for (size_t node = 0; node < cluster.nodes; ++node) {
+        if (cluster.zones > 0) group_.zones.push_back(static_cast<uint32_t>(node % cluster.zones));
         const transports::Address address = read_address(fd_);
         transports::PeerId peer = 0;
         if (node != self) {

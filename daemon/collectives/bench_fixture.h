@@ -20,6 +20,8 @@ struct BenchCluster {
     size_t nodes = 4;
     std::string netns_prefix;  // empty: all meet on `device` of this namespace
     std::string device = "lo";
+    // Node i is in zone i modulo so many; 0: none is known.
+    size_t zones = 0;
 };
 
 [[noreturn]] void end_bench(const std::string& why);
@@ -53,7 +55,7 @@ class BenchNode {
     }
 
   private:
-    void join(size_t nodes, size_t self);
+    void join(const BenchCluster& cluster, size_t self);
 
     int fd_;
     std::unique_ptr<transports::Transport> transport_;

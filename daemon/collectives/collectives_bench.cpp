@@ -1,10 +1,11 @@
 // collectives_bench: all-reduce and broadcast between processes over UCX, beside the wire bound.
 //
 //     collectives_bench NODES MBIT
-//         [CHUNK_BYTES_MAX CHUNKS_PER_BLOCK WINDOW SENDS_MAX [NETNS_PREFIX DEVICE]]
+//         [CHUNK_BYTES_MAX CHUNKS_PER_BLOCK WINDOW SENDS_MAX [NETNS_PREFIX DEVICE [ZONES]]]
 //
 // One process per node, forked here; with NETNS_PREFIX node i moves into network namespace PREFIXi
-// first and uses DEVICE, otherwise all meet on loopback. MBIT is the links' goodput, for the bound
+// first and uses DEVICE, otherwise (or where it is empty) all meet on loopback. With ZONES node i is in
+// zone i modulo ZONES, so that all-reduces use relays. MBIT is the links' goodput, for the bound
 // 2(N-1)/N · S; 0 prints none. A time is the longest among the nodes, from a common barrier on; the
 // median of several.
 #include <algorithm>
@@ -115,6 +116,7 @@ int main(int argc, char** argv) {
         settings.cluster.netns_prefix = argv[7];
         settings.cluster.device = argv[8];
     }
+    if (argc > 9) settings.cluster.zones = number(argv[9]);
     report(settings, start_bench(settings.cluster, [&settings](size_t self, int fd) {
                run_node(settings, self, fd);
            }));

@@ -36,6 +36,10 @@ struct Group {
     // Which nodes contribute to a sum, in node order, equal everywhere; empty: all do. A node that
     // does not is skipped, and sends no partials.
     std::vector<bool> contributes;
+    // Where each node is, in node order, equal everywhere: the number of its rack or data center, 0
+    // for all that are not known. Empty: none is known. A sum of much between several places sends little
+    // from one to the other (all_reduce.h).
+    std::vector<uint32_t> zones{};
 };
 
 class Communicator;

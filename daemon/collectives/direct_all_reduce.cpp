@@ -16,20 +16,21 @@ DirectAllReduce::DirectAllReduce(Communicator& communicator, const Addend& part,
       part_(part),
       scale_(scale),
       result_(result),
-      chunk_bytes_(chunk_bytes_of(options, result.size(), communicator.size())),
+      blocks_(result.size(), communicator.size(),
+              chunk_bytes_of(options, result.size(), communicator.size())),
       window_(std::max<size_t>(1, options.window)),
       sends_max_(options.sends_max),
       first_index_(options.first_index) {
     if (sends_max_ == 0) sends_max_ = 4 * (nodes() - 1);
-    window_ = std::min(window_, std::max<size_t>(1, chunks(self())));
-    const size_t per_lane = (nodes() - 1) * chunk_bytes_;
+    window_ = std::min(window_, std::max<size_t>(1, blocks_.chunks(self())));
+    const size_t per_lane = (nodes() - 1) * blocks_.chunk_bytes();
     window_ = std::min(window_, std::max<size_t>(2, options.staging_bytes_max / per_lane));
-    finished_.reserve(chunks(self()));
+    finished_.reserve(blocks_.chunks(self()));
 }
 
 Task<Result<>> DirectAllReduce::run() {
     // Uninitialized: every byte is received before it is read.
-    staging_.reset(new std::byte[window_ * (nodes() - 1) * chunk_bytes_]);
+    staging_.reset(new std::byte[window_ * (nodes() - 1) * blocks_.chunk_bytes()]);
     std::vector<Task<Result<>>> tasks;
     for (size_t lane = 0; lane < window_; ++lane) tasks.push_back(reduce_lane(lane));
     for (size_t step = 1; step < nodes(); ++step) tasks.push_back(gather(after(step)));
@@ -39,12 +40,12 @@ Task<Result<>> DirectAllReduce::run() {
 }
 
 Task<Result<>> DirectAllReduce::reduce_lane(size_t lane) {
-    std::byte* staging = staging_.get() + lane * (nodes() - 1) * chunk_bytes_;
+    std::byte* staging = staging_.get() + lane * (nodes() - 1) * blocks_.chunk_bytes();
     const std::unique_ptr<Operation[]> received(new Operation[nodes()]);
     std::vector<kernels::Source> sources;
     sources.reserve(nodes());
-    for (size_t c = lane; c < chunks(self()) && !communicator_.aborted(); c += window_) {
-        const ByteRange range = chunk(self(), c);
+    for (size_t c = lane; c < blocks_.chunks(self()) && !communicator_.aborted(); c += window_) {
+        const ByteRange range = blocks_.chunk(self(), c);
         for (size_t step = 1; step < nodes(); ++step) {
             const size_t node = after(nodes() - step);
             if (!communicator_.contributes(node)) continue;
@@ -110,15 +111,14 @@ Task<Result<>> DirectAllReduce::send_lane() {
 // Chunk by chunk, to each node in turn, beginning with the one after self.
 bool DirectAllReduce::next_partial(Message& message) {
     if (!communicator_.contributes(self())) return false;
-    // Block 0 is never shorter than another.
-    while (partial_chunk_ < chunks(0)) {
+    while (partial_chunk_ < blocks_.chunks_max()) {
         const size_t node = after(partial_step_);
         message = {node, node, partial_chunk_};
         if (++partial_step_ == nodes()) {
             partial_step_ = 1;
             ++partial_chunk_;
         }
-        if (message.chunk < chunks(node)) return true;
+        if (message.chunk < blocks_.chunks(node)) return true;
     }
     return false;
 }
@@ -134,48 +134,36 @@ bool DirectAllReduce::next_finished(Message& message) {
 }
 
 bool DirectAllReduce::all_handed_out() const {
-    return finished_index_ == chunks(self());
+    return finished_index_ == blocks_.chunks(self());
 }
 
 std::span<const std::byte> DirectAllReduce::outgoing(const Message& message,
                                                      std::unique_ptr<std::byte[]>& staging) {
-    const ByteRange range = chunk(message.block, message.chunk);
+    const ByteRange range = blocks_.chunk(message.block, message.chunk);
     if (message.block == self()) return {at(range), range.size()};
     const std::span<const std::byte> direct = part_.direct(range);
     if (!direct.empty()) return direct;
-    if (!staging) staging.reset(new std::byte[chunk_bytes_]);
+    if (!staging) staging.reset(new std::byte[blocks_.chunk_bytes()]);
     part_.partial(range, staging.get());
     return {staging.get(), range.size()};
 }
 
 Task<Result<>> DirectAllReduce::gather(size_t node) {
-    if (chunks(self()) == 0) communicator_.begin_result();
+    if (blocks_.chunks(self()) == 0) communicator_.begin_result();
     while (!communicator_.result_begun() && !communicator_.aborted())
         co_await finished_changed_.changed();
     // A ring of receives: chunk c uses the place of chunk c - places, once that has come.
-    const size_t places = std::min(2 * window_, std::max<size_t>(1, chunks(node)));
+    const size_t places = std::min(2 * window_, std::max<size_t>(1, blocks_.chunks(node)));
     const std::unique_ptr<Operation[]> received(new Operation[places]);
-    for (size_t c = 0; c < chunks(node); ++c) {
+    for (size_t c = 0; c < blocks_.chunks(node); ++c) {
         communicator_.note(co_await received[c % places].ended());
-        const ByteRange range = chunk(node, c);
+        const ByteRange range = blocks_.chunk(node, c);
         communicator_.post_receive(received[c % places], node,
                                    slot(Phase::finished, first_index_ + c),
                                    {at(range), range.size()});
     }
     for (size_t i = 0; i < places; ++i) communicator_.note(co_await received[i].ended());
     co_return communicator_.status();
-}
-
-ByteRange DirectAllReduce::block(size_t node) const {
-    return block_of({0, result_.size()}, nodes(), node);
-}
-
-size_t DirectAllReduce::chunks(size_t node) const {
-    return chunk_count(block(node), chunk_bytes_);
-}
-
-ByteRange DirectAllReduce::chunk(size_t node, size_t index) const {
-    return chunk_of(block(node), chunk_bytes_, index);
 }
 
 }  // namespace pace::collectives

@@ -27,6 +27,7 @@
 #include "base/task.h"
 #include "daemon/collectives/addend.h"
 #include "daemon/collectives/all_reduce.h"
+#include "daemon/collectives/blocks.h"
 #include "daemon/collectives/communicator.h"
 #include "daemon/collectives/signal.h"
 #include "daemon/kernels/reduce.h"
@@ -67,18 +68,15 @@ class DirectAllReduce {
     size_t after(size_t steps) const { return (self() + steps) % nodes(); }
     // Where another node's partial lies in the staging memory of a lane.
     size_t place(size_t node) const {
-        return (node + nodes() - self() - 1) % nodes() * chunk_bytes_;
+        return (node + nodes() - self() - 1) % nodes() * blocks_.chunk_bytes();
     }
-    ByteRange block(size_t node) const;
-    size_t chunks(size_t node) const;
-    ByteRange chunk(size_t node, size_t index) const;
     std::byte* at(ByteRange range) { return result_.data() + range.begin; }
 
     Communicator& communicator_;
     const Addend& part_;
     double scale_;
     std::span<std::byte> result_;
-    size_t chunk_bytes_;
+    Blocks blocks_;
     size_t window_;
     size_t sends_max_;
     size_t first_index_;

@@ -29,6 +29,7 @@ struct Collective {
     std::function<base::Task<base::Result<>>(Communicator&, const LocalPart&, std::span<std::byte>)>
         start;
     bool is_sum = false;
+    std::vector<uint32_t> zones = {};
 };
 
 std::vector<Collective> collectives() {
@@ -41,6 +42,16 @@ std::vector<Collective> collectives() {
                  return all_reduce(communicator, part, 1.0, result, options);
              },
              true},
+            {"zoned",
+             [](Communicator& communicator, const LocalPart& part, std::span<std::byte> result) {
+                 AllReduceOptions options;
+                 options.small_bytes_max = 0;
+                 options.chunk_bytes_min = options.chunk_bytes_max = 8192;
+                 options.window = 2;
+                 return all_reduce(communicator, part, 1.0, result, options);
+             },
+             true,
+             {1, 2, 2, 1, 2}},
             {"bruck",
              [](Communicator& communicator, const LocalPart& part, std::span<std::byte> result) {
                  AllReduceOptions options;
@@ -71,7 +82,8 @@ constexpr std::byte kBefore{0xA5};
 
 // One run of a collective on a cluster, with members' buffers that must not change.
 struct Trial {
-    Trial(const Collective& collective, std::optional<uint64_t> seed) : cluster(kNodes, seed) {
+    Trial(const Collective& collective, std::optional<uint64_t> seed)
+        : cluster(kNodes, seed, {}, collective.zones) {
         base::Random random(1);
         for (size_t i = 0; i < kNodes; ++i) {
             // Some partials are computed, others are a member's own memory.

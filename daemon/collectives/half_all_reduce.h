@@ -4,6 +4,9 @@
 //     partial_node[i] = half(Σ weight · member[i])          summed in the segment's own type
 //     result[i]       = half(scale · Σ over contributing nodes, in node order, of partial_node[i])
 //
+// and with nodes in several zones the second result of all_reduce.h, with halves in place of elements: the
+// zones' sums travel as halves too, scaled, which is one rounding more for each zone.
+//
 // The outer sum accumulates in f32; what each node gets is one half, the same bits everywhere,
 // written in the buffers' own types, which hold it exactly. Segments that are halves already travel
 // in their own type, as all_reduce sends them, whatever `half` is.
@@ -11,7 +14,7 @@
 // half() rounds to nearest, ties to even, subnormals kept; f64 is rounded to f32 first. It does not
 // saturate: a finite value from 65520 on is infinite in f16 (bf16 has the range of f32), so that a
 // gradient too large for it shows itself at every node, as a loss scaler expects, and does not pass
-// for one that is merely large. NaN becomes the one quiet NaN. Only partials and the scaled sum are
+// for one that is merely large. NaN becomes the one quiet NaN. Only partials and scaled sums are
 // rounded: a sum that is too large before it is scaled does no harm.
 //
 // One node alone sends nothing and rounds nothing: its result is all_reduce's.

@@ -10,8 +10,9 @@
 namespace pace::collectives {
 
 enum class Phase : uint8_t {
-    partial = 1,    // all_reduce: a chunk of the receiver's block, from each contributor
-    finished = 2,   // all_reduce: a chunk of the sender's block, to everyone
+    partial = 1,  // all_reduce: a chunk of the receiver's block, from each contributor; with zones:
+                  // of any block, from each contributor to its zone's carrier, and from a relay
+    finished = 2,   // all_reduce: a chunk of the sender's block, to everyone; with zones: of any
     gather = 3,     // all_reduce of little: a round of Bruck's all-gather
     broadcast = 4,  // broadcast: a chunk (large), or all (small)
     barrier = 5,    // barrier: a round

@@ -1,5 +1,5 @@
 // TestCluster: N nodes on an in-memory network, each with a communicator of one exchange, for
-// tests.
+// tests. It counts what each node sends to each other.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,7 @@
 
 #include "base/task.h"
 #include "daemon/collectives/communicator.h"
+#include "daemon/collectives/test_meter.h"
 #include "transports/memory/memory_network.h"
 #include "transports/memory/memory_transport.h"
 
@@ -20,18 +21,20 @@ namespace pace::collectives {
 class TestCluster {
   public:
     explicit TestCluster(size_t nodes, std::optional<uint64_t> seed = std::nullopt,
-                         const std::vector<bool>& contributes = {})
+                         const std::vector<bool>& contributes = {},
+                         const std::vector<uint32_t>& zones = {})
         : network_(seed), started_(nodes, 0), ends_(nodes, 0), outcomes_(nodes) {
         for (size_t i = 0; i < nodes; ++i) transports_.push_back(network_.create());
         for (size_t i = 0; i < nodes; ++i) {
             Group group{.exchange = 7, .check = 1, .nodes = {}, .self = i, .contributes = {}};
             group.contributes = contributes;
+            group.zones = zones;
             for (size_t j = 0; j < nodes; ++j)
                 group.nodes.push_back(
                     i == j ? transports::PeerId{0}
                            : transports_[i]->connect(transports_[j]->address()).value());
-            communicators_.push_back(
-                std::make_unique<Communicator>(*transports_[i], std::move(group)));
+            meters_.push_back(std::make_unique<TestMeter>(*transports_[i]));
+            communicators_.push_back(std::make_unique<Communicator>(*meters_[i], std::move(group)));
             Communicator* communicator = communicators_.back().get();
             transports_[i]->set_peer_lost_handler(
                 [communicator](transports::PeerId peer, const base::Error& error) {
@@ -61,6 +64,10 @@ class TestCluster {
     Communicator& communicator(size_t node) { return *communicators_[node]; }
     transports::MemoryTransport& transport(size_t node) { return *transports_[node]; }
     transports::MemoryNetwork& network() { return network_; }
+    // By the exchange, from one node to another.
+    uint64_t bytes_sent(size_t from, size_t to) const {
+        return from == to ? 0 : meters_[from]->bytes_sent(communicators_[from]->group().nodes[to]);
+    }
 
     void start(size_t node, base::Task<base::Result<>> task) {
         ++started_[node];
@@ -98,6 +105,7 @@ class TestCluster {
   private:
     transports::MemoryNetwork network_;
     std::vector<std::unique_ptr<transports::MemoryTransport>> transports_;
+    std::vector<std::unique_ptr<TestMeter>> meters_;
     std::vector<std::unique_ptr<Communicator>> communicators_;
     std::vector<int> started_;
     std::vector<int> ends_;

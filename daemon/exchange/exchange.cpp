@@ -122,6 +122,8 @@ Result<> Exchange::join_nodes() {
     group.exchange = plan_.number;
     group.check = plan_.check;
     group.self = plan_.self;
+    // What goes by top-k, dense rounds among it, knows no zones.
+    if (!plan_.top_k) group.zones = plan_.zones;
     for (size_t i = 0; i < plan_.nodes.size(); ++i) {
         if (i == plan_.self) {
             group.nodes.push_back(0);

@@ -51,6 +51,9 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
         uint64_t number = 0;
         uint32_t check = 0;
         std::vector<NodeId> nodes;  // in node order, this one included
+        // Where these nodes are, in their order (collectives/communicator.h); empty: not known. From the view or
+        // the order that the exchange comes from, so that all have the same.
+        std::vector<uint32_t> zones;
         size_t self = 0;
         size_t root = 0;  // broadcast, fetch: index of the node that gives
         double scale = 1.0;

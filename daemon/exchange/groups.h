@@ -50,6 +50,8 @@ class Groups {
 
   private:
     static std::vector<NodeId> nodes_of(const control::GroupOrder& order);
+    // Of these nodes, in their order.
+    static std::vector<uint32_t> zones_of(const control::GroupOrder& order);
     uint64_t number_of(const control::GroupOrder& order) const;
     WorkerPtr claim(const control::Part& part, uint32_t digest);
     bool plan_group(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,

@@ -11,11 +11,21 @@ bool View::contains(control::Rank rank) const {
     return node_of(rank) != 0;
 }
 
-NodeId View::node_of(control::Rank rank) const {
+const control::Member* View::find(control::Rank rank) const {
     const auto member =
         std::lower_bound(members.begin(), members.end(), rank,
                          [](const control::Member& m, control::Rank r) { return m.rank < r; });
-    return member != members.end() && member->rank == rank ? member->node : 0;
+    return member != members.end() && member->rank == rank ? &*member : nullptr;
+}
+
+NodeId View::node_of(control::Rank rank) const {
+    const control::Member* member = find(rank);
+    return member != nullptr ? member->node : 0;
+}
+
+uint32_t View::zone_of(control::Rank rank) const {
+    const control::Member* member = find(rank);
+    return member != nullptr ? member->zone : 0;
 }
 
 bool View::contains_node(NodeId node) const {
@@ -30,6 +40,17 @@ std::vector<NodeId> View::nodes() const {
             nodes.push_back(member.node);
     }
     return nodes;
+}
+
+std::vector<uint32_t> View::zones() const {
+    std::vector<uint32_t> zones;
+    for (const NodeId node : nodes()) {
+        const auto first =
+            std::find_if(members.begin(), members.end(),
+                         [node](const control::Member& member) { return member.node == node; });
+        zones.push_back(first->zone);
+    }
+    return zones;
 }
 
 partial::Roster View::roster() const {

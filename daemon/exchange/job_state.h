@@ -27,8 +27,14 @@ struct View {
     bool contains_node(NodeId node) const;
     // Each node once, in the order of its lowest rank: the node order of every sum.
     std::vector<NodeId> nodes() const;
+    uint32_t zone_of(control::Rank rank) const;  // 0: not known, or not a member
+    // Where each of nodes() is, in their order.
+    std::vector<uint32_t> zones() const;
     // The members by node, in that order.
     partial::Roster roster() const;
+
+  private:
+    const control::Member* find(control::Rank rank) const;
 };
 
 // The model at the start of training, kept where dynamic weights may need it (missing = initial).

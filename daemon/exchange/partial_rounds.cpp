@@ -180,6 +180,7 @@ partial::RoundPlan PartialRounds::plan_of(const View& view, uint64_t round) cons
     const std::vector<NodeId> nodes = view.nodes();
     plan.group.self = static_cast<size_t>(
         std::find(nodes.begin(), nodes.end(), job_.services.self) - nodes.begin());
+    plan.group.zones = view.zones();
     plan.group.exchange = exchange_number(job_.token, ExchangeKind::partial, view.epoch, round);
     plan.data_exchange = exchange_number(job_.token, ExchangeKind::partial_data, view.epoch, round);
     plan.options = job_.services.options.all_reduce;

@@ -110,6 +110,7 @@ Exchange::Plan Rounds::plan_round(const std::vector<WorkerPtr>& members) const {
     plan.number = round_number();
     plan.check = check_of(first);
     plan.nodes = job_.view.nodes();
+    plan.zones = job_.view.zones();
     const auto index_of = [&plan](NodeId node) {
         return static_cast<size_t>(std::find(plan.nodes.begin(), plan.nodes.end(), node) -
                                    plan.nodes.begin());

@@ -1,0 +1,30 @@
+#include "daemon/exchange/job_state.h"
+
+#include <gtest/gtest.h>
+
+namespace pace::daemon {
+namespace {
+
+// The n-th number of zones() is that of the n-th of nodes(), whatever the order of ranks: a collective
+// takes them together.
+TEST(View, TellsTheZoneOfEachNodeInTheOrderOfItsNodes) {
+    View view;
+    view.members = {{0, 30, 2}, {1, 10, 7}, {3, 30, 2}, {4, 20, 0}, {6, 10, 7}};
+    EXPECT_EQ(view.nodes(), (std::vector<NodeId>{30, 10, 20}));
+    EXPECT_EQ(view.zones(), (std::vector<uint32_t>{2, 7, 0}));
+}
+
+TEST(View, KnowsWhereItsMembersAreAndNobodyElse) {
+    View view;
+    view.members = {{1, 10, 7}, {3, 30, 2}};
+    EXPECT_EQ(view.node_of(3), 30U);
+    EXPECT_EQ(view.zone_of(3), 2U);
+    EXPECT_EQ(view.zone_of(1), 7U);
+    for (const control::Rank absent : {0U, 2U, 4U}) {
+        EXPECT_EQ(view.node_of(absent), 0U);
+        EXPECT_EQ(view.zone_of(absent), 0U);
+    }
+}
+
+}  // namespace
+}  // namespace pace::daemon
