@@ -11,9 +11,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "daemon/collectives/static_groups.h"
 #include "daemon/exchange/exchange.h"
 #include "daemon/exchange/job_state.h"
+#include "protocol/static_groups.h"
 
 namespace pace::daemon {
 
@@ -89,7 +89,7 @@ class Groups {
     std::unordered_map<control::GroupId, std::shared_ptr<Exchange>> running_;
     std::vector<WorkerPtr> departed_;
     std::vector<Scratch> spare_;
-    collectives::StaticGroups static_groups_;
+    protocol::StaticGroups static_groups_;
     bool may_begin_static_ = false;
 };
 

@@ -23,7 +23,7 @@ void Groups::prepare(const base::Error& error) {
 
 void Groups::commit_view() {
     if (!are_static()) return;
-    static_groups_ = collectives::StaticGroups(job_.view.roster().nodes);
+    static_groups_ = protocol::StaticGroups(job_.view.roster().nodes);
     for (const auto& [rank, worker] : job_.workers) worker->turn = 0;
     may_begin_static_ = true;
     begin_all_static();

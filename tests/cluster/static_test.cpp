@@ -6,8 +6,8 @@
 
 #include "base/random.h"
 #include "crew.h"
-#include "daemon/collectives/static_groups.h"
 #include "faults.h"
+#include "protocol/static_groups.h"
 
 namespace pace::cluster {
 namespace {
@@ -23,7 +23,7 @@ std::vector<size_t> in_blocks(const std::vector<size_t>& sizes) {
     return nodes;
 }
 
-collectives::StaticGroups groups_of(const std::vector<size_t>& nodes) {
+protocol::StaticGroups groups_of(const std::vector<size_t>& nodes) {
     // In the order of their lowest ranks.
     std::vector<std::vector<uint32_t>> ranks;
     std::map<size_t, size_t> index;
@@ -32,7 +32,7 @@ collectives::StaticGroups groups_of(const std::vector<size_t>& nodes) {
         if (is_new) ranks.emplace_back();
         ranks[entry->second].push_back(rank);
     }
-    return collectives::StaticGroups(std::move(ranks));
+    return protocol::StaticGroups(std::move(ranks));
 }
 
 std::vector<uint32_t> members_of(const Worker& worker) {
@@ -43,7 +43,7 @@ std::vector<uint32_t> members_of(const Worker& worker) {
 }
 
 // Everyone averages once; fails if a value is not its group's mean.
-void average_once(Crew& crew, const collectives::StaticGroups& groups, uint64_t turn,
+void average_once(Crew& crew, const protocol::StaticGroups& groups, uint64_t turn,
                   std::vector<double>& values) {
     std::vector<double> expected(values.size());
     for (uint32_t rank = 0; rank < crew.size(); ++rank) {
