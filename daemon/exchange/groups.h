@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "daemon/exchange/ended_groups.h"
 #include "daemon/exchange/exchange.h"
 #include "daemon/exchange/job_state.h"
 #include "protocol/static_groups.h"
@@ -42,6 +43,9 @@ class Groups {
     // The view is about to change, and has changed: static groups follow from it.
     void prepare(const base::Error& error);
     void commit_view();
+
+    // Tells of the static groups that have ended since the last time.
+    void report(std::vector<control::GroupReport>& ret_reports);
 
     // The trainer of a worker with a ready signal is gone. An order that names it may be under way: its buffers stay for that.
     void departed(const WorkerPtr& worker);
@@ -76,6 +80,8 @@ class Groups {
     std::vector<WorkerPtr> complete_with(const Worker& worker) const;
     void run_static(const std::vector<WorkerPtr>& members);
     void end_unlike(const std::vector<WorkerPtr>& members);
+    void note_ended(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,
+                    const Exchange& exchange);
     void failed_static(const std::vector<WorkerPtr>& members, const base::Error& error);
 
     // An order whose members here have not all arrived.
@@ -91,6 +97,7 @@ class Groups {
     std::vector<Scratch> spare_;
     protocol::StaticGroups static_groups_;
     bool may_begin_static_ = false;
+    EndedGroups ended_static_;
 };
 
 }  // namespace pace::daemon

@@ -55,6 +55,7 @@ class Job {
     void invalidate(const base::Error& error);
 
     void report(std::vector<control::WorkerReport>& reports) const;
+    void report(std::vector<control::GroupReport>& reports) { groups_.report(reports); }
 
   private:
     void advance(const WorkerPtr& worker);
