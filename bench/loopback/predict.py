@@ -12,7 +12,7 @@ from cluster import Cluster, mean_updates_us, name_of
 NODES = 4
 WORKERS = 8
 POLICIES = [("all-reduce", 0), ("partial-reduce", 2), ("partial-reduce", 3), ("prague-random", 3), ("prague-smart", 3), ("ad-psgd", 0),
-            ("full", 0)]
+            ("full", 0), ("prague-static", 0)]
 
 
 def measure(arguments, policy, group_size, steps_ms, elements):

@@ -112,15 +112,17 @@ struct WorkerReport {
     uint64_t calls = 0;  // exchanges that this worker has called so far
 };
 
-// A group that has ended and that the controller did not order.
+// A group that has ended and that the controller did not order; members by rank. See control.fbs.
 struct GroupReport {
     JobId job = 0;
+    GroupId group = 0;
     std::vector<Rank> members;
     uint64_t iteration = 0;
-    uint64_t waited_ns = 0;
+    std::vector<uint64_t> waited_ns;
     uint64_t moving_ns = 0;
     uint64_t bytes = 0;
     uint64_t ended_before_ns = 0;
+    uint64_t left_out = 0;
 };
 
 struct LinkReport {

@@ -38,8 +38,9 @@ Outgoing::Bytes Outgoing::write(const Heartbeat& message) {
     groups.reserve(message.groups.size());
     for (const GroupReport& group : message.groups)
         groups.push_back(wire::CreateGroupReport(
-            builder, group.job, builder.CreateVector(group.members), group.iteration,
-            group.waited_ns, group.moving_ns, group.bytes, group.ended_before_ns));
+            builder, group.job, group.group, builder.CreateVector(group.members), group.iteration,
+            builder.CreateVector(group.waited_ns), group.moving_ns, group.bytes,
+            group.ended_before_ns, group.left_out));
     std::vector<flatbuffers::Offset<wire::LinkReport>> links;
     links.reserve(message.links.size());
     for (const LinkReport& link : message.links)

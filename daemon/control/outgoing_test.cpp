@@ -19,8 +19,10 @@ TEST(Outgoing, AHeartbeatTellsAllOfWorkersGroupsAndLinks) {
     report.calls = 6;
     Outgoing outgoing;
     outgoing.set_attachment(7, 8);
-    const auto envelope = protocol::verify_envelope(outgoing.write(Heartbeat{
-        .workers = {report, {}}, .groups = {{1, {2, 3}, 4, 5, 6, 7, 8}}, .links = {{9, 10, 0.5}}}));
+    const auto envelope = protocol::verify_envelope(
+        outgoing.write(Heartbeat{.workers = {report, {}},
+                                 .groups = {{1, 11, {2, 3}, 4, {5, 9}, 6, 7, 8, 10}},
+                                 .links = {{9, 10, 0.5}}}));
     ASSERT_TRUE(envelope);
     EXPECT_EQ((*envelope)->attachment(), 8U);
     const auto* heartbeat = (*envelope)->body_as_Heartbeat();
@@ -37,13 +39,16 @@ TEST(Outgoing, AHeartbeatTellsAllOfWorkersGroupsAndLinks) {
     ASSERT_EQ(heartbeat->groups()->size(), 1U);
     const wire::GroupReport& group = *heartbeat->groups()->Get(0);
     EXPECT_EQ(group.job(), 1U);
+    EXPECT_EQ(group.group(), 11U);
     ASSERT_EQ(group.members()->size(), 2U);
     EXPECT_EQ(group.members()->Get(1), 3U);
     EXPECT_EQ(group.iteration(), 4U);
-    EXPECT_EQ(group.waited_ns(), 5U);
+    ASSERT_EQ(group.waited_ns()->size(), 2U);
+    EXPECT_EQ(group.waited_ns()->Get(1), 9U);
     EXPECT_EQ(group.moving_ns(), 6U);
     EXPECT_EQ(group.bytes(), 7U);
     EXPECT_EQ(group.ended_before_ns(), 8U);
+    EXPECT_EQ(group.left_out(), 10U);
     ASSERT_EQ(heartbeat->links()->size(), 1U);
     const wire::LinkReport& link = *heartbeat->links()->Get(0);
     EXPECT_EQ(link.node(), 9U);

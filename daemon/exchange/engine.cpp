@@ -252,7 +252,7 @@ void Engine::on_refused(const base::Error& error) {
 
 void Engine::report(control::Heartbeat& ret_heartbeat) {
     for (const auto& [name, job] : jobs_) {
-        job->report(ret_heartbeat.workers);
+        job->report(ret_heartbeat);
         tell_owing(*job);
         if (!job->state().wants_view) continue;
         services_.control->send(control::Stalled{job->state().id, {}});

@@ -223,6 +223,7 @@ void Groups::ended(const control::GroupOrder& order, const std::vector<WorkerPtr
         return;
     }
     ++job_.services.counters.groups;
+    if (are_static()) note_ended(order, members, exchange);
     const auto list = members_of(order);
     for (const WorkerPtr& worker : members) {
         worker->iteration = are_static() ? worker->head().iteration : order.iteration;

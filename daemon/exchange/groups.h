@@ -11,9 +11,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "daemon/collectives/static_groups.h"
+#include "daemon/exchange/ended_groups.h"
 #include "daemon/exchange/exchange.h"
 #include "daemon/exchange/job_state.h"
+#include "protocol/static_groups.h"
 
 namespace pace::daemon {
 
@@ -44,6 +45,9 @@ class Groups {
     // The view is about to change, and has changed: static groups follow from it.
     void prepare(const base::Error& error);
     void commit_view();
+
+    // Tells of the static groups that have ended since the last time.
+    void report(std::vector<control::GroupReport>& ret_reports);
 
     // The trainer of a worker with a ready signal is gone. An order that names it may be under way: its buffers stay for that.
     void departed(const WorkerPtr& worker);
@@ -86,6 +90,8 @@ class Groups {
     std::vector<WorkerPtr> complete_with(const Worker& worker) const;
     void run_static(const std::vector<WorkerPtr>& members);
     void end_unlike(const std::vector<WorkerPtr>& members);
+    void note_ended(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,
+                    const Exchange& exchange);
     void failed_static(const std::vector<WorkerPtr>& members, const base::Error& error);
 
     // An exchange whose members here make their buffers while these travel.
@@ -107,8 +113,9 @@ class Groups {
     std::vector<Moving> moving_;
     std::vector<WorkerPtr> departed_;
     std::vector<Scratch> spare_;
-    collectives::StaticGroups static_groups_;
+    protocol::StaticGroups static_groups_;
     bool may_begin_static_ = false;
+    EndedGroups ended_static_;
 };
 
 }  // namespace pace::daemon

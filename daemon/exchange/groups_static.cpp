@@ -1,6 +1,7 @@
 // Groups: those that follow from the view, without the controller. How often a worker has averaged in this view says whom it
 // meets next; all views begin at the same phase, so that members agree whatever happened before.
 #include <algorithm>
+#include <utility>
 
 #include "daemon/exchange/call_text.h"
 #include "daemon/exchange/digest.h"
@@ -23,7 +24,7 @@ void Groups::prepare(const base::Error& error) {
 
 void Groups::commit_view() {
     if (!are_static()) return;
-    static_groups_ = collectives::StaticGroups(job_.view.roster().nodes);
+    static_groups_ = protocol::StaticGroups(job_.view.roster().nodes);
     for (const auto& [rank, worker] : job_.workers) worker->turn = 0;
     may_begin_static_ = true;
     begin_all_static();
@@ -84,6 +85,32 @@ void Groups::run_static(const std::vector<WorkerPtr>& members) {
     plan_group(order, members, plan);
     plan.patient = true;
     run(order, members, std::move(plan));
+}
+
+// The controller hears of it with the next heartbeat. Members are in node order; here those of one node are by rank.
+void Groups::note_ended(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,
+                        const Exchange& exchange) {
+    const uint64_t now = base::now_ns();
+    control::GroupReport report;
+    report.group = order.group;
+    report.iteration = members.front()->head().iteration;
+    report.moving_ns = now - members.front()->moving_since_ns;
+    report.bytes = exchange.traffic().bytes_sent;
+    for (const control::Part& part : order.members) report.members.push_back(part.rank);
+    std::sort(report.members.begin(), report.members.end());
+    for (const WorkerPtr& worker : members) {
+        const uint64_t called = std::min(worker->head().submitted_ns, worker->moving_since_ns);
+        report.waited_ns.push_back(worker->moving_since_ns - called);
+    }
+    const bool counts = members.front()->rank == report.members.front();
+    ended_static_.add(std::move(report), counts, now);
+}
+
+// A controller that does not know these workers again yet would not believe it.
+void Groups::report(std::vector<control::GroupReport>& ret_reports) {
+    const bool resuming = std::any_of(job_.workers.begin(), job_.workers.end(),
+                                      [](const auto& entry) { return entry.second->resuming; });
+    if (!resuming) ended_static_.take(job_.id, base::now_ns(), ret_reports);
 }
 
 void Groups::end_unlike(const std::vector<WorkerPtr>& members) {

@@ -326,7 +326,7 @@ void Job::invalidate(const base::Error& error) {
     groups_.abort_all(error);
 }
 
-void Job::report(std::vector<control::WorkerReport>& reports) const {
+void Job::report_workers(std::vector<control::WorkerReport>& reports) const {
     const base::TimePoint now = base::now();
     for (const auto& [rank, worker] : state_.workers) {
         control::WorkerReport report;

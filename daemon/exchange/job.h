@@ -55,13 +55,18 @@ class Job {
     // The daemon was excluded, or is stopping: every view, order and exchange is void.
     void invalidate(const base::Error& error);
 
-    void report(std::vector<control::WorkerReport>& reports) const;
+    // Says of the workers how they are, and of static groups which have ended.
+    void report(control::Heartbeat& ret_heartbeat) {
+        report_workers(ret_heartbeat.workers);
+        groups_.report(ret_heartbeat.groups);
+    }
 
   private:
     void advance(const WorkerPtr& worker);
     static void refuse_nonfinite(const Worker& worker, const Request& request, Place place);
     void admit(const WorkerPtr& worker, bool wants_model);
     void begin_newcomer(const WorkerPtr& worker);
+    void report_workers(std::vector<control::WorkerReport>& reports) const;
 
     JobState state_;
     Rounds rounds_;

@@ -66,6 +66,23 @@ TEST(GroupTrace, ARankWaitsToTheOrderAndExchangesToItsEnd) {
     EXPECT_EQ(track(trace, 2), (Track{"waiting 7500..9000"}));
 }
 
+// As of a job with static groups: two nodes have told of their parts, and of their clocks' own grain. The late member
+// called when the group counts as ordered.
+TEST(GroupTrace, AStaticGroupIsDrawnLikeAnother) {
+    const Json status = Json::parse(R"({
+      "clock_us": 9000, "nodes": [],
+      "jobs": [{"name": "shown", "options": {"policy": "prague-static"}, "groups_ordered": 1,
+         "workers": [{"rank": 0, "node": 1}, {"rank": 2, "node": 2}],
+         "recent_groups": [
+           {"group": 5, "state": "done", "ordered_us": 3000, "size": 2, "iteration": 4,
+            "members": [
+              {"rank": 0, "node": 1, "iteration": 4, "signalled_us": 1000, "ended_us": 4000},
+              {"rank": 2, "node": 2, "iteration": 4, "signalled_us": 3000, "ended_us": 4001}]}]}]})");
+    const Json trace = trace_of(status);
+    EXPECT_EQ(track(trace, 0), (Track{"waiting 1000..3000", "exchanging 3000..4000"}));
+    EXPECT_EQ(track(trace, 2), (Track{"waiting 3000..3000", "exchanging 3000..4001"}));
+}
+
 TEST(GroupTrace, EventsTellTheirGroup) {
     const Json trace = trace_of(traced());
     for (const Json& event : trace["traceEvents"]) {

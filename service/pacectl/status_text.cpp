@@ -168,21 +168,29 @@ std::string staleness_text(const Json& job) {
 std::string mixing_text(const Json& job) {
     if (!member(job, "sync_components").is_number()) return {};
     const uint64_t components = count(job, "sync_components");
-    std::string line = fmt::format(
-        "  spectral gap {:.3f}; sync-graph in {} {}; {} groups in flight; waits {} for a full one",
-        number(job, "spectral_gap"), components, components == 1 ? "piece" : "pieces",
-        count(job, "groups_in_flight"), duration_text(number(job, "group_wait_ms")));
+    std::string line =
+        fmt::format("  spectral gap {:.3f}; sync-graph in {} {}", number(job, "spectral_gap"),
+                    components, components == 1 ? "piece" : "pieces");
+    // Not told where the controller forms no groups (prague-static).
+    if (member(job, "group_wait_ms").is_number())
+        line += fmt::format("; {} groups in flight; waits {} for a full one",
+                            count(job, "groups_in_flight"),
+                            duration_text(number(job, "group_wait_ms")));
     if (truth(job, "holding")) line += "; holding a group for a bridge";
     return line + "\n";
 }
 
 std::string costs_text(const Json& job) {
     if (!member(job, "groups_ordered").is_number()) return {};
+    std::string groups = fmt::format("{} completed", count(job, "groups_completed"));
+    if (member(job, "groups_failed").is_number())
+        groups = fmt::format("{} ordered, {}, {} failed, {} in conflict with another",
+                             count(job, "groups_ordered"), groups, count(job, "groups_failed"),
+                             count(job, "conflicts"));
     return fmt::format(
-        "  groups: {} ordered, {} completed, {} failed, {} in conflict with another\n"
+        "  groups: {}\n"
         "  a member waited {} for its group and exchanged {} (medians; in all {} and {})\n",
-        count(job, "groups_ordered"), count(job, "groups_completed"), count(job, "groups_failed"),
-        count(job, "conflicts"), median_text(job, "waited"), median_text(job, "exchanged"),
+        groups, median_text(job, "waited"), median_text(job, "exchanged"),
         total_text(job, "waited"), total_text(job, "exchanged"));
 }
 

@@ -74,6 +74,22 @@ TEST(StatusText, NamesWhatIsUnusualAboutAnAllReduce) {
     EXPECT_TRUE(has(job_list_text(status), "all-reduce, spardl"));
 }
 
+TEST(StatusText, OfStaticGroupsShowsWhatIsTold) {
+    Json status = example();
+    Json& job = status["jobs"][0];
+    job["options"] = {{"policy", "prague-static"}, {"world", 2}};
+    for (const char* key : {"group_wait_ms", "groups_in_flight", "groups_failed", "conflicts",
+                            "holding", "bridged_groups", "staleness"})
+        job.erase(key);
+    const std::string shown = status_text(status, {});
+    EXPECT_TRUE(has(shown, "job fashion: prague-static, 2 of 2 workers")) << shown;
+    EXPECT_TRUE(has(shown, "spectral gap 0.250; sync-graph in 1 piece\n")) << shown;
+    EXPECT_TRUE(has(shown, "groups: 10 completed\n")) << shown;
+    EXPECT_TRUE(has(shown, "waited 3.0 ms for its group and exchanged 250 us")) << shown;
+    EXPECT_TRUE(has(shown, "0@90×0.75")) << shown;
+    EXPECT_FALSE(has(shown, "in flight")) << shown;
+}
+
 TEST(StatusText, ShowsTheSlowestWhenNotAllFit) {
     const std::string shown = status_text(example(), {.workers = 1, .groups = 1});
     EXPECT_TRUE(has(shown, "late")) << shown;

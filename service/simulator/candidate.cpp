@@ -8,6 +8,22 @@ namespace pace::simulator {
 
 using controller::Policy;
 
+bool is_simulated(Policy policy) {
+    return policy != Policy::automatic;
+}
+
+Choices simulated_policies() {
+    Choices choices;
+    const controller::Words words = words_of(Policy{});
+    for (size_t i = 0; i < words.size(); ++i) {
+        const auto policy = static_cast<Policy>(i + 1);
+        if (!is_simulated(policy)) continue;
+        choices.policies.push_back(policy);
+        choices.words.push_back(words[i]);
+    }
+    return choices;
+}
+
 std::vector<Candidate> candidates_of(const Scenario& scenario) {
     std::vector<Candidate> candidates;
     for (const Policy policy : scenario.policies) {
@@ -35,6 +51,13 @@ controller::JobOptions options_of(const Scenario& scenario, const Candidate& can
     options.group_size = candidate.group_size;
     if (options.policy != Policy::partial_reduce) options.group_wait_ms = 0;
     if (options.policy != Policy::prague_smart) options.progress_gap = 0;
+    if (options.policy == Policy::prague_static) {
+        // Its weights are constant: nobody knows the members' iterations.
+        const controller::JobOptions defaults;
+        options.weights = defaults.weights;
+        options.missing = defaults.missing;
+        options.alpha = defaults.alpha;
+    }
     return options;
 }
 

@@ -7,7 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "service/controller/core/option_words.h"
+#include "service/simulator/candidate.h"
 #include "service/simulator/predict.h"
 #include "service/simulator/report.h"
 #include "service/simulator/scenario_file.h"
@@ -47,7 +47,7 @@ constexpr const char* kFooter =
 
 std::string words() {
     std::string all;
-    for (const std::string_view word : words_of(controller::Policy{}))
+    for (const std::string_view word : simulator::simulated_policies().words)
         all += (all.empty() ? "" : ", ") + std::string(word);
     return all;
 }
@@ -70,13 +70,14 @@ void declare(CLI::App& app, Arguments& arguments) {
 // What the command line says goes before what the file says.
 base::Result<> apply(const Arguments& arguments, simulator::Scenario& scenario) {
     if (!arguments.policies.empty()) scenario.policies.clear();
+    const simulator::Choices known = simulator::simulated_policies();
     for (const std::string& name : arguments.policies) {
-        const controller::Words known = words_of(controller::Policy{});
-        const auto found = std::find(known.begin(), known.end(), name);
-        if (found == known.end())
+        const auto found = std::find(known.words.begin(), known.words.end(), name);
+        if (found == known.words.end())
             return base::make_error(base::ErrorKind::invalid, "--policy {} is none of {}", name,
                                     words());
-        scenario.policies.push_back(static_cast<controller::Policy>(found - known.begin() + 1));
+        scenario.policies.push_back(
+            known.policies[static_cast<size_t>(found - known.words.begin())]);
     }
     if (!arguments.group_sizes.empty()) scenario.group_sizes = arguments.group_sizes;
     if (arguments.steps) scenario.steps = *arguments.steps;

@@ -11,9 +11,9 @@ namespace {
 
 using controller::Policy;
 
-constexpr Policy kAllPolicies[] = {Policy::all_reduce,    Policy::partial_reduce,
-                                   Policy::prague_random, Policy::prague_smart,
-                                   Policy::ad_psgd,       Policy::full};
+constexpr Policy kAllPolicies[] = {
+    Policy::all_reduce, Policy::partial_reduce, Policy::prague_random, Policy::prague_smart,
+    Policy::ad_psgd,    Policy::full,           Policy::prague_static};
 
 Outcome outcome_of(const Scenario& scenario, Policy policy, uint32_t group_size = 0) {
     const auto outcome = predict(scenario, {policy, group_size});
@@ -99,6 +99,45 @@ TEST(Predict, GroupsOnOneMachineSlowEachOther) {
     for (Node& node : shared.nodes) node = shared.nodes[0];
     EXPECT_GT(outcome_of(shared, Policy::partial_reduce, 2).update_median_s,
               1.5 * outcome_of(own, Policy::partial_reduce, 2).update_median_s);
+}
+
+// Two nodes of two. The heads' exchange takes 12 ms (2 of memory, 10 of links), and so does that across; a node's own
+// 4 ms. In each cycle of four steps both workers of a node wait 12 ms: each once for the other.
+TEST(Predict, StaticGroupsTakeTheirTurns) {
+    Scenario scenario = even_cluster(2, 2);
+    scenario.controller_s = 1;  // nobody asks it
+    const Outcome outcome = outcome_of(scenario, Policy::prague_static);
+    EXPECT_DOUBLE_EQ(outcome.update_median_s, 0.432 / 4);
+    EXPECT_DOUBLE_EQ(outcome.update_slowest_s, 0.432 / 4);
+    EXPECT_NEAR(outcome.updates_per_s, 4 / 0.108, 1e-9);
+    EXPECT_NEAR(outcome.waiting_share, 12.0 / 432, 1e-12);
+    EXPECT_NEAR(outcome.exchanging_share, 20.0 / 432, 1e-12);
+    EXPECT_EQ(outcome.groups, 100U);  // ten in a cycle, alone ones included
+    EXPECT_EQ(outcome.conflicts, 0U);
+    EXPECT_EQ(outcome.staleness, 0);
+    EXPECT_GT(outcome.rho, 0);
+    EXPECT_LT(outcome.rho, 1);
+    EXPECT_GT(outcome.spread, 0);
+}
+
+// Its steps take 500 ms, and 0, 4, 12 and 4 ms go to the exchanges between: all are as slow, in the long run.
+TEST(Predict, StaticGroupsAreAsSlowAsTheSlowest) {
+    Scenario scenario = with_one_slow(even_cluster(2, 2));
+    scenario.steps = 400;
+    const Outcome outcome = outcome_of(scenario, Policy::prague_static);
+    EXPECT_NEAR(outcome.update_slowest_s, 0.505, 0.002);
+    EXPECT_NEAR(outcome.update_median_s, 0.505, 0.002);
+    EXPECT_GT(outcome.waiting_share, 0.5);
+    EXPECT_EQ(outcome.conflicts, 0U);
+}
+
+TEST(Predict, StaticGroupsHaveConstantWeights) {
+    Scenario scenario = even_cluster(2, 2);
+    const Outcome constant = outcome_of(scenario, Policy::prague_static);
+    scenario.options.weights = controller::Weights::dynamic;
+    scenario.options.missing = controller::Missing::initial;
+    scenario.options.alpha = 0.25;
+    EXPECT_EQ(outcome_of(scenario, Policy::prague_static).spread, constant.spread);
 }
 
 TEST(Predict, DynamicWeightsChangeTheModelsNotTheTimes) {

@@ -68,6 +68,17 @@ TEST(Report, TheTableHasARowForEachAndMarksTheBest) {
     EXPECT_NE(text.find("\nChoose partial-reduce"), std::string::npos);
 }
 
+TEST(Choice, MayBeStaticGroups) {
+    const std::vector<Prediction> predictions = {made_of(Policy::all_reduce, 0, 100, 0, 0),
+                                                 made_of(Policy::prague_static, 0, 150, 0.8, 0.25)};
+    EXPECT_EQ(best_of(predictions), 1U);
+    EXPECT_EQ(advice(predictions).substr(0, 53),
+              "Choose prague-static (policy prague-static): 150 upda");
+    EXPECT_NE(table(even_cluster(2, 2), predictions).find("prague-static      -  "),
+              std::string::npos)
+        << table(even_cluster(2, 2), predictions);
+}
+
 TEST(Report, TheDocumentHasTimesInSeconds) {
     const auto json = nlohmann::json::parse(document(even_cluster(2, 2), three_predictions()));
     EXPECT_EQ(json["scenario"]["workers"], 4);

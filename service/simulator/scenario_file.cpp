@@ -29,8 +29,6 @@ constexpr double kMemoryGbytesPerS = 10;
 constexpr double kLatencyUs = 50;
 constexpr double kControllerUs = 500;
 
-constexpr size_t kSimulated = 6;  // policies, the first ones; prague-static needs no controller
-
 constexpr uint32_t kGroupSizes[] = {2, 3, 4, 8, 16};
 
 // Enough for two or three digits of small jobs, and no more than large ones can afford: so many
@@ -188,15 +186,13 @@ Result<> read_cluster(const FileTable& file, Scenario& ret_scenario) {
 Result<> read_try(const FileTable& file, Scenario& ret_scenario) {
     PACE_TRY_ASSIGN(table, file.table("try"));
     PACE_TRY(table.allow({"policies", "group_sizes"}));
-    const controller::Words words = words_of(Policy{}).first(kSimulated);
-    std::vector<size_t> policies;
-    for (size_t i = 0; i < words.size(); ++i) policies.push_back(i);
+    const Choices known = simulated_policies();
+    ret_scenario.policies = known.policies;
     if (table.has("policies")) {
-        PACE_TRY_ASSIGN(given, table.words("policies", words));
-        policies = given;
+        PACE_TRY_ASSIGN(given, table.words("policies", known.words));
+        ret_scenario.policies.clear();
+        for (const size_t index : given) ret_scenario.policies.push_back(known.policies[index]);
     }
-    for (const size_t index : policies)
-        ret_scenario.policies.push_back(static_cast<Policy>(index + 1));
     if (table.has("group_sizes")) {
         PACE_TRY_ASSIGN(sizes, table.wholes("group_sizes", 2, ret_scenario.world()));
         ret_scenario.group_sizes.assign(sizes.begin(), sizes.end());

@@ -1,7 +1,10 @@
 #include "service/simulator/scenario_file.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
+#include "service/controller/core/option_words.h"
 #include "service/simulator/candidate.h"
 
 namespace pace::simulator {
@@ -26,7 +29,7 @@ TEST(ScenarioFile, TheShortestOneHasDefaults) {
     EXPECT_EQ(scenario->channels[scenario->nodes[0].memory].bytes_per_s, 10e9);
     EXPECT_DOUBLE_EQ(scenario->latency_s, 50e-6);
     EXPECT_DOUBLE_EQ(scenario->controller_s, 500e-6);
-    EXPECT_EQ(scenario->policies.size(), 6U);
+    EXPECT_EQ(scenario->policies.size(), 7U);
     EXPECT_EQ(scenario->group_sizes, (std::vector<uint32_t>{2, 3}));
     EXPECT_EQ(scenario->steps, 2000U);
     EXPECT_EQ(scenario->seed, 1U);
@@ -156,7 +159,7 @@ TEST(ScenarioFile, WrongValuesAreSaidWithWhatToGive) {
          "f.toml:8: workers[1].ranks = […]: give a whole number from 0 to 3"},
         {all + "[try]\npolicies = [\"ring\"]\n",
          "f.toml:8: try.policies = […]: \"ring\" is none of all-reduce, partial-reduce, "
-         "prague-random, prague-smart, ad-psgd, full"},
+         "prague-random, prague-smart, ad-psgd, full, prague-static"},
         {all + "[try]\ngroup_sizes = [1]\n",
          "f.toml:8: try.group_sizes = […]: give a whole number from 2 to 4"},
         {all + "[try]\ngroup_sizes = [5]\n",
@@ -165,6 +168,22 @@ TEST(ScenarioFile, WrongValuesAreSaidWithWhatToGive) {
          "f.toml:8: run.steps = 1: give a whole number from 5 to 10000"},
     };
     for (const auto& [text, message] : cases) EXPECT_EQ(message_of(text), message) << text;
+}
+
+TEST(ScenarioFile, TriesEveryPolicyButTheOneThatChooses) {
+    const Choices choices = simulated_policies();
+    EXPECT_EQ(std::count(choices.words.begin(), choices.words.end(), "prague-static"), 1);
+    EXPECT_EQ(std::count(choices.words.begin(), choices.words.end(), "auto"), 0);
+    const std::string all = std::string(kJob) + kStep + kNodes;
+    for (size_t i = 0; i < choices.words.size(); ++i) {
+        EXPECT_EQ(choices.words[i], name_of(choices.policies[i]));
+        const auto scenario = parse_scenario(
+            all + "[try]\npolicies = [\"" + std::string(choices.words[i]) + "\"]\n", "f.toml");
+        ASSERT_TRUE(scenario) << scenario.error().message;
+        EXPECT_EQ(scenario->policies, std::vector{choices.policies[i]});
+    }
+    EXPECT_NE(message_of(all + "[try]\npolicies = [\"auto\"]\n").find("\"auto\" is none of"),
+              std::string::npos);
 }
 
 TEST(ScenarioFile, CandidatesOfTheCommandLineAreCheckedAsWell) {

@@ -9,6 +9,7 @@
 namespace pace::simulator {
 
 using controller::GroupOrder;
+using controller::Policy;
 using controller::Rank;
 
 namespace {
@@ -28,6 +29,16 @@ controller::CoreOptions core_options(const Scenario& scenario) {
     return options;
 }
 
+Duration way_to_core(const Scenario& scenario, Policy policy) {
+    return policy == Policy::prague_static ? Duration{} : to_duration(scenario.controller_s / 2);
+}
+
+// Whether groups are named that still have to wait for earlier groups of their members. Not where
+// groups form of those who wait, nor where each worker is in one group of a turn.
+bool has_conflicts(Policy policy) {
+    return policy != Policy::partial_reduce && policy != Policy::prague_static;
+}
+
 }  // namespace
 
 Simulation::Simulation(const Scenario& scenario, const Candidate& candidate)
@@ -37,10 +48,12 @@ Simulation::Simulation(const Scenario& scenario, const Candidate& candidate)
       steps_(scenario),
       shares_(scenario.channels),
       disagreement_(scenario.world(), scenario.seed),
-      half_way_(to_duration(scenario.controller_s / 2)),
+      half_way_(way_to_core(scenario, candidate.policy)),
       meter_(scenario.world(), scenario.steps, now_),
       node_ids_(scenario.nodes.size()),
-      trainers_(scenario.world()) {}
+      trainers_(scenario.world()) {
+    if (candidate.policy == Policy::prague_static) static_.emplace(scenario);
+}
 
 base::Result<Outcome> Simulation::run() {
     PACE_TRY(join_all());
@@ -125,6 +138,7 @@ bool Simulation::advance() {
 void Simulation::carry_out(const Event& event) {
     switch (event.what) {
         case What::signal: {
+            if (static_) return call(event.id);
             const Trainer& trainer = trainers_[event.id];
             handle(controller::Ready{node_ids_[scenario_.workers[event.id].node], job_, event.id,
                                      trainer.iteration, kDigest});
@@ -150,6 +164,18 @@ void Simulation::compute(Rank rank) {
     at(trainer.signalled + half_way_, What::signal, rank);
 }
 
+// All members of a static group have computed as often as this one.
+void Simulation::call(Rank rank) {
+    const std::vector<Rank> members = static_->call(rank);
+    if (members.empty()) return;
+    GroupOrder order;
+    order.iteration = trainers_[rank].iteration;
+    for (const Rank member : members)
+        order.members.push_back({member, node_ids_[scenario_.workers[member].node], order.iteration,
+                                 1.0 / static_cast<double>(members.size())});
+    take_order(order);
+}
+
 // A conflict: a worker was ready, and the group that was named for it had to wait until another of
 // its members had been through an earlier group.
 void Simulation::take_order(const GroupOrder& order) {
@@ -165,7 +191,7 @@ void Simulation::take_order(const GroupOrder& order) {
         ranks.push_back(part.rank);
         last_busy = std::max(last_busy, trainers_[part.rank].ended);
     }
-    const bool names_ahead = options_.policy != controller::Policy::partial_reduce;
+    const bool names_ahead = has_conflicts(options_.policy);
     for (const Rank rank : ranks)
         trainers_[rank].had_conflict = names_ahead && last_busy > trainers_[rank].signalled;
     exchanges_[id] = {order, cost_of(scenario_, ranks), {}, false};
@@ -206,7 +232,8 @@ void Simulation::end(uint32_t id) {
         trainer.iteration = exchange.order.iteration;
     }
     for (const GroupOrder::Part& part : exchange.order.members) compute(part.rank);
-    at(now_ + half_way_, What::done, id);
+    if (!static_) return at(now_ + half_way_, What::done, id);
+    free_exchanges_.push_back(id);
 }
 
 void Simulation::report_done(uint32_t id) {

@@ -4,9 +4,12 @@
 // is half of `controller_s` on its way; the order for its group, when the core gives one, is the other half on its way
 // back; the exchange takes what exchange_cost says and its shares of memories and links (shares.h) allow; then the worker computes
 // again, and the controller hears of the end half of `controller_s` later. Nobody dies and no message is lost.
+//
+// Static groups (static_schedule.h) run without the core: it knows the workers, and hears no signal.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <queue>
 #include <vector>
 
@@ -17,6 +20,7 @@
 #include "service/simulator/outcome.h"
 #include "service/simulator/scenario.h"
 #include "service/simulator/shares.h"
+#include "service/simulator/static_schedule.h"
 #include "service/simulator/step_times.h"
 
 namespace pace::simulator {
@@ -30,7 +34,7 @@ class Simulation {
     base::Result<Outcome> run();
 
   private:
-    // A worker's signal reaches the core; a group's exchange begins, ends, is known to the core to
+    // A worker's signal reaches whoever forms groups; a group's exchange begins, ends, is known to the core to
     // have ended.
     enum class What : uint8_t { signal, begin, end, done };
     struct Event {
@@ -63,6 +67,7 @@ class Simulation {
     bool advance();
     void at(TimePoint when, What what, uint32_t id);
     void carry_out(const Event& event);
+    void call(controller::Rank rank);
     void compute(controller::Rank rank);
     void take_order(const controller::GroupOrder& order);
     void begin(uint32_t id);
@@ -73,6 +78,7 @@ class Simulation {
     const Scenario& scenario_;
     controller::JobOptions options_;
     controller::Core core_;
+    std::optional<StaticSchedule> static_;  // for policy prague-static
     StepTimes steps_;
     Shares shares_;
     Disagreement disagreement_;

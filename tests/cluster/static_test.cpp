@@ -1,13 +1,17 @@
 // Static groups: who meets whom follows from the nodes alone, and no call needs the controller. Every test prints its seed.
 #include <algorithm>
+#include <chrono>
 #include <map>
+#include <set>
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "base/random.h"
 #include "crew.h"
-#include "daemon/collectives/static_groups.h"
 #include "faults.h"
+#include "protocol/static_groups.h"
 
 namespace pace::cluster {
 namespace {
@@ -23,7 +27,7 @@ std::vector<size_t> in_blocks(const std::vector<size_t>& sizes) {
     return nodes;
 }
 
-collectives::StaticGroups groups_of(const std::vector<size_t>& nodes) {
+protocol::StaticGroups groups_of(const std::vector<size_t>& nodes) {
     // In the order of their lowest ranks.
     std::vector<std::vector<uint32_t>> ranks;
     std::map<size_t, size_t> index;
@@ -32,7 +36,7 @@ collectives::StaticGroups groups_of(const std::vector<size_t>& nodes) {
         if (is_new) ranks.emplace_back();
         ranks[entry->second].push_back(rank);
     }
-    return collectives::StaticGroups(std::move(ranks));
+    return protocol::StaticGroups(std::move(ranks));
 }
 
 std::vector<uint32_t> members_of(const Worker& worker) {
@@ -43,7 +47,7 @@ std::vector<uint32_t> members_of(const Worker& worker) {
 }
 
 // Everyone averages once; fails if a value is not its group's mean.
-void average_once(Crew& crew, const collectives::StaticGroups& groups, uint64_t turn,
+void average_once(Crew& crew, const protocol::StaticGroups& groups, uint64_t turn,
                   std::vector<double>& values) {
     std::vector<double> expected(values.size());
     for (uint32_t rank = 0; rank < crew.size(); ++rank) {
@@ -92,6 +96,57 @@ TEST(StaticCluster, AveragesOnAnyNodesWhileNoControllerIsThere) {
     std::vector<double> values(7);
     for (uint32_t rank = 0; rank < 7; ++rank) crew.set(rank, values[rank] = rank);
     for (uint64_t turn = 0; turn < 40; ++turn) average_once(crew, groups_of(nodes), turn, values);
+}
+
+// The groups that status lists, by their members.
+std::multiset<std::vector<uint32_t>> listed_groups(const nlohmann::json& job) {
+    std::multiset<std::vector<uint32_t>> groups;
+    for (const auto& group : job["recent_groups"]) {
+        std::vector<uint32_t> ranks;
+        for (const auto& member : group["members"]) {
+            ranks.push_back(member["rank"]);
+            EXPECT_GE(member["ended_us"], member["signalled_us"]) << group;
+        }
+        EXPECT_EQ(group["state"], "done");
+        groups.insert(std::move(ranks));
+    }
+    return groups;
+}
+
+TEST(StaticCluster, StatusShowsTheGroupsThatHaveEnded) {
+    Cluster cluster({.nodes = 2});
+    const auto nodes = in_blocks({2, 3});
+    Crew crew(cluster, {.nodes = nodes, .tune = prague_static});
+    const auto groups = groups_of(nodes);
+    std::vector<double> values(5);
+    for (uint32_t rank = 0; rank < 5; ++rank) crew.set(rank, values[rank] = rank);
+    std::multiset<std::vector<uint32_t>> expected;
+    for (uint64_t turn = 0; turn < 8; ++turn) {
+        average_once(crew, groups, turn, values);
+        std::set<std::vector<uint32_t>> of_turn;
+        for (uint32_t rank = 0; rank < 5; ++rank) {
+            auto group = groups.group_of(rank, turn);
+            std::sort(group.begin(), group.end());
+            of_turn.insert(std::move(group));
+        }
+        expected.insert(of_turn.begin(), of_turn.end());
+    }
+    // Told with heartbeats.
+    const Deadline deadline = soon();
+    nlohmann::json job;
+    do {
+        ASSERT_LT(std::chrono::steady_clock::now(), deadline) << job;
+        job = nlohmann::json::parse(cluster.state())["jobs"][0];
+    } while (job["groups_completed"] != expected.size() || listed_groups(job) != expected);
+    EXPECT_EQ(job["groups_ordered"], expected.size());
+    EXPECT_EQ(job["sync_components"], 1);
+    EXPECT_GT(job["spectral_gap"], 0);
+    EXPECT_LT(job["spectral_gap"], 1);
+    EXPECT_GT(job["exchanged"]["total_s"], 0);
+    const std::string text = cluster.pacectl(1, {"status"});
+    EXPECT_NE(text.find(" completed\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("sync-graph in 1 piece\n"), std::string::npos) << text;
+    EXPECT_NE(cluster.pacectl(0, {"trace"}).find("\"exchanging\""), std::string::npos);
 }
 
 TEST(StaticCluster, ACallWaitsForItsGroupAlone) {

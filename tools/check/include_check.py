@@ -35,7 +35,7 @@ MAY_INCLUDE = {
     "service/controller/policies": {"base", "service/controller/core"},
     "service/controller/shell": {"base", "protocol", "settings", "service/controller"},
     "service/pacectl": {"base", "protocol", "libclient", "service/controller/shell/zmq"},
-    "service/simulator": {"base", "settings", "service/controller/core",
+    "service/simulator": {"base", "protocol/static_groups.h", "settings", "service/controller/core",
                           "service/pacectl/columns.h"},
     "examples": {"capi/pace.h", "pace.h", "bindings"},
     "tools": {"base", "settings"},

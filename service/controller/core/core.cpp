@@ -181,6 +181,10 @@ void Core::State::on(const Heartbeat& event, const Turn& turn) {
     for (const WorkerReport& report : event.workers) {
         with_job(report.job, turn, [&](Job& job) { job.on_report(event.node, report, turn); });
     }
+    for (const GroupReport& report : event.groups) {
+        with_job(report.job, turn,
+                 [&](Job& job) { job.on_group_report(event.node, report, turn.now); });
+    }
 }
 
 void Core::State::on(const Tick& /*event*/, const Turn& turn) {

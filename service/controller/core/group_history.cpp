@@ -76,16 +76,31 @@ void GroupHistory::on_part_ended(GroupId group, NodeId node, TimePoint now) {
     }
 }
 
-// Members are in the order of their ranks.
-void GroupHistory::on_member_ended(GroupId group, Rank rank, TimePoint now) {
-    GroupRecord* record = find(group);
-    if (record == nullptr) return;
-    const auto& members = record->order.members;
+// Members are in the order of their ranks. Null if it is none.
+GroupRecord::Times* GroupHistory::times_of(GroupRecord& record, Rank rank) {
+    const auto& members = record.order.members;
     const auto member =
         std::lower_bound(members.begin(), members.end(), rank,
                          [](const GroupOrder::Part& part, Rank r) { return part.rank < r; });
-    if (member == members.end() || member->rank != rank) return;
-    record->times[static_cast<size_t>(member - members.begin())].ended = now;
+    if (member == members.end() || member->rank != rank) return nullptr;
+    return &record.times[static_cast<size_t>(member - members.begin())];
+}
+
+void GroupHistory::on_member_ended(GroupId group, Rank rank, TimePoint now) {
+    GroupRecord* record = find(group);
+    if (record == nullptr) return;
+    if (GroupRecord::Times* times = times_of(*record, rank)) times->ended = now;
+}
+
+void GroupHistory::on_part_told(GroupId group, std::span<const Signal> calls, TimePoint begun,
+                                TimePoint ended) {
+    GroupRecord* record = find(group);
+    if (record == nullptr) return;
+    record->ordered = std::max(record->ordered, begun);
+    record->ended = std::max(record->ended, ended);
+    for (const Signal& call : calls)
+        if (GroupRecord::Times* times = times_of(*record, call.rank))
+            *times = {call.arrived, ended};
 }
 
 void GroupHistory::on_part_done(GroupId group, uint64_t moving_ns, uint64_t bytes) {

@@ -53,6 +53,10 @@ class GroupHistory {
     void on_member_ended(GroupId group, Rank rank, TimePoint now);
     void on_part_done(GroupId group, uint64_t moving_ns, uint64_t bytes);
     void on_ended(GroupId group, bool failed, TimePoint now);
+    // Of a group that nobody ordered: `calls` of its members at one node, where the exchange began
+    // and ended then. It counts as ordered when the last of all its members had called.
+    void on_part_told(GroupId group, std::span<const Signal> calls, TimePoint begun,
+                      TimePoint ended);
 
     // Oldest first.
     std::vector<GroupRecord> recent() const;
@@ -63,6 +67,7 @@ class GroupHistory {
     GroupRecord& next_record();
     void forget_excess();
     GroupRecord* find(GroupId group);
+    static GroupRecord::Times* times_of(GroupRecord& record, Rank rank);
 
     size_t recent_max_;
     uint64_t groups_ = 0;

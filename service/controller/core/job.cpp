@@ -24,6 +24,8 @@ Job::Job(JobId id, JobOptions options, uint32_t uid, uint64_t token, Cluster& cl
     if (auto policy = make_policy(options_, token_)) {
         groups_ = std::make_unique<Groups>(id, options_, std::move(policy), workers_, cluster);
     }
+    if (options_.policy == Policy::prague_static)
+        reported_ = std::make_unique<ReportedGroups>(options_, workers_, cluster);
 }
 
 // -------------------------------------------------------------------------------- coming and going
@@ -195,6 +197,10 @@ void Job::on_report(NodeId node, const WorkerReport& report, const Turn& turn) {
     }
     if (groups_ && is_stopped(*worker, cluster_.options, turn.now)) groups_->freeze(report.rank);
     suspend_if_late(report.rank, turn);
+}
+
+void Job::on_group_report(NodeId node, const GroupReport& report, TimePoint now) {
+    if (reported_) reported_->on_report(report, node, views_.view().epoch, now);
 }
 
 void Job::on_stalled(NodeId node, const Turn& turn) {

@@ -18,6 +18,7 @@
 #include "service/controller/core/cluster.h"
 #include "service/controller/core/groups.h"
 #include "service/controller/core/journal_record.h"
+#include "service/controller/core/reported_groups.h"
 #include "service/controller/core/turn.h"
 #include "service/controller/core/views.h"
 #include "service/controller/core/worker.h"
@@ -45,6 +46,7 @@ class Job {
     void on_group_done(const GroupDone& event, const Turn& turn);
     void on_view_prepared(const ViewPrepared& event);
     void on_report(NodeId node, const WorkerReport& report, const Turn& turn);
+    void on_group_report(NodeId node, const GroupReport& report, TimePoint now);
     void on_stalled(NodeId node, const Turn& turn);
     // The node has a member, and cannot go on in this view.
     void on_broken(NodeId node);
@@ -75,6 +77,7 @@ class Job {
     const std::vector<Worker>& workers() const { return workers_; }
     const Views& views() const { return views_; }
     const Groups* groups() const { return groups_.get(); }
+    const ReportedGroups* reported_groups() const { return reported_.get(); }
 
   private:
     Worker* live_at(NodeId node, Rank rank);
@@ -106,8 +109,9 @@ class Job {
     Views views_;
     Adoptions adoptions_;
     std::set<NodeId> owing_;          // without workers; told of the next view
-    std::unique_ptr<Groups> groups_;  // null for policies without groups
-    uint32_t ranks_seen_ = 0;         // that are not absent
+    std::unique_ptr<Groups> groups_;  // null for policies whose groups are not formed here
+    std::unique_ptr<ReportedGroups> reported_;  // null unless daemons tell of groups
+    uint32_t ranks_seen_ = 0;                   // that are not absent
     uint32_t live_ = 0;
     uint32_t unsettled_ = 0;  // lost or missing: not gone in order
     bool view_wanted_ =

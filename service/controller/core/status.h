@@ -57,7 +57,7 @@ struct WorkerView {
     TimeSpent exchanged;
 };
 
-// Who of the members is behind and who ahead. The iteration where there are groups, else how many
+// Who of the members is behind and who ahead. The iteration where models are averaged, else how many
 // rounds it has submitted.
 struct ProgressSpread {
     Rank last = 0;
@@ -86,7 +86,7 @@ struct JobView {
     std::optional<ProgressSpread> progress;  // none without members
     Duration step_median{};                  // of the median worker
 
-    // Averaging jobs only.
+    // Averaging jobs only; what has no place where groups are not formed here (ReportedGroups) is 0.
     Duration group_wait{};
     uint32_t sync_components = 0;  // of the sync-graph, without the frozen; 1 is good
     bool holding = false;          // a group is held for a bridge

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
+#include "service/controller/core/components.h"
 #include "service/controller/core/spectral_gap.h"
 
 namespace pace::controller {
@@ -85,7 +87,8 @@ std::optional<ProgressSpread> progress_of(const Job& job) {
     for (Rank rank = 0; rank < job.workers().size(); ++rank) {
         const Worker& worker = job.workers()[rank];
         if (!is_taking_part(worker.state)) continue;
-        const uint64_t done = job.groups() ? worker.iteration : worker.rounds_submitted;
+        const bool averages = family_of(job.options().policy) == Family::averaging;
+        const uint64_t done = averages ? worker.iteration : worker.rounds_submitted;
         if (!spread) spread = {rank, rank, done, done};
         if (done < spread->least) {
             spread->least = done;
@@ -99,30 +102,48 @@ std::optional<ProgressSpread> progress_of(const Job& job) {
     return spread;
 }
 
-void add_statistics(const Groups& groups, JobView& view) {
-    const GroupStatistics& statistics = groups.statistics();
+void add_statistics(const GroupStatistics& statistics, JobView& view) {
     view.groups_ordered = statistics.ordered;
     view.groups_completed = statistics.completed;
     view.groups_failed = statistics.failed;
-    view.conflicts = groups.policy().conflicts();
     view.waited = spent(statistics.waiting);
     view.exchanged = spent(statistics.exchanging);
 }
 
-// Over the workers that take part: a rank that is gone is not unmixed, it is not there.
-double gap_of(const Job& job) {
+// The last groups, over the workers that take part, numbered anew: a rank that is gone is not
+// unmixed, it is not there.
+struct Mixing {
+    uint32_t workers = 0;
+    std::vector<std::vector<Rank>> groups;
+};
+
+Mixing mixing_of(const Job& job, const GroupHistory& history) {
     std::unordered_map<Rank, Rank> index;
     for (Rank rank = 0; rank < job.workers().size(); ++rank) {
         if (is_taking_part(job.workers()[rank].state))
             index.emplace(rank, static_cast<Rank>(index.size()));
     }
-    std::vector<std::vector<Rank>> groups = job.groups()->history().window();
+    std::vector<std::vector<Rank>> groups = history.window();
     for (std::vector<Rank>& group : groups) {
         std::erase_if(group, [&](Rank rank) { return !index.contains(rank); });
         for (Rank& rank : group) rank = index.at(rank);
     }
     std::erase_if(groups, [](const std::vector<Rank>& group) { return group.empty(); });
-    return spectral_gap(static_cast<uint32_t>(index.size()), groups);
+    return {static_cast<uint32_t>(index.size()), std::move(groups)};
+}
+
+void add_history(const GroupHistory& history, const Mixing& mixing, JobView& view) {
+    view.recent_groups = history.recent();
+    view.staleness = history.staleness();
+    view.spectral_gap = spectral_gap(mixing.workers, mixing.groups);
+}
+
+void add_reported_groups(const Job& job, JobView& view) {
+    const ReportedGroups& groups = *job.reported_groups();
+    const Mixing mixing = mixing_of(job, groups.history());
+    add_history(groups.history(), mixing, view);
+    add_statistics(groups.statistics(), view);
+    view.sync_components = components(mixing.workers, mixing.groups);
 }
 
 void add_groups(const Job& job, TimePoint now, JobView& view) {
@@ -139,10 +160,9 @@ void add_groups(const Job& job, TimePoint now, JobView& view) {
     view.holding = policy.holding;
     view.groups_in_flight = groups.in_flight();
     view.bridged_groups = groups.policy().bridged_groups();
-    view.recent_groups = groups.history().recent();
-    view.staleness = groups.history().staleness();
-    view.spectral_gap = gap_of(job);
-    add_statistics(groups, view);
+    view.conflicts = groups.policy().conflicts();
+    add_history(groups.history(), mixing_of(job, groups.history()), view);
+    add_statistics(groups.statistics(), view);
 }
 
 }  // namespace
@@ -177,6 +197,7 @@ JobView view_of(const Job& job, TimePoint now) {
     name_slowest(view);
     view.progress = progress_of(job);
     if (job.groups() != nullptr) add_groups(job, now, view);
+    if (job.reported_groups() != nullptr) add_reported_groups(job, view);
     return view;
 }
 

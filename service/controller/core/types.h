@@ -174,16 +174,19 @@ struct WorkerReport {
     uint64_t calls = 0;    // exchanges that it has called so far
 };
 
-// A group that has ended and that the controller did not order (static groups). The node of its first
-// member tells.
+// A group that has ended and that the controller did not order (static groups). Each node with a
+// member tells of its part, under the group's number, which is not the controller's.
 struct GroupReport {
     JobId job = 0;
-    std::vector<Rank> members;
-    uint64_t iteration = 0;  // of the first member
-    uint64_t waited_ns = 0;  // of all members of that node, from their calls to the begin
-    uint64_t moving_ns = 0;
-    uint64_t bytes = 0;            // sent over the data plane by that node
-    uint64_t ended_before_ns = 0;  // before the heartbeat was written
+    uint64_t group = 0;
+    std::vector<Rank> members;          // ascending
+    uint64_t iteration = 0;             // of the first one at that node
+    std::vector<uint64_t> waited_ns{};  // of each member at that node, from its call to the begin
+    uint64_t moving_ns = 0;             // from the begin, when the last one at that node has called
+    uint64_t bytes = 0;                 // sent over the data plane by that node
+    uint64_t ended_before_ns = 0;       // before the heartbeat was written
+    uint64_t left_out = 0;  // groups that have ended before, with their first member at that node,
+                            // of which it does not tell
 };
 
 // What the way to another node was measured to take.

@@ -74,14 +74,18 @@ void read_groups(const wire::Heartbeat& table, Heartbeat& ret_heartbeat) {
     ret_heartbeat.groups.reserve(table.groups()->size());
     for (const auto* group : *table.groups()) {
         GroupReport report{.job = group->job(),
+                           .group = group->group(),
                            .members = {},
                            .iteration = group->iteration(),
-                           .waited_ns = group->waited_ns(),
+                           .waited_ns = {},
                            .moving_ns = group->moving_ns(),
                            .bytes = group->bytes(),
-                           .ended_before_ns = group->ended_before_ns()};
+                           .ended_before_ns = group->ended_before_ns(),
+                           .left_out = group->left_out()};
         if (group->members() != nullptr)
             report.members.assign(group->members()->begin(), group->members()->end());
+        if (group->waited_ns() != nullptr)
+            report.waited_ns.assign(group->waited_ns()->begin(), group->waited_ns()->end());
         ret_heartbeat.groups.push_back(std::move(report));
     }
 }

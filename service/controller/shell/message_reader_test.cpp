@@ -35,6 +35,31 @@ TEST(MessageReader, AHeartbeatTellsAllAboutEachWorker) {
     EXPECT_EQ(report.calls, 6U);
 }
 
+TEST(MessageReader, AHeartbeatTellsOfGroupsThatHaveEnded) {
+    const Event event = event_of(3, [](auto& b) {
+        const std::vector<uint32_t> members{2, 5};
+        const std::vector<uint64_t> waited{4, 6};
+        const auto whole = wire::CreateGroupReport(b, 1, 7, b.CreateVector(members), 8,
+                                                   b.CreateVector(waited), 9, 10, 11, 12);
+        const std::vector groups{whole, wire::CreateGroupReport(b, 1)};
+        return wire::CreateHeartbeat(b, 0, b.CreateVector(groups));
+    });
+    const auto& heartbeat = std::get<Heartbeat>(event);
+    ASSERT_EQ(heartbeat.groups.size(), 2U);
+    const GroupReport& report = heartbeat.groups[0];
+    EXPECT_EQ(report.job, 1U);
+    EXPECT_EQ(report.group, 7U);
+    EXPECT_EQ(report.members, (std::vector<Rank>{2, 5}));
+    EXPECT_EQ(report.iteration, 8U);
+    EXPECT_EQ(report.waited_ns, (std::vector<uint64_t>{4, 6}));
+    EXPECT_EQ(report.moving_ns, 9U);
+    EXPECT_EQ(report.bytes, 10U);
+    EXPECT_EQ(report.ended_before_ns, 11U);
+    EXPECT_EQ(report.left_out, 12U);
+    EXPECT_TRUE(heartbeat.groups[1].members.empty());
+    EXPECT_TRUE(heartbeat.groups[1].waited_ns.empty());
+}
+
 TEST(MessageReader, AJoinBringsItsOptions) {
     JobOptions asked;
     asked.name = "fashion";

@@ -172,20 +172,25 @@ void add_recent_groups(const JobView& job, TimePoint now, size_t room, Json& jso
     json["recent_groups"] = std::move(latest);
 }
 
-void add_groups(const JobView& job, TimePoint now, size_t room, Json& json) {
+// Of static groups it is told what has ended, and nothing of the members' iterations.
+void add_forming(const JobView& job, Json& json) {
     json.update({{"group_wait_ms", milliseconds(job.group_wait)},
-                 {"sync_components", job.sync_components},
                  {"holding", job.holding},
                  {"groups_in_flight", job.groups_in_flight},
-                 {"groups_ordered", job.groups_ordered},
-                 {"groups_completed", job.groups_completed},
                  {"groups_failed", job.groups_failed},
                  {"bridged_groups", job.bridged_groups},
                  {"conflicts", job.conflicts},
+                 {"staleness", json_of(job.staleness)}});
+}
+
+void add_groups(const JobView& job, TimePoint now, size_t room, Json& json) {
+    json.update({{"sync_components", job.sync_components},
+                 {"groups_ordered", job.groups_ordered},
+                 {"groups_completed", job.groups_completed},
                  {"waited", json_of(job.waited)},
                  {"exchanged", json_of(job.exchanged)},
-                 {"spectral_gap", job.spectral_gap},
-                 {"staleness", json_of(job.staleness)}});
+                 {"spectral_gap", job.spectral_gap}});
+    if (forms_groups(job.options.policy)) add_forming(job, json);
     add_recent_groups(job, now, room, json);
 }
 
@@ -196,7 +201,7 @@ struct Room {
 };
 
 Json json_of(const JobView& job, TimePoint now, Room& room) {
-    const bool in_groups = forms_groups(job.options.policy);
+    const bool in_groups = family_of(job.options.policy) == Family::averaging;
     Json json{{"job", job.job},
               {"name", job.options.name},
               {"options", json_of(job.options)},

@@ -104,6 +104,21 @@ TEST(StatusJson, TellsWhatGroupsCostAndWhoIsBehind) {
     EXPECT_EQ(job["recent_groups_left_out"], 0);
 }
 
+TEST(StatusJson, OfStaticGroupsItTellsWhatHasEnded) {
+    StatusView view;
+    view.jobs = {averaging_job()};
+    view.jobs[0].options.policy = Policy::prague_static;
+    const Json json = Json::parse(status_json(view, ShellView{}, base::now()));
+    const Json& job = json["jobs"][0];
+    EXPECT_EQ(job["recent_groups"].size(), 1U);
+    EXPECT_EQ(job["groups_completed"], 10);
+    EXPECT_EQ(job["spectral_gap"], 0.25);
+    EXPECT_TRUE(job["workers"][0].contains("waited"));
+    for (const char* key : {"group_wait_ms", "groups_in_flight", "groups_failed", "staleness"})
+        EXPECT_FALSE(job.contains(key)) << key;
+    EXPECT_FALSE(job["options"].contains("group_size"));
+}
+
 TEST(StatusJson, AJobWithoutGroupsTellsNothingOfThem) {
     StatusView view;
     view.jobs = {averaging_job()};

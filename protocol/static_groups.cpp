@@ -1,9 +1,9 @@
-#include "daemon/collectives/static_groups.h"
+#include "protocol/static_groups.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace pace::collectives {
+namespace pace::protocol {
 
 namespace {
 
@@ -65,4 +65,4 @@ std::vector<StaticGroups::Rank> StaticGroups::across_or_pair(Place place) const 
     return {others[low], others[high]};
 }
 
-}  // namespace pace::collectives
+}  // namespace pace::protocol

@@ -1,4 +1,4 @@
-#include "daemon/collectives/static_groups.h"
+#include "protocol/static_groups.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 #include "base/random.h"
 
-namespace pace::collectives {
+namespace pace::protocol {
 namespace {
 
 using Rank = StaticGroups::Rank;
@@ -126,4 +126,4 @@ TEST(StaticGroups, AreEmptyForAStranger) {
 }
 
 }  // namespace
-}  // namespace pace::collectives
+}  // namespace pace::protocol

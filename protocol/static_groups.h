@@ -17,7 +17,7 @@
 #include <map>
 #include <vector>
 
-namespace pace::collectives {
+namespace pace::protocol {
 
 class StaticGroups {
   public:
@@ -44,4 +44,4 @@ class StaticGroups {
     std::map<Rank, Place> places_;
 };
 
-}  // namespace pace::collectives
+}  // namespace pace::protocol
