@@ -14,6 +14,7 @@ def draw(rows, records, flags, path):
     for column, setting in enumerate(present):
         _draw_curves(axes[0][column], setting, records, flags.target)
         _draw_bars(axes[1][column], [row for row in rows if row["setting"] == setting], flags.target)
+    axes[0][0].legend(loc="lower right", fontsize=8)  # the others have the same colours
     figure.suptitle(f"Fashion-MNIST, {flags.workers} workers on {flags.daemons} daemons, steps of {flags.step_ms:g} ms")
     figure.savefig(path, dpi=100)
     pyplot.close(figure)
@@ -29,23 +30,27 @@ def _draw_curves(axis, setting, records, target):
     axis.set(xlabel="seconds", ylabel="accuracy on the test set", ylim=(target - 0.11, target + 0.05),
              title=SETTINGS[setting].title)
     axis.set_xlim(left=0)
-    axis.legend(loc="lower right", fontsize=8)
 
 
 def _draw_bars(axis, rows, target):
-    """Two bars for each policy: updates in a second, solid, and time to accuracy, hatched. No bar: never reached."""
+    """Two bars for each policy: updates in a second, solid, and time to accuracy, hatched."""
     rows = [row for row in rows if row["method"] != REFERENCE]
     fields = (("updates_ratio", "updates in a second", -0.2, None), ("time_ratio", f"time to {target:.0%}", 0.2, "///"))
     for field, label, offset, hatch in fields:
         axis.barh([number + offset for number in range(len(rows))], [row[field] or 0 for row in rows], height=0.36,
                   color=[METHODS[row["method"]].colour for row in rows], hatch=hatch, edgecolor="white")
         axis.barh([0], [0], color="gray", hatch=hatch, edgecolor="white", label=label)
-    for number, row in enumerate(rows):
-        for field, _, offset, _ in fields:
-            axis.text(row[field] or 0, number + offset, f" {row[field]:.2f}" if row[field] else " never",
-                      va="center", fontsize=7)
+        for number, row in enumerate(rows):
+            axis.text(row[field] or 0, number + offset, f" {_word_of(row, field)}", va="center", fontsize=7)
     axis.axvline(1, color="black", linewidth=0.8, linestyle="--")
     axis.set_yticks(range(len(rows)), [METHODS[row["method"]].label for row in rows], fontsize=8)
     axis.invert_yaxis()
+    axis.margins(x=0.1)
     axis.set(xlabel="times as fast as all-reduce")
     axis.legend(loc="lower right", fontsize=8)
+
+
+def _word_of(row, field):
+    if row[field]:
+        return f"{row[field]:.2f}"
+    return "never" if field == "time_ratio" and row["seconds_to_target"] is None else "nothing to compare with"

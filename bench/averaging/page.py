@@ -53,7 +53,7 @@ def _processor_model():
 
 def _foot(records, flags):
     seconds = {record["setting"]: record["seconds"] for record in records}
-    times = ", ".join(f"{setting} {seconds[setting]:g} s" for setting in SETTINGS if setting in seconds)
+    times = ", ".join(f"{SETTINGS[setting].title}: {seconds[setting]:g} s" for setting in SETTINGS if setting in seconds)
     return FOOT.format(**vars(flags), times=times)
 
 
@@ -109,9 +109,9 @@ def _best_aim(rows, field, least, what):
 
 def _auto_aim(rows, setting, field, what):
     best = max((row for row in rows if row[field]), key=lambda row: row[field], default=None)
-    auto = next((row for row in rows if row["method"] == "auto" and row[field]), None)
+    auto = next((row for row in rows if row["method"] == "auto"), None)
     if best and auto:
-        share = auto[field] / best[field]
+        share = (auto[field] or 0) / best[field]  # 0: the target was never reached
         yield _aim(f"{SETTINGS[setting].title}: auto within {1 - AUTO_SHARE:.0%} of the best in {what}",
                    f"{share:.0%} of {METHODS[best['method']].label}", share >= AUTO_SHARE)
 
