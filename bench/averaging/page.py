@@ -32,9 +32,10 @@ FOOT = """\
 
 
 def text(rows, records, flags):
-    parts = [_head(flags), "\n".join(_table(rows, flags)), "", "## What was aimed at", "", "\n".join(_aims(rows, flags.target)), "",
-             _foot(records, flags)]
-    return "\n".join(parts)
+    aims = list(_aims(rows, flags.target))
+    if aims:
+        aims = ["## What was aimed at", "", "| aim | measured | |", "|---|---|---|", *aims, ""]
+    return "\n".join([_head(flags), *_table(rows, flags), "", *aims, _foot(records, flags)])
 
 
 def _head(flags):
@@ -85,8 +86,6 @@ def _ratio(value):
 
 def _aims(rows, target):
     """A line for each aim of which the settings and policies have been measured."""
-    yield "| aim | measured | |"
-    yield "|---|---|---|"
     ours = {(row["setting"], row["method"]): row for row in rows if row["method"] != REFERENCE}
     in_slow = [row for (setting, _), row in ours.items() if setting == "slow-5"]
     yield from _best_aim(in_slow, "updates_ratio", PRAGUE_RATIO, "updates/s")
