@@ -30,7 +30,11 @@ class Proxy:
         return server.sockets[0].getsockname()[1]
 
     async def _serve(self, reader, writer):
-        there_reader, there_writer = await asyncio.open_connection(self._host, int(self._port))
+        try:
+            there_reader, there_writer = await asyncio.open_connection(self._host, int(self._port))
+        except ConnectionError:  # the controller is ending, sooner than the daemon
+            writer.close()
+            return
         await asyncio.gather(self._carry(reader, there_writer), self._carry(there_reader, writer))
 
     async def _carry(self, reader, writer):
