@@ -21,7 +21,7 @@ def figures_of(run):
     return {
         "updates_per_s": sum(per_worker),
         "update_ms": 1000 / statistics.median(per_worker),
-        "members": statistics.fmean(max(len(event["members"]), event["contributors"]) for event in events),
+        "members": statistics.fmean(max(1, len(event["members"]), event["contributors"]) for event in events),
         "queued_ms": statistics.median(event["queued_ms"] for event in events),
         "moving_ms": statistics.median(event["moving_ms"] for event in events),
         "steps": [result["steps"] for result in run.results],
