@@ -1,8 +1,8 @@
 """From runs to figures: a record of each run, the table, the JSON file."""
 
-import json
 import statistics
 
+import figures
 from methods import IMBALANCES, METHODS
 
 LEGEND = """\
@@ -34,17 +34,8 @@ def figures_of(run):
         "contributors": statistics.fmean(event["contributors"] for event in first),
         "bytes_per_step": sum(event["bytes_sent"] for event in events) / steps,
         "distance": run.distance,
-        "curve": [[line["seconds"], line["accuracy"]] for line in run.curve] +
-                 [[run.seconds_of_training, run.accuracy]],
+        "curve": figures.curve_of(run),
     }
-
-
-def seconds_to(target, curve):
-    """The first time at which the mean of three measurements in a row has reached the target."""
-    for last in range(2, len(curve)):
-        if statistics.fmean(accuracy for _, accuracy in curve[last - 2:last + 1]) >= target:
-            return curve[last][0]
-    return None
 
 
 def rows_of(records, flags):
@@ -63,7 +54,7 @@ def rows_of(records, flags):
 
 
 def _row(imbalance, method, group, target):
-    times = [seconds_to(target, record["curve"]) for record in group]
+    times = [figures.seconds_to(target, record["curve"]) for record in group]
     mean = {name: statistics.fmean(record[name] for record in group)
             for name in ("accuracy", "training_seconds", "rounds", "contributors", "bytes_per_step", "distance")}
     return {"imbalance": imbalance, "method": method, "seeds": len(group), **mean,
@@ -121,7 +112,4 @@ def _legend(records, flags):
 def write_json(records, flags, path):
     names = ("workers", "daemons", "steps_max", "batch", "learning_rate", "density", "target", "step_ms", "light_ms",
              "severe_ms")
-    runs = ",\n".join(json.dumps(record) for record in records)
-    rows = ",\n".join(json.dumps(row) for row in rows_of(records, flags))
-    settings = json.dumps({name: vars(flags)[name] for name in names})
-    path.write_text(f'{{"settings": {settings},\n"rows": [\n{rows}\n],\n"runs": [\n{runs}\n]}}\n', encoding="utf-8")
+    figures.write_json({name: vars(flags)[name] for name in names}, rows_of(records, flags), records, path)

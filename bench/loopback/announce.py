@@ -7,7 +7,7 @@ counted once, by the member that called last: from its call to the begin of the 
 import argparse
 import statistics
 
-from cluster import Cluster
+from workers import Workers
 
 UNEXPECTED = 3  # updates at first: the steps' length is not known yet
 
@@ -33,7 +33,7 @@ def main():
     print("to the controller | announced | forming after the last call: median (least .. most of the rounds) | an update")
     for delay_ms in arguments.delay_ms:
         results = {False: [], True: []}
-        with Cluster(arguments.build, 2, delay_ms / 1e3) as cluster:
+        with Workers(arguments.build, 2, delay_ms / 1e3) as cluster:
             for _ in range(arguments.rounds):
                 for announce, trials in results.items():
                     trials.append(trial(cluster, announce, arguments))

@@ -3,7 +3,7 @@
 import argparse
 import statistics
 
-from cluster import Cluster, mean_updates_us, name_of
+from workers import Workers, mean_updates_us, name_of
 
 POLICIES = [("all-reduce", 0), ("partial-reduce", 3), ("partial-reduce", 5), ("prague-random", 3), ("prague-smart", 3),
             ("prague-static", 0), ("ad-psgd", 0), ("full", 0)]
@@ -11,7 +11,7 @@ POLICIES = [("all-reduce", 0), ("partial-reduce", 3), ("partial-reduce", 5), ("p
 
 def updates_per_s(arguments, policy, group_size, steps_ms):
     """Of all workers together."""
-    with Cluster(arguments.build, arguments.nodes) as cluster:
+    with Workers(arguments.build, arguments.nodes) as cluster:
         workers = cluster.run(steps_ms, policy, group_size, arguments.seconds, arguments.elements)
     return sum(1e6 / mean_us for mean_us in mean_updates_us(workers))
 

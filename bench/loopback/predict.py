@@ -7,7 +7,7 @@ import statistics
 import subprocess
 import tempfile
 
-from cluster import Cluster, mean_updates_us, name_of
+from workers import Workers, mean_updates_us, name_of
 
 NODES = 4
 WORKERS = 8
@@ -16,7 +16,7 @@ POLICIES = [("all-reduce", 0), ("partial-reduce", 2), ("partial-reduce", 3), ("p
 
 
 def measure(arguments, policy, group_size, steps_ms, elements):
-    with Cluster(arguments.build, NODES) as cluster:
+    with Workers(arguments.build, NODES) as cluster:
         workers = cluster.run(steps_ms, policy, group_size, arguments.seconds, elements)
     return statistics.median(mean_updates_us(workers)) / 1e3
 

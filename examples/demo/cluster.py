@@ -43,11 +43,15 @@ class Cluster:
         daemons = [
             self._spawn(f"node-{i}", [
                 self._programs["paced"], "--name", f"node-{i}", "--socket", socket,
-                "--controller", address, "--data-interface", "lo"])
+                "--controller", self._way_to(address), "--data-interface", "lo"])
             for i, socket in enumerate(self._sockets)
         ]
         for daemon in daemons:
             daemon.wait_for_line("ready", READY_SECONDS)
+
+    def _way_to(self, controller):
+        """The address at which one daemon finds the controller, whose own is given."""
+        return controller
 
     def _spawn(self, name, command):
         process = Process(name, command, self._folder)

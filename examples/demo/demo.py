@@ -16,16 +16,10 @@ import report
 from cluster import Cluster
 from process import DemoError
 from policies import POLICIES, USUAL, plan_of
+from programs import find_programs
 from training import train
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-
-PROGRAMS = {
-    "pace-controller": "service/controller/shell/pace-controller",
-    "paced": "daemon/paced",
-    "demo-trainer": "examples/demo/demo-trainer",
-    "demo-evaluator": "examples/demo/demo-evaluator",
-}
 
 
 def parse_flags():
@@ -79,14 +73,6 @@ def compare(flags, programs, folder):
             print(f"\n{policy} ({number} of {len(flags.policy)})", flush=True)
             runs.append(train(plan_of(policy, flags), flags, programs, cluster, folder))
     return runs
-
-
-def find_programs(build):
-    programs = {name: build / path for name, path in PROGRAMS.items()}
-    for path in programs.values():
-        if not path.exists():
-            raise DemoError(f"{path} is not there; examples/demo/run builds it")
-    return programs
 
 
 def present(runs, flags):

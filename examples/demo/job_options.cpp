@@ -70,7 +70,8 @@ pace_job_options job_options_of(const Options& options) {
                                                   {"prague-smart", PACE_POLICY_PRAGUE_SMART},
                                                   {"ad-psgd", PACE_POLICY_AD_PSGD},
                                                   {"full", PACE_POLICY_FULL},
-                                                  {"prague-static", PACE_POLICY_PRAGUE_STATIC}});
+                                                  {"prague-static", PACE_POLICY_PRAGUE_STATIC},
+                                                  {"auto", PACE_POLICY_AUTO}});
         set_groups(options, &job);
     }
     return job;

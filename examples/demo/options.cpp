@@ -13,7 +13,7 @@ std::optional<Options> parse_options(int argc, char** argv, int* ret_exit_code) 
     app.add_option("--job", options.job, "name of the job");
     app.add_option("--policy", options.policy, "who exchanges with whom")
         ->check(CLI::IsMember({"all-reduce", "partial-reduce", "prague-random", "prague-smart",
-                               "ad-psgd", "full", "prague-static"}));
+                               "ad-psgd", "full", "prague-static", "auto"}));
     app.add_option("--weights", options.weights, "weights of partial reduce")
         ->check(CLI::IsMember({"constant", "dynamic"}));
     app.add_option("--missing", options.missing, "who gets the weight of an absent iteration")

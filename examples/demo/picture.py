@@ -9,7 +9,8 @@ from policies import forms_groups  # noqa: E402
 
 COLOURS = {"all-reduce": "tab:gray", "partial-constant": "tab:blue", "partial-dynamic": "tab:orange",
            "solo": "tab:red", "majority": "tab:green", "spardl": "tab:purple",
-           "prague-random": "tab:brown", "prague-smart": "tab:cyan", "ad-psgd": "tab:pink", "full": "tab:olive", "prague-static": "tab:gray"}
+           "prague-random": "tab:brown", "prague-smart": "tab:cyan", "ad-psgd": "tab:pink", "full": "tab:olive", "prague-static": "navy",
+           "auto": "black"}
 
 
 def draw(runs, flags, path):

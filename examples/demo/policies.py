@@ -11,6 +11,7 @@ POLICIES = {
     "ad-psgd": ["--policy", "ad-psgd"],
     "full": ["--policy", "full"],
     "prague-static": ["--policy", "prague-static"],
+    "auto": ["--policy", "auto"],
     "solo": ["--policy", "all-reduce", "--quorum", "solo"],
     "majority": ["--policy", "all-reduce", "--quorum", "majority"],
     # Here the network is so fast that dense would be chosen, and nothing would be seen.
@@ -26,8 +27,8 @@ def forms_groups(policy):
 
 
 def group_size_of(policy, flags):
-    """0: the policy's own, pairs or everyone."""
-    return 0 if policy in ("ad-psgd", "full", "prague-static") else flags.group_size
+    """0: the policy's own, be it pairs, everyone, or what is chosen meanwhile."""
+    return 0 if policy in ("ad-psgd", "full", "prague-static", "auto") else flags.group_size
 
 
 def plan_of(policy, flags):

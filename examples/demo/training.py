@@ -28,6 +28,7 @@ class Run:
     curve: list  # of the evaluator's lines
     results: list  # of the workers' last lines
     events: list  # of each worker, what its log tells of each of its exchanges
+    busy: float  # share of the machine's processors between the first measurement and the last, whoever used them
 
     @property
     def reached(self):
@@ -104,8 +105,8 @@ def _train(plan, flags, programs, cluster, folder, processes):
             "--endpoint", cluster.endpoint(rank, flags.workers),
             "--board", board, "--events", folder / f"events-{rank}"], folder))
         processes.append(workers[-1])
-    curve, results = _follow(evaluator, workers, cluster)
-    return Run(plan.name, curve, results, _read_events(folder, flags.workers))
+    curve, results, busy = _follow(evaluator, workers, cluster)
+    return Run(plan.name, curve, results, _read_events(folder, flags.workers), busy)
 
 
 def _trainer_flags(plan, flags, rank):
@@ -116,8 +117,9 @@ def _trainer_flags(plan, flags, rank):
 
 
 def _follow(evaluator, workers, cluster):
-    """Shows progress until every worker has ended; returns the evaluator's and the workers' lines."""
-    curve, results = [], {}
+    """Shows progress until every worker has ended; returns the evaluator's and the workers' lines, and how busy
+    the machine was."""
+    curve, results, clocks = [], {}, []
     running = {process.output: process for process in [evaluator, *workers]}
     shown = -PROGRESS_SECONDS
     while len(results) < len(workers):
@@ -130,6 +132,7 @@ def _follow(evaluator, workers, cluster):
             events = [json.loads(line) for line in lines]
             if process is evaluator:
                 curve += events
+                clocks = [*clocks[:1], _processor_clock()] if events else clocks
             else:
                 results.update((event["rank"], event) for event in events)
             if not more:
@@ -141,7 +144,19 @@ def _follow(evaluator, workers, cluster):
             _show(curve[-1])
     if not curve:
         raise DemoError("the workers ended before anything was measured; raise --steps-max")
-    return curve, [results[rank] for rank in range(len(workers))]
+    return curve, [results[rank] for rank in range(len(workers))], _share_between(clocks[0], clocks[-1])
+
+
+def _processor_clock():
+    """Ticks of all processors since the machine began: those in use, and all."""
+    with open("/proc/stat", encoding="ascii") as file:
+        # proc(5): user, nice, system, idle, iowait, irq, softirq, steal
+        ticks = [int(word) for word in file.readline().split()[1:9]]
+    return sum(ticks) - ticks[3] - ticks[4], sum(ticks)
+
+
+def _share_between(first, last):
+    return (last[0] - first[0]) / max(1, last[1] - first[1])
 
 
 def _show(line):

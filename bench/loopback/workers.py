@@ -1,12 +1,18 @@
-"""A controller and daemons of this machine that meet on loopback, and loopback_workers that use them."""
+"""loopback_workers, and the demo's cluster under them: a controller and daemons of this machine that meet on loopback."""
 
 import asyncio
 import dataclasses
 import pathlib
 import statistics
 import subprocess
+import sys
 import tempfile
 import threading
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "examples" / "demo"))
+
+from cluster import Cluster  # noqa: E402
+from programs import find_programs  # noqa: E402
 
 
 class Proxy:
@@ -24,7 +30,11 @@ class Proxy:
         return server.sockets[0].getsockname()[1]
 
     async def _serve(self, reader, writer):
-        there_reader, there_writer = await asyncio.open_connection(self._host, int(self._port))
+        try:
+            there_reader, there_writer = await asyncio.open_connection(self._host, int(self._port))
+        except ConnectionError:  # the controller is ending, sooner than the daemon
+            writer.close()
+            return
         await asyncio.gather(self._carry(reader, there_writer), self._carry(there_reader, writer))
 
     async def _carry(self, reader, writer):
@@ -50,62 +60,30 @@ class Update:
     took_us: int
 
 
-class Cluster:
+class Workers(Cluster):
     """For the length of a `with` block. `delay_s`: of each byte between a daemon and the controller, one way; None: no proxy."""
 
     def __init__(self, build, nodes, delay_s=None):
-        self._build = pathlib.Path(build).resolve()
-        self._nodes = nodes
+        self._logs = tempfile.TemporaryDirectory(prefix="pace-loopback-")
+        super().__init__(find_programs(build, ["pace-controller", "paced"]), nodes, self._logs.name)
+        self._program = pathlib.Path(build).resolve() / "bench/loopback_worker"
         self._delay_s = delay_s
-        self._children = []
-        self.endpoints = []
 
-    def __enter__(self):
-        self._folder = tempfile.TemporaryDirectory(prefix="pace-loopback-")
-        folder = pathlib.Path(self._folder.name)
-        try:
-            controller = self._start([self._build / "service/controller/shell/pace-controller", "--listen",
-                                      "tcp://127.0.0.1:0", "--journal", folder / "journal", "--insecure"])
-            address = self._line(controller, "listening ")
-            for node in range(self._nodes):
-                socket = folder / f"node{node}.sock"
-                way = address if self._delay_s is None else f"tcp://127.0.0.1:{Proxy(address, self._delay_s).port}"
-                daemon = self._start([self._build / "daemon/paced", "--socket", socket, "--name", f"node{node}", "--controller",
-                                      way, "--data-interface", "lo", "--insecure"])
-                self._line(daemon, "ready")
-                self.endpoints.append(f"unix:{socket}")
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
+    def __exit__(self, *raised):
+        super().__exit__(*raised)
+        self._logs.cleanup()
 
-    def __exit__(self, *_):
-        for child in reversed(self._children):
-            child.terminate()
-            child.wait(10)
-        self._folder.cleanup()
+    def _way_to(self, controller):
+        return controller if self._delay_s is None else f"tcp://127.0.0.1:{Proxy(controller, self._delay_s).port}"
 
     def run(self, steps_ms, policy, group_size, seconds, elements, announce=False):
         """A list of updates for each worker; worker i computes for steps_ms[i], neighbours share a node."""
         world = len(steps_ms)
-        per_node = world // self._nodes
         workers = [subprocess.Popen([str(word) for word in (
-            self._build / "bench/loopback_worker", self.endpoints[rank // per_node], rank, world, policy, group_size, int(announce),
+            self._program, self.endpoint(rank, world), rank, world, policy, group_size, int(announce),
             int(seconds * 1e6), int(step_ms * 1e3), elements)], stdout=subprocess.PIPE, text=True)
             for rank, step_ms in enumerate(steps_ms)]
         outputs = [worker.communicate(timeout=seconds + 120)[0] for worker in workers]
         if any(worker.returncode for worker in workers):
             raise SystemExit("a worker has failed; its message is above")
         return [[Update(*map(int, line.split())) for line in output.splitlines()] for output in outputs]
-
-    def _start(self, command):
-        child = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        self._children.append(child)
-        return child
-
-    @staticmethod
-    def _line(child, prefix):
-        for line in child.stdout:
-            if line.startswith(prefix):
-                return line.removeprefix(prefix).strip()
-        raise SystemExit(f"{child.args[0]} ended before it said {prefix.strip()!r}")
