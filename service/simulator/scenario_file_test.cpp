@@ -50,6 +50,7 @@ TEST(ScenarioFile, NodesAndWorkersSayWhatIsTheirs) {
         link_gbit = 8
         [[nodes]]
         workers = 1
+        zone = "rack-2"
         slow = 2
         step = { distribution = "trace", times_ms = [1, 2.5] }
         [[workers]]
@@ -68,6 +69,8 @@ TEST(ScenarioFile, NodesAndWorkersSayWhatIsTheirs) {
                                          "f.toml");
     ASSERT_TRUE(scenario) << scenario.error().message;
     EXPECT_EQ(scenario->bytes, 2000);
+    EXPECT_EQ(scenario->nodes.front().zone, "");
+    EXPECT_EQ(scenario->nodes.back().zone, "rack-2");
     EXPECT_EQ(scenario->options.weights, controller::Weights::dynamic);
     EXPECT_EQ(scenario->options.alpha, 0.25);
     EXPECT_EQ(scenario->world(), 5U);
