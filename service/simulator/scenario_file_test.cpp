@@ -111,7 +111,7 @@ TEST(ScenarioFile, UnknownKeysAreNamedWithTheAllowedOnes) {
               "f.toml:4: there is no key 'step.mean'; use distribution, mean_ms");
     EXPECT_EQ(message_of(std::string(kJob) + kStep + kNodes + "gpus = 3\n"),
               "f.toml:7: there is no key 'nodes[1].gpus'; use count, workers, link_gbit, "
-              "memory_gbytes_per_s, machine, slow, step");
+              "memory_gbytes_per_s, machine, zone, slow, step");
 }
 
 TEST(ScenarioFile, WrongValuesAreSaidWithWhatToGive) {
