@@ -8,6 +8,8 @@
 #include <cstring>
 #include <new>
 
+#include "protocol/version.h"
+
 namespace pace::daemon {
 
 using base::ErrorKind;
@@ -40,7 +42,7 @@ Result<RingServer> RingServer::create(uint32_t member_capacity) {
         return base::make_errno_error(errno, "create doorbells");
     auto* header = new (ring.memory_.data()) RingHeader{};
     header->magic = protocol::kRingMagic;
-    header->version = 1;
+    header->version = protocol::kVersion;
     header->ring_slots = ring.layout_.slots;
     header->member_capacity = member_capacity;
     header->completion.consumer_sleeps.value.store(1);
