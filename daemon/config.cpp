@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "protocol/zone.h"
+
 namespace pace::daemon {
 
 using base::ErrorKind;
@@ -45,6 +47,10 @@ Result<NodeConfig> node_config(const settings::Settings& settings) {
             ErrorKind::invalid,
             "name \"{}\" ({}) must have 1 to {} letters, digits, '.', '_' or '-'", config.name,
             settings.origin("name"), protocol::kNameBytesMax);
+    config.zone = settings.text("zone");
+    if (!protocol::is_zone(config.zone))
+        return base::make_error(ErrorKind::invalid, "zone \"{}\" ({}) must have {}", config.zone,
+                                settings.origin("zone"), protocol::kZoneRule);
     config.socket = settings.text("socket");
     config.socket_group = settings.text("socket_group");
     config.controller = settings.text("controller");

@@ -15,6 +15,7 @@ namespace pace::daemon {
 
 struct NodeConfig {
     std::string name;
+    std::string zone;    // empty: none
     std::string socket;  // empty: no socket (embedded daemons)
     std::string socket_group;
     std::string controller;  // empty: one in this process

@@ -102,6 +102,7 @@ Result<> Node::State::open_control() {
     }
     link_config.context = zmq;
     link_config.name = config.name;
+    link_config.zone = config.zone;
     link_config.generation = generation;
     link_config.address = transport->address();
     link_config.host = config.name;

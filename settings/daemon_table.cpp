@@ -16,6 +16,13 @@ constexpr std::array kDaemonSettings{
             .initial = "",
             .help = "The name of this node in its cluster, unique there: letters, digits, '.', '_' "
                     "and '-'. Empty: the host's name."},
+    Setting{.name = "zone",
+            .kind = Kind::text,
+            .initial = "",
+            .help = "Where this node is: its rack, or its data center, in your own words (letters, "
+                    "digits, '.', '_', '-' and '/'; at most 63). Nodes that give the same word are "
+                    "near each other, and groups prefer them. Empty: what the links between nodes "
+                    "were measured to take decides."},
     Setting{.name = "socket",
             .kind = Kind::text,
             .initial = "/run/pace/paced.sock",

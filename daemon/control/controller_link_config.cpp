@@ -1,6 +1,7 @@
 #include "daemon/control/controller_link_config.h"
 
 #include "protocol/types.h"
+#include "protocol/zone.h"
 
 namespace pace::daemon {
 
@@ -20,6 +21,9 @@ base::Result<> check(const ControllerLinkConfig& config) {
         return base::make_error(base::ErrorKind::invalid,
                                 "the node name \"{}\" has not 1 to {} characters", config.name,
                                 protocol::kNameBytesMax);
+    if (!protocol::is_zone(config.zone))
+        return base::make_error(base::ErrorKind::invalid, "the zone \"{}\" has not {}", config.zone,
+                                protocol::kZoneRule);
     if (config.generation == 0)
         return base::make_error(base::ErrorKind::invalid, "the generation is 0; draw a number");
     if (config.controller_key_file.empty() != config.secret_key_file.empty())

@@ -23,7 +23,7 @@ struct ControllerLinkConfig {
     std::vector<std::byte> address;  // of the data plane; opaque here
     std::string host;                // for people
     uint32_t processors = 0;
-    std::string zone{};  // rack or data center; may be empty
+    std::string zone{};  // rack or data center (protocol/zone.h); may be empty
 
     // CURVE, all or none: the controller's public key, and this daemon's secret key; files as
     // written by `pacectl keygen`.

@@ -308,6 +308,7 @@ TEST_F(ControllerLinkTcpTest, BadConfigurationsAreRefusedWithASentence) {
              [](auto& c) { c.endpoint = "tcp://nohostnoport"; },
              [](auto& c) { c.name.clear(); },
              [](auto& c) { c.generation = 0; },
+             [](auto& c) { c.zone = "rack 3"; },
              [](auto& c) { c.secret_key_file = "/nonexistent"; },
          }) {
         ControllerLinkConfig config = daemon_config("a");

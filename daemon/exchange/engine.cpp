@@ -20,7 +20,8 @@ constexpr base::Duration kUnusedKeep = std::chrono::seconds(30);
 
 }  // namespace
 
-Engine::Engine(Services& services) : services_(services), questions_(services.loop) {
+Engine::Engine(Services& services)
+    : services_(services), questions_(services.loop), links_(services) {
     services_.exchange_began = [this] {
         if (watching_) return;
         watching_ = true;
@@ -201,8 +202,10 @@ void Engine::on_attached(control::NodeId self) {
             base::make_error(ErrorKind::aborted, "the controller has renumbered this node");
         for (const auto& [name, job] : jobs_) job->invalidate(error);
         services_.peers.forget_all();
+        links_.forget_all();
     }
     services_.self = self;
+    links_.attached();
     for (const auto& [name, job] : jobs_) {
         for (const auto& [rank, worker] : job->state().workers) announce(job, worker);
         tell_owing(*job);
@@ -243,6 +246,7 @@ void Engine::on_detached(bool excluded, const std::string& reason) {
         base::make_error(ErrorKind::aborted, "the cluster excluded this node: {}", reason);
     for (const auto& [name, job] : jobs_) job->invalidate(error);
     services_.peers.forget_all();
+    links_.forget_all();
 }
 
 void Engine::on_refused(const base::Error& error) {
@@ -257,6 +261,7 @@ void Engine::report(control::Heartbeat& ret_heartbeat) {
         if (!job->state().wants_view) continue;
         services_.control->send(control::Stalled{job->state().id, {}});
     }
+    links_.report(ret_heartbeat.links);
 }
 
 void Engine::on_join_accepted(const control::JoinAccepted& accepted) {
@@ -291,7 +296,11 @@ void Engine::on_prepare_view(const control::PrepareView& view) {
 }
 
 void Engine::on_commit_view(const control::CommitView& view) {
-    if (const auto found = job(view.job)) found->commit(view);
+    const auto found = job(view.job);
+    if (!found || view.epoch <= found->state().view.epoch) return;
+    found->commit(view);
+    const JobState& state = found->state();
+    links_.commit({state.id, state.token, state.view.epoch, state.view.nodes()});
 }
 
 void Engine::on_group_order(const control::GroupOrder& order) {
@@ -337,6 +346,7 @@ void Engine::on_node_gone(const control::NodeGone& gone) {
     const auto error = base::make_error(ErrorKind::unavailable, "{} is gone: {}",
                                         services_.peers.name(gone.node), gone.reason);
     services_.peers.forget(gone.node);
+    links_.forget(gone.node);
     if (!peer) return;
     for (const auto& weak : std::vector(services_.active)) {
         if (const auto exchange = weak.lock()) exchange->peer_lost(*peer, error);
@@ -346,55 +356,6 @@ void Engine::on_node_gone(const control::NodeGone& gone) {
 void Engine::on_status_reply(const control::StatusReply& reply) {
     Questions::Question question;
     if (questions_.take(reply.request, question)) question.document(reply.json);
-}
-
-// ------------------------------------------------------------------------------------ what goes wrong
-
-void Engine::peer_lost(transports::PeerId peer, const base::Error& error) {
-    const NodeId node = services_.peers.lost(peer);
-    for (const auto& weak : std::vector(services_.active)) {
-        if (const auto exchange = weak.lock()) exchange->peer_lost(peer, error);
-    }
-    if (node == 0) return;
-    base::log_warning("lost the connection to a peer",
-                      {{"peer", services_.peers.name(node)}, {"reason", error.message}});
-    control::PeerLost lost;
-    lost.suspect = node;
-    lost.reason = error.message;
-    services_.control->send(lost);
-}
-
-void Engine::watch() {
-    watching_ = false;
-    const base::TimePoint now = base::now();
-    for (const auto& weak : std::vector(services_.active)) {
-        const auto exchange = weak.lock();
-        if (!exchange || exchange->stalled_for(now) < services_.options.progress_deadline) continue;
-        const std::vector<NodeId> culprits = exchange->waiting_for();
-        control::Stalled stalled;
-        stalled.job = exchange->job();
-        stalled.waiting_for = culprits;
-        services_.control->send(stalled);
-        if (exchange->patient()) continue;
-        exchange->abort(
-            base::make_error(ErrorKind::timeout, "no progress for {} ms",
-                             services_.options.progress_deadline / std::chrono::milliseconds(1)));
-        // Sends to a frozen peer end only with its connection.
-        for (const NodeId culprit : culprits) {
-            base::log_warning("connecting anew to a peer that does not move",
-                              {{"peer", services_.peers.name(culprit)}});
-            services_.peers.reconnect(culprit);
-        }
-    }
-    if (!services_.active.empty()) services_.exchange_began();
-}
-
-void Engine::shut_down() {
-    const auto error = base::make_error(ErrorKind::aborted, "the daemon is stopping");
-    for (const auto& [name, job] : jobs_) job->invalidate(error);
-    services_.peers.forget_all();
-    const base::TimePoint deadline = base::now() + std::chrono::seconds(1);
-    while (!services_.active.empty() && base::now() < deadline) services_.loop.turn(false);
 }
 
 }  // namespace pace::daemon

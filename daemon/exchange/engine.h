@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "daemon/control/control_handler.h"
 #include "daemon/exchange/job.h"
+#include "daemon/exchange/links.h"
 #include "daemon/exchange/orphanage.h"
 #include "daemon/exchange/questions.h"
 
@@ -110,6 +111,7 @@ class Engine final : public ControlHandler {
     std::unordered_map<control::JobId, std::shared_ptr<Job>> by_id_;
     Questions questions_;
     Orphanage orphanage_;
+    Links links_;
     bool watching_ = false;
 };
 

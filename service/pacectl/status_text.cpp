@@ -45,19 +45,51 @@ std::string controller_line(const Json& status) {
     return line;
 }
 
+std::string zone_text(const Json& node) {
+    const std::string zone = text(node, "zone", "");
+    return zone.empty() ? "-" : zone;
+}
+
 std::string nodes_text(const Json& status, size_t limit) {
-    Columns columns({"NODE", "STATUS", ">WORKERS", ">PROCESSORS", ">SILENT", "HOST"});
+    Columns columns({"NODE", "STATUS", ">WORKERS", ">PROCESSORS", ">SILENT", "ZONE", "HOST"});
     const Json& nodes = list(status, "nodes");
     const size_t shown = std::min(nodes.size(), limit);
     for (size_t i = 0; i < shown; ++i) {
         const Json& node = nodes[i];
         columns.add({text(node, "name"), text(node, "status"), text(node, "workers"),
                      text(node, "processors"), duration_text(number(node, "silent_ms", -1)),
-                     text(node, "host", "")});
+                     zone_text(node), text(node, "host", "")});
     }
     if (columns.empty()) return "\nno node is attached\n";
     return "\n" + columns.text("") +
            left_out(shown, nodes.size(), count(status, "nodes_left_out"), "nodes");
+}
+
+// In the order of their nodes; when not all are shown, the slowest.
+std::vector<const Json*> links_to_show(const Json& status, size_t limit) {
+    std::vector<const Json*> links;
+    for (const Json& link : list(status, "links")) links.push_back(&link);
+    if (links.size() <= limit) return links;
+    std::stable_sort(links.begin(), links.end(), [](const Json* a, const Json* b) {
+        return number(*a, "mebibyte_ms") > number(*b, "mebibyte_ms");
+    });
+    links.resize(limit);
+    return links;
+}
+
+std::string links_text(const Json& status, size_t limit) {
+    const NodeNames names = node_names(status);
+    Columns columns({"LINK FROM", "TO", ">LATENCY", ">1 MIB"});
+    const auto links = links_to_show(status, limit);
+    for (const Json* link : links)
+        columns.add({name_of_node(names, count(*link, "from")),
+                     name_of_node(names, count(*link, "to")),
+                     duration_text(number(*link, "latency_us", -1e3) / 1e3),
+                     duration_text(number(*link, "mebibyte_ms", -1))});
+    if (columns.empty()) return {};
+    return "\n" + columns.text("") +
+           left_out(links.size(), list(status, "links").size(), count(status, "links_left_out"),
+                    "links");
 }
 
 // In rank order; when not all are shown, the slowest.
@@ -204,6 +236,29 @@ std::string progress_text(const Json& job) {
                        count(first, "at"), text(first, "rank"));
 }
 
+// Which of the job's nodes are near each other, as far as it is known.
+std::string zones_text(const Json& job, const NodeNames& names) {
+    constexpr size_t kNodesNamed = 8;  // of a zone
+    std::string lines;
+    for (const Json& zone : list(job, "zones")) {
+        const Json& nodes = list(zone, "nodes");
+        std::string named;
+        for (size_t i = 0; i < std::min(nodes.size(), kNodesNamed); ++i) {
+            const bool is_number = nodes[i].is_number_unsigned();
+            named += ' ' + name_of_node(names, is_number ? nodes[i].get<uint64_t>() : 0);
+        }
+        if (nodes.size() > kNodesNamed)
+            named += fmt::format(" … {} more", nodes.size() - kNodesNamed);
+        lines += fmt::format(
+            "  near each other, by {}:{}\n",
+            member(zone, "label").is_string() ? "zone " + text(zone, "label") : "their links",
+            named);
+    }
+    const uint64_t others = count(job, "zones_left_out");
+    if (others > 0) lines += fmt::format("  … and {} more zones\n", others);
+    return lines;
+}
+
 std::string state_of(const Json& job) {
     if (truth(job, "gathering")) return "waits for its members after the controller's restart";
     if (truth(job, "changing_view")) return "changing members";
@@ -234,6 +289,7 @@ std::string job_text(const Json& status, const Json& job, const StatusLimits& li
                     text(options, "world"), text(job, "epoch"), state_of(job));
     lines += slowest_text(job, names);
     lines += progress_text(job);
+    lines += zones_text(job, names);
     lines += mixing_text(job);
     lines += costs_text(job);
     lines += workers_text(job, names, limits.workers);
@@ -243,7 +299,8 @@ std::string job_text(const Json& status, const Json& job, const StatusLimits& li
 }
 
 std::string status_text(const Json& status, const StatusLimits& limits) {
-    std::string lines = controller_line(status) + nodes_text(status, limits.nodes);
+    std::string lines = controller_line(status) + nodes_text(status, limits.nodes) +
+                        links_text(status, limits.links);
     for (const Json& job : list(status, "jobs")) lines += "\n" + job_text(status, job, limits);
     if (list(status, "jobs").empty()) lines += "\nno job\n";
     return lines;

@@ -14,6 +14,7 @@ struct StatusLimits {
     size_t nodes = SIZE_MAX;
     size_t workers = SIZE_MAX;  // of each job; the slowest first when not all are shown
     size_t groups = 8;          // of each job, the latest
+    size_t links = 16;          // measured ones, the slowest first when not all are shown
 };
 
 std::string status_text(const Json& status, const StatusLimits& limits);

@@ -13,12 +13,18 @@ Json example() {
       "counters": {"signals": 40, "groups": 12, "bridged_groups": 3, "views": 1},
       "nodes": [
         {"node": 1, "name": "a", "status": "alive", "workers": 1, "processors": 8,
-         "silent_ms": 12.5, "host": "a.example"},
+         "silent_ms": 12.5, "zone": "rack-3", "host": "a.example"},
         {"node": 2, "name": "b", "status": "suspected", "workers": 1}],
       "nodes_left_out": 5,
+      "links": [
+        {"from": 1, "to": 2, "latency_us": 25.0, "ns_per_byte": 0.5, "mebibyte_ms": 0.55},
+        {"from": 2, "to": 1, "latency_us": 30.0, "ns_per_byte": 1.5, "mebibyte_ms": 1.6}],
+      "links_left_out": 0,
       "jobs": [{
         "job": 1, "name": "fashion", "epoch": 4, "uid": 1000, "started": true,
         "options": {"policy": "partial-reduce", "world": 2, "group_size": 2, "weights": "dynamic"},
+        "zones": [{"zone": 1, "label": "rack-3", "nodes": [1]},
+                  {"zone": 2147483648, "nodes": [2, 9]}],
         "step_median_ms": 10.0, "slowest": {"rank": 1, "factor": 5.0},
         "workers": [
           {"rank": 0, "node": 1, "status": "active", "iteration": 90, "step_median_ms": 10.0,
@@ -60,6 +66,19 @@ TEST(StatusText, NamesTheSlowestTheLastGroupsAndTheStaleness) {
     EXPECT_TRUE(has(shown, "job fashion: partial-reduce of 2, dynamic weights, 2 of 2 workers"));
     EXPECT_TRUE(has(shown, "journal: failed (no space)")) << shown;
     EXPECT_TRUE(has(shown, "and 5 more nodes")) << shown;
+}
+
+TEST(StatusText, TellsWhereNodesAreAndWhatTheirLinksTake) {
+    const std::string shown = status_text(example(), {});
+    EXPECT_TRUE(has(shown, "rack-3")) << shown;
+    EXPECT_TRUE(has(shown, "near each other, by zone rack-3: a\n")) << shown;
+    EXPECT_TRUE(has(shown, "near each other, by their links: b node 9\n")) << shown;
+    EXPECT_TRUE(has(shown, "25 us  550 us")) << shown;
+    const std::string one = status_text(example(), {.links = 1});
+    EXPECT_TRUE(has(one, "1.6 ms")) << one;
+    EXPECT_FALSE(has(one, "550 us")) << one;
+    EXPECT_TRUE(has(one, "and 1 more links")) << one;
+    EXPECT_FALSE(has(status_text(example(), {.links = 0}), "LATENCY"));
 }
 
 TEST(StatusText, NamesWhatIsUnusualAboutAnAllReduce) {

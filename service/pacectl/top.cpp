@@ -24,7 +24,8 @@ std::string view(const client::Endpoint& endpoint, size_t rows) {
     // Half of the screen for workers, what is left for the rest: no list drowns the others.
     const StatusLimits limits{.nodes = std::max<size_t>(rows / 6, 3),
                               .workers = std::max<size_t>(rows / 2 / jobs, 3),
-                              .groups = std::max<size_t>(rows / 8 / jobs, 2)};
+                              .groups = std::max<size_t>(rows / 8 / jobs, 2),
+                              .links = 0};
     return title + status_text(*status, limits);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "service/controller/core/types.h"
@@ -18,6 +19,7 @@ struct Channel {
 struct Node {
     uint32_t memory = 0;  // indices into Scenario::channels
     uint32_t link = 0;
+    std::string zone{};  // may be empty
 };
 
 struct Worker {

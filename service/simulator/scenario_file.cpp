@@ -121,13 +121,14 @@ Result<Node> read_machine(const FileTable& table, double memory_bytes_per_s,
 }
 
 Result<> read_nodes(const FileTable& table, Reading& ret_reading) {
-    PACE_TRY(table.allow(
-        {"count", "workers", "link_gbit", "memory_gbytes_per_s", "machine", "slow", "step"}));
+    PACE_TRY(table.allow({"count", "workers", "link_gbit", "memory_gbytes_per_s", "machine", "zone",
+                          "slow", "step"}));
     Scenario& scenario = ret_reading.scenario;
     PACE_TRY_ASSIGN(count, table.whole("count", 1, kWorkersMax, 1));
     PACE_TRY_ASSIGN(workers, table.whole("workers", 1, kWorkersMax));
     PACE_TRY_ASSIGN(gbit, table.number("link_gbit", 0.001, 1e6, kLinkGbit));
     PACE_TRY_ASSIGN(memory, table.number("memory_gbytes_per_s", 0.001, 1e6, kMemoryGbytesPerS));
+    PACE_TRY_ASSIGN(zone, table.text("zone", ""));
     PACE_TRY_ASSIGN(slow, table.number("slow", 0.001, 1e3, 1));
     PACE_TRY_ASSIGN(own, read_step(table, scenario));
     if (!own && !ret_reading.usual_distribution)
@@ -140,6 +141,7 @@ Result<> read_nodes(const FileTable& table, Reading& ret_reading) {
     for (uint64_t node = 0; node < count; ++node) {
         const auto index = static_cast<uint32_t>(scenario.nodes.size());
         PACE_TRY_ASSIGN(machine, read_machine(table, memory * 1e9, gbit * 1e9 / 8, ret_reading));
+        machine.zone = zone;
         scenario.nodes.push_back(machine);
         for (uint64_t worker = 0; worker < workers; ++worker)
             scenario.workers.push_back({index, distribution, slow});

@@ -53,6 +53,7 @@ TEST(ScenarioFile, NodesAndWorkersSayWhatIsTheirs) {
         link_gbit = 8
         [[nodes]]
         workers = 1
+        zone = "rack-2"
         slow = 2
         step = { distribution = "trace", times_ms = [1, 2.5] }
         [[workers]]
@@ -71,6 +72,8 @@ TEST(ScenarioFile, NodesAndWorkersSayWhatIsTheirs) {
                                          "f.toml");
     ASSERT_TRUE(scenario) << scenario.error().message;
     EXPECT_EQ(scenario->bytes, 2000);
+    EXPECT_EQ(scenario->nodes.front().zone, "");
+    EXPECT_EQ(scenario->nodes.back().zone, "rack-2");
     EXPECT_EQ(scenario->options.weights, controller::Weights::dynamic);
     EXPECT_EQ(scenario->options.alpha, 0.25);
     EXPECT_EQ(scenario->world(), 5U);
@@ -111,7 +114,7 @@ TEST(ScenarioFile, UnknownKeysAreNamedWithTheAllowedOnes) {
               "f.toml:4: there is no key 'step.mean'; use distribution, mean_ms");
     EXPECT_EQ(message_of(std::string(kJob) + kStep + kNodes + "gpus = 3\n"),
               "f.toml:7: there is no key 'nodes[1].gpus'; use count, workers, link_gbit, "
-              "memory_gbytes_per_s, machine, slow, step");
+              "memory_gbytes_per_s, machine, zone, slow, step");
 }
 
 TEST(ScenarioFile, WrongValuesAreSaidWithWhatToGive) {

@@ -74,8 +74,10 @@ base::Result<> Simulation::join_all() {
     controller::Actions actions;
     for (uint32_t node = 0; node < scenario_.nodes.size(); ++node) {
         actions.clear();
-        core_.handle(controller::NodeAttach{fmt::format("node{}", node), node + 1, {}, "", 0, 0},
-                     now_, actions);
+        core_.handle(
+            controller::NodeAttach{
+                fmt::format("node{}", node), node + 1, {}, "", 0, 0, scenario_.nodes[node].zone},
+            now_, actions);
         for (const controller::Action& action : actions)
             if (const auto* attached = std::get_if<controller::Attached>(&action))
                 node_ids_[node] = attached->node;

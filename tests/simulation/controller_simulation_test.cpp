@@ -118,6 +118,15 @@ TEST(Simulation, OfAnnouncedStepsSurvivesFaultsOfEveryKind) {
         }
 }
 
+TEST(Simulation, OfSmartGroupsOverZonesSurvivesFaultsOfEveryKind) {
+    for (uint64_t seed = 400; seed < 416; ++seed) {
+        Scenario scenario = stormy(Policy::prague_smart, seed);
+        scenario.zones = static_cast<uint32_t>(2 + seed % 3);
+        World world(scenario);
+        expect_sound(world, seed);
+    }
+}
+
 TEST(Simulation, IsAFunctionOfItsSeed) {
     const auto groups = [](uint64_t seed) {
         Scenario scenario;

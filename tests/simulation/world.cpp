@@ -30,6 +30,7 @@ World::World(const Scenario& scenario)
     for (uint32_t node = 0; node < nodes; ++node) {
         daemons_.emplace_back();
         daemons_.back().name = fmt::format("node{}", node);
+        if (scenario.zones > 0) daemons_.back().zone = fmt::format("zone{}", node % scenario.zones);
     }
     for (Rank rank = 0; rank < trainers_.size(); ++rank) {
         Trainer& trainer = trainers_[rank];
@@ -198,7 +199,7 @@ void World::attach(size_t node) {
         ++daemon.life;
         beat(node, daemon.life);
     }
-    up(node, NodeAttach{daemon.name, daemon.life, {}, daemon.name, 8});
+    up(node, NodeAttach{daemon.name, daemon.life, {}, daemon.name, 8, 0, daemon.zone});
     // The controller may be restarting just now: ask again until it answers.
     after(milliseconds(300), [this, node, life = daemon.life] {
         if (daemons_[node].alive && daemons_[node].life == life && !daemons_[node].attached)

@@ -40,6 +40,7 @@ struct Scenario {
     uint64_t seed = 1;
     JobOptions job;
     uint32_t per_node = 8;
+    uint32_t zones = 0;  // in which nodes lie, in turn; 0: nobody says where they are
     Duration step = std::chrono::milliseconds(20);  // of the fastest workers
     double spread = 4;                              // the slowest takes so many times longer
     // Trainers announce their steps: as they will be, otherwise, or taking it back, by chance.
@@ -80,6 +81,7 @@ class World {
     };
     struct Daemon {
         std::string name;
+        std::string zone;
         NodeId id = 0;
         bool alive = false;
         bool attached = false;

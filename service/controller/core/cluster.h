@@ -2,6 +2,7 @@
 #pragma once
 
 #include "service/controller/core/core.h"
+#include "service/controller/core/link_table.h"
 #include "service/controller/core/membership.h"
 
 namespace pace::controller {
@@ -11,6 +12,7 @@ struct Cluster {
 
     CoreOptions options;
     Membership nodes;
+    LinkTable links;
     GroupId next_group = 1;
     Core::Counters counters;
 };

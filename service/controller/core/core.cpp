@@ -45,6 +45,7 @@ struct Core::State {
     void lose_node(NodeId node, const std::string& reason, bool excluded, const Turn& turn);
     void settle(Job& job, const Turn& turn);
     void settle_all(const Turn& turn);
+    void learn_links(const Heartbeat& event);
 
     // Calls `apply` with the job if it exists, and draws the consequences.
     template <typename Apply>
@@ -185,6 +186,18 @@ void Core::State::on(const Heartbeat& event, const Turn& turn) {
         with_job(report.job, turn,
                  [&](Job& job) { job.on_group_report(event.node, report, turn.now); });
     }
+    learn_links(event);
+}
+
+void Core::State::learn_links(const Heartbeat& event) {
+    if (event.links.empty() || !cluster.nodes.is_attached(event.node)) return;
+    bool measured = false;
+    for (const LinkReport& link : event.links) {
+        if (cluster.nodes.find(link.node) != nullptr && cluster.links.add(event.node, link))
+            measured = true;
+    }
+    if (!measured) return;
+    for (const auto& [id, job] : jobs.all()) job->on_links(event.node);
 }
 
 void Core::State::on(const Tick& /*event*/, const Turn& turn) {
@@ -252,7 +265,11 @@ StatusView Core::status(TimePoint now) const {
     StatusView view;
     for (const auto& [id, node] : state_->cluster.nodes.nodes())
         view.nodes.push_back(view_of(node, now));
-    for (const auto& [id, job] : state_->jobs.all()) view.jobs.push_back(view_of(*job, now));
+    for (const auto& [id, job] : state_->jobs.all()) {
+        view.jobs.push_back(view_of(*job, now));
+        view.jobs.back().zones = zones_of(*job, state_->cluster.nodes);
+    }
+    view.links = links_of(state_->cluster.links);
     view.counters = state_->cluster.counters;
     return view;
 }

@@ -6,9 +6,10 @@
 namespace pace::controller {
 
 Groups::Groups(JobId job, const JobOptions& options, std::unique_ptr<GroupPolicy> policy,
-               std::vector<Worker>& workers, Cluster& cluster)
+               std::vector<Worker>& workers, Cluster& cluster, ZoneOf zone_of)
     : job_(job),
       options_(options),
+      zone_of_(std::move(zone_of)),
       policy_(std::move(policy)),
       announcements_(options.world),
       workers_(workers),
@@ -150,7 +151,8 @@ void Groups::broadcast(uint64_t epoch, const Turn& turn) {
         Worker& worker = workers_[rank];
         worker.iteration = weights_.iteration;
         add_wait(signals_[i], turn.now);
-        order.members.push_back({rank, worker.node, signals_[i].iteration, weights_.members[i]});
+        order.members.push_back(
+            {rank, worker.node, signals_[i].iteration, weights_.members[i], zone_of_(worker.node)});
     }
     put_in_flight(order, turn.now);
     history_.on_ordered(order, signals_, turn.now);

@@ -26,9 +26,9 @@ namespace pace::controller {
 
 class Groups {
   public:
-    // `workers`, indexed by rank, outlives this. `policy` is not null.
+    // `workers`, indexed by rank, outlives this. `policy` and `zone_of` are not null.
     Groups(JobId job, const JobOptions& options, std::unique_ptr<GroupPolicy> policy,
-           std::vector<Worker>& workers, Cluster& cluster);
+           std::vector<Worker>& workers, Cluster& cluster, ZoneOf zone_of);
 
     void add_member(Rank rank, TimePoint now) {
         policy_->add_member(rank, workers_[rank].node, now);
@@ -84,6 +84,7 @@ class Groups {
 
     JobId job_;
     JobOptions options_;
+    ZoneOf zone_of_;
     std::unique_ptr<GroupPolicy> policy_;
     Announcements announcements_;
     std::vector<Worker>& workers_;

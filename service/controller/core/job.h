@@ -18,6 +18,7 @@
 #include "service/controller/core/cluster.h"
 #include "service/controller/core/groups.h"
 #include "service/controller/core/journal_record.h"
+#include "service/controller/core/places.h"
 #include "service/controller/core/reported_groups.h"
 #include "service/controller/core/turn.h"
 #include "service/controller/core/views.h"
@@ -54,6 +55,8 @@ class Job {
     // anew.
     void on_link_lost(NodeId a, NodeId b);
     void on_node_lost(NodeId node, const std::string& reason, const Turn& turn);
+    // The node has measured links.
+    void on_links(NodeId node);
 
     // Draws the consequences of what happened: starts, changes the view, orders groups. After every
     // event.
@@ -79,6 +82,9 @@ class Job {
     const Groups* groups() const { return groups_.get(); }
     const ReportedGroups* reported_groups() const { return reported_.get(); }
 
+    // The number of its label, or else of its place in this job; 0 if neither is known.
+    uint32_t zone_of(NodeId node) const;
+
   private:
     Worker* live_at(NodeId node, Rank rank);
     bool is_member_back(const WorkerJoin& event) const;
@@ -96,6 +102,7 @@ class Job {
     void begin_view(const Turn& turn);
     void commit_view(const Turn& turn);
     std::vector<Member> members_covered() const;
+    void find_places(const std::vector<NodeId>& nodes);
     bool start_is_due() const {
         return !is_started() && ranks_seen_ == options_.world && live_ > 0;
     }
@@ -108,6 +115,7 @@ class Job {
     std::vector<Worker> workers_;
     Views views_;
     Adoptions adoptions_;
+    Places places_;                   // of the view's nodes
     std::set<NodeId> owing_;          // without workers; told of the next view
     std::unique_ptr<Groups> groups_;  // null for policies whose groups are not formed here
     std::unique_ptr<ReportedGroups> reported_;  // null unless daemons tell of groups

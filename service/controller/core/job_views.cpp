@@ -78,8 +78,32 @@ std::vector<Member> Job::members_covered() const {
     return members;
 }
 
+uint32_t Job::zone_of(NodeId node) const {
+    const Node* known = cluster_.nodes.find(node);
+    const uint32_t label = known == nullptr ? 0 : known->label_number;
+    return label != 0 ? label : places_.place_of(node);
+}
+
+void Job::find_places(const std::vector<NodeId>& nodes) {
+    std::vector<Places::Node> found;
+    found.reserve(nodes.size());
+    for (const NodeId node : nodes) {
+        const Node* known = cluster_.nodes.find(node);
+        found.push_back({node, known != nullptr && known->label_number != 0});
+    }
+    places_.refresh(found, cluster_.links);
+}
+
+// What was measured counts for groups that are planned from now on, and for the next view.
+void Job::on_links(NodeId node) {
+    const std::vector<NodeId> nodes = nodes_of(views_.view().members);
+    if (std::binary_search(nodes.begin(), nodes.end(), node)) find_places(nodes);
+}
+
 void Job::commit_view(const Turn& turn) {
     std::vector<Member> members = members_covered();
+    find_places(nodes_of(members));
+    for (Member& member : members) member.zone = zone_of(member.node);
     const std::vector<CommitView::Adoption> adoptions = adoptions_.list(members, workers_);
     for (const Member& member : members) {
         workers_[member.rank].state = WorkerState::member;

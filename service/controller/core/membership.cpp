@@ -29,6 +29,13 @@ NodeId Membership::id_for(const std::string& name, NodeId last_id, const Turn& t
     return id;
 }
 
+// From 1 on, in the order in which labels are first seen.
+uint32_t Membership::number_for(const std::string& label) {
+    if (label.empty()) return 0;
+    const auto next = static_cast<uint32_t>(label_numbers_.size() + 1);
+    return label_numbers_.emplace(label, next).first->second;
+}
+
 NodeId Membership::attach(const NodeAttach& event, const Turn& turn) {
     const NodeId id = id_for(event.name, event.last_id, turn);
     Node& node = nodes_[id];
@@ -40,6 +47,8 @@ NodeId Membership::attach(const NodeAttach& event, const Turn& turn) {
     node.address = event.address;
     node.host = event.host;
     node.processors = event.processors;
+    node.label = event.zone;
+    node.label_number = number_for(event.zone);
     node.liveness = Liveness(turn.now, options_.liveness_min, options_.liveness_max);
     schedule(node);
     turn.act(Attached{id, node.name});

@@ -1,7 +1,7 @@
 // Membership: the nodes of the cluster, whether they live, and who says that they do not.
 //
 // A node's name keeps its id for the controller's life and, through the journal or the daemon's own
-// memory, beyond. A node is
+// memory, beyond. So does the number of a zone's label, for the controller's life only. A node is
 // excluded when it is silent beyond its adaptive liveness, when it does not answer a probe that a
 // peer's report caused, or at once when a second peer reports it while it is probed. A suspect that
 // answers stays; if the same two nodes lose each other three times within ten seconds though both
@@ -33,7 +33,9 @@ struct Node {
     std::vector<std::byte> address;
     std::string host;
     uint32_t processors = 0;
-    uint32_t workers = 0;  // live ones, of all jobs
+    std::string label;          // its zone, in words of the operator; empty: none
+    uint32_t label_number = 0;  // 0: none
+    uint32_t workers = 0;       // live ones, of all jobs
     Liveness liveness;
     std::optional<TimePoint> probe_deadline;
     std::vector<NodeId> reporters;           // while it is probed
@@ -90,6 +92,7 @@ class Membership {
     };
 
     NodeId id_for(const std::string& name, NodeId last_id, const Turn& turn);
+    uint32_t number_for(const std::string& label);
     uint32_t reports_between(NodeId a, NodeId b, TimePoint now);
     static TimePoint deadline_of(const Node& node);
     void schedule(Node& node);
@@ -97,6 +100,7 @@ class Membership {
     CoreOptions options_;
     std::map<NodeId, Node> nodes_;
     std::unordered_map<std::string, NodeId> ids_;
+    std::unordered_map<std::string, uint32_t> label_numbers_;
     NodeId next_id_ = 1;
     std::deque<Report> reports_;
     std::priority_queue<Deadline, std::vector<Deadline>, std::greater<>> deadlines_;

@@ -8,6 +8,7 @@
 
 #include "service/controller/core/core.h"
 #include "service/controller/core/group_history.h"
+#include "service/controller/core/link_table.h"
 #include "service/controller/core/types.h"
 
 namespace pace::controller {
@@ -36,6 +37,7 @@ struct NodeView {
     NodeStatus status = NodeStatus::alive;
     Duration silent{};    // since it was last heard
     Duration patience{};  // silence after which it is excluded
+    std::string zone{};   // in words of the operator; empty: none
 };
 
 struct TimeSpent {
@@ -72,6 +74,19 @@ struct SlowWorker {
     double factor = 1;  // of the median worker's step
 };
 
+// Nodes of a job that are near each other.
+struct ZoneView {
+    uint32_t zone = 0;
+    std::string label;  // empty: it was found by measured links
+    std::vector<NodeId> nodes;
+};
+
+struct LinkView {
+    NodeId from = 0;
+    NodeId to = 0;
+    Link link;
+};
+
 struct JobView {
     JobId job = 0;
     JobOptions options;
@@ -85,6 +100,7 @@ struct JobView {
     std::optional<SlowWorker> slow;
     std::optional<ProgressSpread> progress;  // none without members
     Duration step_median{};                  // of the median worker
+    std::vector<ZoneView> zones;  // of the view's nodes; without those of which none is known
 
     // Averaging jobs only; what has no place where groups are not formed here (ReportedGroups) is 0.
     Duration group_wait{};
@@ -106,6 +122,7 @@ struct JobView {
 struct StatusView {
     std::vector<NodeView> nodes;
     std::vector<JobView> jobs;
+    std::vector<LinkView> links;  // as measured
     Core::Counters counters;
 };
 

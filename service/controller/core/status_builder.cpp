@@ -1,6 +1,7 @@
 #include "service/controller/core/status_builder.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 #include <utility>
 
@@ -168,8 +169,8 @@ void add_groups(const Job& job, TimePoint now, JobView& view) {
 }  // namespace
 
 NodeView view_of(const Node& node, TimePoint now) {
-    NodeView view{node.id,      node.name,         node.host, node.processors,
-                  node.workers, NodeStatus::alive, {},        {}};
+    NodeView view{node.id,           node.name, node.host, node.processors, node.workers,
+                  NodeStatus::alive, {},        {},        node.label};
     if (!node.attached) {
         view.status = NodeStatus::gone;
         return view;
@@ -199,6 +200,29 @@ JobView view_of(const Job& job, TimePoint now) {
     if (job.groups() != nullptr) add_groups(job, now, view);
     if (job.reported_groups() != nullptr) add_reported_groups(job, view);
     return view;
+}
+
+std::vector<ZoneView> zones_of(const Job& job, const Membership& nodes) {
+    std::map<uint32_t, ZoneView> zones;
+    for (const NodeId node : nodes_of(job.views().view().members)) {
+        const uint32_t zone = job.zone_of(node);
+        if (zone == 0) continue;
+        const Node* known = nodes.find(node);
+        ZoneView& view = zones[zone];
+        view.zone = zone;
+        if (known != nullptr) view.label = known->label;
+        view.nodes.push_back(node);
+    }
+    std::vector<ZoneView> list;
+    for (auto& [zone, view] : zones) list.push_back(std::move(view));
+    return list;
+}
+
+std::vector<LinkView> links_of(const LinkTable& links) {
+    std::vector<LinkView> list;
+    for (const auto& [from, own] : links.all())
+        for (const auto& [to, link] : own) list.push_back({from, to, link});
+    return list;
 }
 
 std::string_view name_of(NodeStatus status) {

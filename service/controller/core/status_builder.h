@@ -8,5 +8,7 @@ namespace pace::controller {
 
 NodeView view_of(const Node& node, TimePoint now);
 JobView view_of(const Job& job, TimePoint now);
+std::vector<ZoneView> zones_of(const Job& job, const Membership& nodes);
+std::vector<LinkView> links_of(const LinkTable& links);
 
 }  // namespace pace::controller

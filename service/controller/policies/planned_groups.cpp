@@ -172,15 +172,16 @@ void PlannedGroups::add_plan(std::vector<Rank> members) {
     plans_.emplace(id, Plan{std::move(members)});
 }
 
-std::span<const Rank> PlannedGroups::latest_plan() const {
-    if (plans_.empty()) return {};
-    return plans_.rbegin()->second.members;
+std::vector<PlannedGroups::PlanId> PlannedGroups::latest_plans(size_t most) const {
+    std::vector<PlanId> latest;
+    for (auto plan = plans_.rbegin(); plan != plans_.rend() && latest.size() < most; ++plan)
+        latest.push_back(plan->first);
+    return latest;
 }
 
-void PlannedGroups::join_latest_plan(Rank rank) {
-    const auto latest = plans_.rbegin();
-    at(rank).buffer.push_back(latest->first);
-    latest->second.members.push_back(rank);
+void PlannedGroups::join_plan(PlanId id, Rank rank) {
+    at(rank).buffer.push_back(id);
+    plans_.at(id).members.push_back(rank);
 }
 
 void PlannedGroups::leave_plans(Rank rank) {

@@ -61,9 +61,11 @@ class PlannedGroups : public GroupPolicy {
     // Names a group; each worker at most once.
     void add_plan(std::vector<Rank> members);
 
-    // The group that was named last, of those that do not run yet; empty if there is none. One that is in no group may join it.
-    std::span<const Rank> latest_plan() const;
-    void join_latest_plan(Rank rank);
+    // The groups that were named last, of those that do not run yet; the latest first. One that is in no group may join.
+    using PlanId = uint64_t;
+    std::vector<PlanId> latest_plans(size_t most) const;
+    std::span<const Rank> members_of(PlanId id) const { return plans_.at(id).members; }
+    void join_plan(PlanId id, Rank rank);
 
     // Members that are not frozen, in no order.
     std::span<const Rank> eligible() const { return eligible_; }
@@ -74,7 +76,6 @@ class PlannedGroups : public GroupPolicy {
     uint32_t group_size() const { return group_size_; }
 
   private:
-    using PlanId = uint64_t;
     struct Plan {
         std::vector<Rank> members;
         bool is_awaited = false;  // a member waits, or has waited, with it in front

@@ -1,11 +1,13 @@
 #include "service/controller/policies/policy.h"
 
+#include <utility>
+
 #include "service/controller/policies/partial_reduce.h"
 #include "service/controller/policies/prague.h"
 
 namespace pace::controller {
 
-std::unique_ptr<GroupPolicy> make_policy(const JobOptions& options, uint64_t seed) {
+std::unique_ptr<GroupPolicy> make_policy(const JobOptions& options, uint64_t seed, ZoneOf zone_of) {
     switch (options.policy) {
         case Policy::all_reduce:
         case Policy::prague_static:
@@ -17,7 +19,7 @@ std::unique_ptr<GroupPolicy> make_policy(const JobOptions& options, uint64_t see
         case Policy::ad_psgd:
             return std::make_unique<RandomGroups>(options, seed);
         case Policy::prague_smart:
-            return std::make_unique<SmartGroups>(options, seed);
+            return std::make_unique<SmartGroups>(options, seed, std::move(zone_of));
         case Policy::full:
             return std::make_unique<FullGroups>(options);
     }

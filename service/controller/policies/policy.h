@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -78,8 +79,12 @@ class GroupPolicy {
     virtual PolicyView view() const = 0;
 };
 
+// The number of the zone that a node lies in at present, 0 if none is known. Asked when groups are planned.
+using ZoneOf = std::function<uint32_t(NodeId)>;
+
 // The policy that the (checked) options name; null for a policy without groups. What it draws at
-// random, it draws from `seed`.
-std::unique_ptr<GroupPolicy> make_policy(const JobOptions& options, uint64_t seed);
+// random, it draws from `seed`. Without `zone_of` no zone is known.
+std::unique_ptr<GroupPolicy> make_policy(const JobOptions& options, uint64_t seed,
+                                         ZoneOf zone_of = {});
 
 }  // namespace pace::controller

@@ -8,11 +8,8 @@ namespace pace::controller {
 
 namespace {
 
-// Fisher-Yates.
-void shuffle(std::vector<Rank>& ranks, base::Random& random) {
-    for (size_t left = ranks.size(); left > 1; --left)
-        std::swap(ranks[left - 1], ranks[random.below(left)]);
-}
+// Of groups that do not run yet: among so many, one of a worker's zone is looked for.
+constexpr size_t kPlansLooked = 32;
 
 }  // namespace
 
@@ -32,13 +29,17 @@ void RandomGroups::plan(Rank requester) {
 void SmartGroups::plan(Rank requester) {
     std::vector<Rank> idle = idle_with(requester);
     if (idle.size() == 1 && join_others(requester)) return;
-    std::vector<std::vector<Rank>> nodes = by_node(idle);
+    for (std::vector<Rank>& group : divided(std::move(idle))) add_plan(std::move(group));
+}
+
+std::vector<std::vector<Rank>> SmartGroups::divided(std::vector<Rank> ranks) {
+    std::vector<std::vector<Rank>> nodes = by_node(ranks);
+    std::vector<InterIntra::Zone> zones = by_zone(nodes);
+    if (zones.size() > 1) return by_place_.over_zones(std::move(zones));
     const auto has_several = [](const std::vector<Rank>& node) { return node.size() > 1; };
-    if (std::count_if(nodes.begin(), nodes.end(), has_several) > 1) {
-        plan_inter_intra(std::move(nodes));
-        return;
-    }
-    for (std::vector<Rank>& group : divide(std::move(idle))) add_plan(std::move(group));
+    if (std::count_if(nodes.begin(), nodes.end(), has_several) > 1)
+        return by_place_.over_nodes(std::move(nodes));
+    return by_place_.divide(std::move(ranks));
 }
 
 bool SmartGroups::is_near(Rank requester, Rank other) const {
@@ -46,11 +47,21 @@ bool SmartGroups::is_near(Rank requester, Rank other) const {
 }
 
 bool SmartGroups::join_others(Rank requester) {
-    const std::span<const Rank> others = latest_plan();
-    const bool all_near = std::all_of(others.begin(), others.end(),
-                                      [&](Rank other) { return is_near(requester, other); });
-    if (others.empty() || !all_near) return false;
-    join_latest_plan(requester);
+    const auto is_joinable = [&](std::span<const Rank> group) {
+        return std::all_of(group.begin(), group.end(),
+                           [&](Rank other) { return is_near(requester, other); });
+    };
+    const auto is_of_zone = [&](std::span<const Rank> group) {
+        return std::any_of(group.begin(), group.end(),
+                           [&](Rank other) { return zone_of(other) == zone_of(requester); });
+    };
+    const std::vector<PlanId> latest = latest_plans(zone_of(requester) != 0 ? kPlansLooked : 1);
+    auto plan = std::find_if(latest.begin(), latest.end(), [&](PlanId id) {
+        return is_of_zone(members_of(id)) && is_joinable(members_of(id));
+    });
+    if (plan == latest.end()) plan = latest.begin();
+    if (plan == latest.end() || !is_joinable(members_of(*plan))) return false;
+    join_plan(*plan, requester);
     return true;
 }
 
@@ -62,22 +73,6 @@ std::vector<Rank> SmartGroups::idle_with(Rank requester) const {
     return idle;
 }
 
-// At random, into groups of group_size; of one more if somebody would be alone.
-std::vector<std::vector<Rank>> SmartGroups::divide(std::vector<Rank> ranks) {
-    shuffle(ranks, random_);
-    std::vector<std::vector<Rank>> groups;
-    for (const Rank rank : ranks) {
-        if (groups.empty() || groups.back().size() == group_size()) groups.emplace_back();
-        groups.back().push_back(rank);
-    }
-    if (groups.size() > 1 && groups.back().size() == 1) {
-        const Rank alone = groups.back().front();
-        groups.pop_back();
-        groups.back().push_back(alone);
-    }
-    return groups;
-}
-
 std::vector<std::vector<Rank>> SmartGroups::by_node(const std::vector<Rank>& ranks) const {
     std::map<NodeId, std::vector<Rank>> nodes;
     for (const Rank rank : ranks) nodes[node_of(rank)].push_back(rank);
@@ -86,31 +81,15 @@ std::vector<std::vector<Rank>> SmartGroups::by_node(const std::vector<Rank>& ran
     return lists;
 }
 
-void SmartGroups::plan_inter_intra(std::vector<std::vector<Rank>> nodes) {
-    std::vector<Rank> heads;
-    std::map<Rank, Rank> beside;  // by head: the one who would be alone
-    std::vector<std::vector<Rank>> within;
+std::vector<InterIntra::Zone> SmartGroups::by_zone(std::vector<std::vector<Rank>> nodes) const {
+    std::map<uint32_t, InterIntra::Zone> zones;
     for (std::vector<Rank>& node : nodes) {
-        shuffle(node, random_);
-        heads.push_back(node.front());
-        std::vector<Rank> others(node.begin() + 1, node.end());
-        if (others.size() == 1) {
-            beside.emplace(node.front(), others.front());
-            continue;
-        }
-        for (std::vector<Rank>& group : divide(std::move(others)))
-            within.push_back(std::move(group));
+        const uint32_t zone = zone_of(node.front());
+        zones[zone].push_back(std::move(node));
     }
-    for (std::vector<Rank>& group : divide(std::move(heads))) {
-        const size_t count = group.size();
-        for (size_t i = 0; i < count; ++i)
-            if (const auto other = beside.find(group[i]); other != beside.end())
-                group.push_back(other->second);
-        add_plan(std::move(group));
-    }
-    for (std::vector<Rank>& group : within) add_plan(std::move(group));
-    for (std::vector<Rank>& node : nodes)
-        if (node.size() > 1) add_plan(std::move(node));
+    std::vector<InterIntra::Zone> lists;
+    for (auto& [zone, list] : zones) lists.push_back(std::move(list));
+    return lists;
 }
 
 void FullGroups::plan(Rank /*requester*/) {

@@ -1,9 +1,11 @@
 // The group generators of Prague (Luo et al., ASPLOS 2020) and its baselines, on what they share (planned_groups.h).
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "base/random.h"
+#include "service/controller/policies/inter_intra.h"
 #include "service/controller/policies/planned_groups.h"
 
 namespace pace::controller {
@@ -26,27 +28,34 @@ class RandomGroups final : public PlannedGroups {
 // not signalled `progress_gap` times less than it, are divided at random into groups of group_size. So a slow worker
 // is in a group only when it asks, and in none that a fast one waits for.
 //
-// Where several nodes have several such workers, each gets two groups (*inter-intra*): first one of the nodes' *head
-// workers*, with the others in groups within their node, then one of all workers of its node.
+// Where several nodes have several such workers, or their nodes lie in several zones, they are divided by where they are
+// (inter_intra.h), and get two or three groups each. Nodes of which no zone is known are taken for one zone.
 //
-// One who would be alone joins another group: the last one that was named, if that has nobody who is much slower. In the first phase that is its node's head worker's: its node sends one stream
-// whether one or two of its workers are in a group.
+// One who would be alone joins another group, if that has nobody who is much slower: the last one that was named; where
+// there are zones, the last one with a worker of his.
 class SmartGroups final : public PlannedGroups {
   public:
-    SmartGroups(const JobOptions& options, uint64_t seed)
-        : PlannedGroups(options), progress_gap_(options.progress_gap), random_(seed) {}
+    SmartGroups(const JobOptions& options, uint64_t seed, ZoneOf zone_of)
+        : PlannedGroups(options),
+          progress_gap_(options.progress_gap),
+          zone_of_(std::move(zone_of)),
+          random_(seed),
+          by_place_(group_size(), random_) {}
 
   private:
     void plan(Rank requester) override;
     bool is_near(Rank requester, Rank other) const;
     bool join_others(Rank requester);
+    uint32_t zone_of(Rank rank) const { return zone_of_ ? zone_of_(node_of(rank)) : 0; }
     std::vector<Rank> idle_with(Rank requester) const;
-    std::vector<std::vector<Rank>> divide(std::vector<Rank> ranks);
     std::vector<std::vector<Rank>> by_node(const std::vector<Rank>& ranks) const;
-    void plan_inter_intra(std::vector<std::vector<Rank>> nodes);
+    std::vector<InterIntra::Zone> by_zone(std::vector<std::vector<Rank>> nodes) const;
+    std::vector<std::vector<Rank>> divided(std::vector<Rank> ranks);
 
     uint32_t progress_gap_;
+    ZoneOf zone_of_;
     base::Random random_;
+    InterIntra by_place_;
 };
 
 // Local SGD with synchronous averaging (Stich, ICLR 2019): everyone, each time. How many steps lie between is the trainers' affair.

@@ -86,12 +86,15 @@ class DispatcherTest : public testing::Test {
     }
 
     void hello(const std::string& route, uint64_t number, const std::string& name,
-               uint64_t generation = 1, uint32_t version = protocol::kVersion) {
+               uint64_t generation = 1, uint32_t version = protocol::kVersion,
+               const std::string& zone = {}) {
         say(route, 0, number, [&](auto& builder) {
             const auto text = builder.CreateString(name);
             const auto address = builder.CreateVector(std::vector<uint8_t>{1, 2, 3});
             const auto host = builder.CreateString("machine");
-            return wire::CreateHello(builder, version, text, generation, address, host, 2);
+            const auto where = builder.CreateString(zone);
+            return wire::CreateHello(builder, version, text, generation, address, host, 2, 0,
+                                     where);
         });
     }
 
@@ -176,6 +179,19 @@ TEST_F(DispatcherTest, ABadNodeNameIsRefused) {
         EXPECT_EQ(reply.envelope().body_as_Refused()->kind(),
                   static_cast<int32_t>(base::ErrorKind::invalid));
     }
+}
+
+TEST_F(DispatcherTest, ABadZoneIsRefusedByName) {
+    for (const std::string& zone :
+         {std::string(64, 'x'), std::string("rack 3"), std::string("a\n")}) {
+        hello("ra", 11, "a", 1, protocol::kVersion, zone);
+        const Copy reply = recorder_.take("ra", wire::Body::Refused);
+        const auto* refused = reply.envelope().body_as_Refused();
+        EXPECT_EQ(refused->kind(), static_cast<int32_t>(base::ErrorKind::invalid));
+        EXPECT_NE(refused->message()->str().find("the zone \""), std::string::npos);
+    }
+    hello("ra", 11, "a", 1, protocol::kVersion, "dc1/row-2/rack_3.b");
+    EXPECT_FALSE(recorder_.take("ra", wire::Body::Attached).bytes.empty());
 }
 
 TEST_F(DispatcherTest, ALivingNamesakeKeepsItsName) {

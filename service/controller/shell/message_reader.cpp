@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "protocol/version.h"
+#include "protocol/zone.h"
 
 namespace pace::controller {
 
@@ -136,6 +137,12 @@ base::Result<Hello> read_hello(const wire::Hello& table) {
                                 "the node name \"{}\" is not 1 to {} letters, digits, '.', '_' or "
                                 "'-'; set another",
                                 name, protocol::kNameBytesMax);
+    const std::string zone =
+        printable(protocol::text_of(table.zone(), protocol::kZoneBytesMax + 1));
+    if (!protocol::is_zone(zone))
+        return base::make_error(base::ErrorKind::invalid,
+                                "the zone \"{}\" of node {} is not {}; set another", zone, name,
+                                protocol::kZoneRule);
     if (table.address()->size() > kAddressBytesMax)
         return base::make_error(base::ErrorKind::invalid,
                                 "the data plane's address of node {} has {} bytes, at most {} are "
@@ -149,7 +156,7 @@ base::Result<Hello> read_hello(const wire::Hello& table) {
     hello.node.host = printable(protocol::text_of(table.host(), kHostBytesMax));
     hello.node.processors = table.processors();
     hello.node.last_id = table.node();
-    hello.node.zone = printable(protocol::text_of(table.zone(), protocol::kNameBytesMax));
+    hello.node.zone = zone;
     return hello;
 }
 

@@ -60,6 +60,18 @@ TEST(MessageReader, AHeartbeatTellsOfGroupsThatHaveEnded) {
     EXPECT_TRUE(heartbeat.groups[1].waited_ns.empty());
 }
 
+TEST(MessageReader, AHeartbeatTellsOfLinks) {
+    const Event event = event_of(3, [](auto& b) {
+        const auto link = wire::CreateLinkReport(b, 9, 25'000, 0.5);
+        return wire::CreateHeartbeat(b, 0, 0, b.CreateVector(&link, 1));
+    });
+    const auto& heartbeat = std::get<Heartbeat>(event);
+    ASSERT_EQ(heartbeat.links.size(), 1U);
+    EXPECT_EQ(heartbeat.links[0].node, 9U);
+    EXPECT_EQ(heartbeat.links[0].latency_ns, 25'000U);
+    EXPECT_EQ(heartbeat.links[0].ns_per_byte, 0.5);
+}
+
 TEST(MessageReader, AJoinBringsItsOptions) {
     JobOptions asked;
     asked.name = "fashion";

@@ -21,6 +21,9 @@ constexpr size_t kWorkersMax = 4096;  // of all jobs together
 // itself counts for as many as its fields take room.
 constexpr size_t kGroupRoom = 8192;
 constexpr size_t kGroupCost = 2;
+constexpr size_t kLinksMax = 4096;
+// Of the zones of all jobs together: nodes, and each zone counts for one more.
+constexpr size_t kZoneRoom = 4096;
 
 double milliseconds(Duration duration) {
     return std::chrono::duration<double, std::milli>(duration).count();
@@ -32,6 +35,7 @@ Json json_of(const NodeView& node) {
             {"host", node.host},
             {"processors", node.processors},
             {"workers", node.workers},
+            {"zone", node.zone},
             {"status", name_of(node.status)},
             {"silent_ms", milliseconds(node.silent)},
             {"patience_ms", milliseconds(node.patience)}};
@@ -194,11 +198,44 @@ void add_groups(const JobView& job, TimePoint now, size_t room, Json& json) {
     add_recent_groups(job, now, room, json);
 }
 
+// Nodes that are near each other: by the operator's word, or, without one, by their links.
+Json json_of(const ZoneView& zone) {
+    Json json{{"zone", zone.zone}, {"nodes", zone.nodes}};
+    if (!zone.label.empty()) json["label"] = zone.label;
+    return json;
+}
+
+Json json_of(const LinkView& view) {
+    Json json = Json::object();
+    json["from"] = view.from;
+    json["to"] = view.to;
+    json["latency_us"] = static_cast<double>(view.link.latency_ns) / 1e3;
+    json["ns_per_byte"] = view.link.ns_per_byte;
+    json["mebibyte_ms"] = mebibyte_ns(view.link) / 1e6;
+    return json;
+}
+
 // Room that is left in the document.
 struct Room {
     size_t workers = kWorkersMax;
+    size_t zones = kZoneRoom;
     size_t groups_of_each = kGroupRoom;  // of each job
 };
+
+void add_zones(const JobView& job, Room& room, Json& json) {
+    size_t left_out = 0;
+    Json& zones = json["zones"] = Json::array();
+    for (const ZoneView& zone : job.zones) {
+        const size_t cost = zone.nodes.size() + 1;
+        if (cost > room.zones) {
+            ++left_out;
+            continue;
+        }
+        room.zones -= cost;
+        zones.push_back(json_of(zone));
+    }
+    json["zones_left_out"] = left_out;
+}
 
 Json json_of(const JobView& job, TimePoint now, Room& room) {
     const bool in_groups = family_of(job.options.policy) == Family::averaging;
@@ -214,6 +251,7 @@ Json json_of(const JobView& job, TimePoint now, Room& room) {
               {"step_median_ms", milliseconds(job.step_median)},
               {"slowest", nullptr},
               {"progress", json_of(job.progress)}};
+    add_zones(job, room, json);
     if (job.slow) json["slowest"] = {{"rank", job.slow->rank}, {"factor", job.slow->factor}};
     const size_t listed = std::min(job.workers.size(), room.workers);
     room.workers -= listed;
@@ -264,6 +302,11 @@ std::string status_json(const StatusView& view, const ShellView& shell, TimePoin
     for (const NodeView& node : std::span(view.nodes).first(nodes_listed))
         nodes.push_back(json_of(node));
     json["nodes_left_out"] = view.nodes.size() - nodes_listed;
+    const size_t links_listed = std::min(view.links.size(), kLinksMax);
+    Json& links = json["links"] = Json::array();
+    for (const LinkView& link : std::span(view.links).first(links_listed))
+        links.push_back(json_of(link));
+    json["links_left_out"] = view.links.size() - links_listed;
     Room room;
     room.groups_of_each /= std::max<size_t>(view.jobs.size(), 1);
     Json& jobs = json["jobs"] = Json::array();

@@ -199,6 +199,30 @@ TEST(StatusJson, ShowsTheOptionsThatCountInTheJob) {
     EXPECT_TRUE(options_of(options).contains("group_size"));
 }
 
+TEST(StatusJson, TellsWhereNodesAreAndWhatTheirLinksTake) {
+    StatusView view;
+    view.nodes = {node(1, "a"), node(2, "b")};
+    view.nodes[0].zone = "rack-3";
+    view.jobs = {averaging_job()};
+    view.jobs[0].zones = {{.zone = 1, .label = "rack-3", .nodes = {1}},
+                          {.zone = uint32_t{1} << 31U, .label = "", .nodes = {2, 3}}};
+    view.links = {{.from = 1, .to = 2, .link = {.latency_ns = 25'000, .ns_per_byte = 0.5}}};
+    const Json json = Json::parse(status_json(view, ShellView{}, base::now()));
+    EXPECT_EQ(json["nodes"][0]["zone"], "rack-3");
+    EXPECT_EQ(json["nodes"][1]["zone"], "");
+    const Json& zones = json["jobs"][0]["zones"];
+    EXPECT_EQ(zones[0], Json({{"zone", 1}, {"label", "rack-3"}, {"nodes", {1}}}));
+    EXPECT_EQ(zones[1], Json({{"zone", uint32_t{1} << 31U}, {"nodes", {2, 3}}}));
+    EXPECT_EQ(json["jobs"][0]["zones_left_out"], 0);
+    const Json& link = json["links"][0];
+    EXPECT_EQ(link["from"], 1);
+    EXPECT_EQ(link["to"], 2);
+    EXPECT_EQ(link["latency_us"], 25.0);
+    EXPECT_EQ(link["ns_per_byte"], 0.5);
+    EXPECT_DOUBLE_EQ(link["mebibyte_ms"], 0.025 + 0.524288);
+    EXPECT_EQ(json["links_left_out"], 0);
+}
+
 TEST(StatusJson, AFailedJournalSaysWhy) {
     ShellView shell;
     shell.journal_path = "/var/lib/pace/journal";
@@ -219,9 +243,12 @@ TEST(StatusJson, FitsAMessageHoweverLargeTheCluster) {
     StatusView view;
     for (uint32_t n = 1; n <= 10'000; ++n) view.nodes.push_back(node(n, std::string(63, 'n')));
     for (NodeView& each : view.nodes) each.host = std::string(255, 'h');
+    for (NodeView& each : view.nodes) each.zone = std::string(63, 'z');
+    view.links.assign(20'000, {65'535, 65'534, {3'599'999'999'999, 1e9 / 3}});
     for (int j = 0; j < 4; ++j) {
         JobView job = averaging_job();
         job.workers.assign(65'536, worker(0, 1));
+        job.zones.assign(10'000, {~uint32_t{0}, std::string(63, 'z'), {65'535}});
         job.recent_groups.assign(64, job.recent_groups[0]);
         for (auto& group : job.recent_groups) {
             group.order.members.assign(65'536, {65'535, 65'535, uint64_t{1} << 60U, 1.0 / 3});
@@ -233,6 +260,8 @@ TEST(StatusJson, FitsAMessageHoweverLargeTheCluster) {
     EXPECT_LT(text.size(), protocol::kToDaemonBytesMax);
     const Json json = Json::parse(text);
     EXPECT_GT(json["nodes_left_out"], 0);
+    EXPECT_GT(json["links_left_out"], 0);
+    EXPECT_EQ(json["jobs"][3]["zones_left_out"], 10'000);
     EXPECT_EQ(json["jobs"][3]["workers_left_out"], 65'536);
     EXPECT_EQ(json["jobs"][3]["recent_groups_left_out"], 63);
 }

@@ -1,0 +1,255 @@
+#include "daemon/exchange/links.h"
+
+#include <algorithm>
+#include <deque>
+#include <iterator>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "daemon/exchange/digest.h"
+#include "daemon/exchange/link_ping.h"
+
+namespace pace::daemon {
+
+using base::ErrorKind;
+using base::Result;
+
+namespace {
+
+// One side of a measurement: lives until its last operation has ended, however long after an abort().
+struct LinkExchange {
+    LinkExchange(transports::Transport& transport, uint32_t of_job, collectives::Group group)
+        : job(of_job), communicator(transport, std::move(group)) {}
+
+    uint32_t job;
+    collectives::Communicator communicator;
+};
+
+using LinkExchangePtr = std::shared_ptr<LinkExchange>;
+
+void stop(const LinkExchangePtr& exchange) {
+    if (exchange)
+        exchange->communicator.abort(
+            base::make_error(ErrorKind::aborted, "the link is not measured any more"));
+}
+
+uint64_t number_of(const Links::View& view, NodeId lower, NodeId higher) {
+    return exchange_number(view.token, ExchangeKind::link, view.epoch,
+                           uint64_t{lower} << 32U | higher);
+}
+
+// Those near it in the view's order, which is a ring.
+std::set<NodeId> neighbours(const std::vector<NodeId>& nodes, NodeId self) {
+    std::set<NodeId> found;
+    const auto place = std::find(nodes.begin(), nodes.end(), self);
+    if (place == nodes.end()) return found;
+    const auto own = static_cast<size_t>(place - nodes.begin());
+    const size_t reach = std::min(Links::kNeighboursEachWay, nodes.size() - 1);
+    for (size_t step = 1; step <= reach; ++step) {
+        found.insert(nodes[(own + step) % nodes.size()]);
+        found.insert(nodes[(own + nodes.size() - step) % nodes.size()]);
+    }
+    return found;
+}
+
+}  // namespace
+
+struct Links::State : public std::enable_shared_from_this<Links::State> {
+    State(Services& all_services, LinksOptions given) : services(all_services), options(given) {}
+
+    struct Ping {
+        uint32_t job = 0;
+        NodeId node = 0;
+        uint64_t number = 0;
+        base::TimePoint until;
+    };
+
+    void commit(const View& view);
+    void leave_view(uint32_t job);
+    LinkExchangePtr open(uint32_t job, uint64_t number, NodeId node, size_t self);
+    void answer(const View& view, NodeId node);
+    void look_later();
+    void look();
+    void ping(const Ping& ping);
+    void pinged(const LinkExchangePtr& exchange, NodeId node, const Result<LinkTimes>& times);
+    void give_up(const LinkExchangePtr& exchange);
+    void stop_all();
+
+    Services& services;
+    LinksOptions options;
+    std::deque<Ping> to_ping;
+    LinkExchangePtr pinging;
+    NodeId pinged_node = 0;
+    std::map<std::pair<NodeId, uint32_t>, LinkExchangePtr> answering;  // by node, and job
+    std::map<NodeId, control::LinkReport> measured;
+    std::vector<NodeId> untold;
+    bool looks = false;
+};
+
+// ------------------------------------------------------------------------------------------- views
+
+void Links::State::commit(const View& view) {
+    leave_view(view.job);
+    for (const NodeId node : neighbours(view.nodes, services.self)) {
+        if (node == services.self) continue;
+        if (node < services.self) {
+            answer(view, node);
+        } else if (!measured.contains(node)) {
+            to_ping.push_back({view.job, node, number_of(view, services.self, node),
+                               base::now() + options.ping_within});
+        }
+    }
+    look_later();
+}
+
+void Links::State::leave_view(uint32_t job) {
+    std::erase_if(to_ping, [job](const Ping& ping) { return ping.job == job; });
+    for (auto it = answering.begin(); it != answering.end();) {
+        const LinkExchangePtr exchange = it->second;
+        const bool is_left = it->first.second == job;
+        it = is_left ? answering.erase(it) : std::next(it);
+        if (is_left) stop(exchange);
+    }
+    if (pinging && pinging->job == job) stop(std::exchange(pinging, nullptr));
+}
+
+LinkExchangePtr Links::State::open(uint32_t job, uint64_t number, NodeId node, size_t self) {
+    const auto peer = services.peers.peer(node);
+    if (!peer) return nullptr;
+    collectives::Group group;
+    group.exchange = number;
+    group.nodes = {*peer, *peer};
+    group.self = self;
+    return std::make_shared<LinkExchange>(services.transport, job, std::move(group));
+}
+
+// --------------------------------------------------------------------------------- the higher node
+
+// Another job's view may have the same node: it pings in one of them.
+void Links::State::answer(const View& view, NodeId node) {
+    const LinkExchangePtr exchange = open(view.job, number_of(view, node, services.self), node, 1);
+    if (!exchange) return;
+    const auto key = std::pair(node, view.job);
+    answering[key] = exchange;
+    base::spawn<Result<>>(answer_pings(exchange->communicator),
+                          [weak = weak_from_this(), exchange, key](const Result<>&) {
+                              const auto state = weak.lock();
+                              if (!state) return;
+                              const auto own = state->answering.find(key);
+                              if (own != state->answering.end() && own->second == exchange)
+                                  state->answering.erase(own);
+                          });
+    services.loop.run_after(options.answer_within,
+                            [weak = std::weak_ptr(exchange)] { stop(weak.lock()); });
+}
+
+// ---------------------------------------------------------------------------------- the lower node
+
+void Links::State::look_later() {
+    if (looks || pinging || to_ping.empty()) return;
+    looks = true;
+    services.loop.run_after(options.look_every, [weak = weak_from_this()] {
+        if (const auto state = weak.lock()) state->look();
+    });
+}
+
+void Links::State::look() {
+    looks = false;
+    std::erase_if(to_ping, [&](const Ping& ping) {
+        return base::now() >= ping.until || measured.contains(ping.node);
+    });
+    if (!pinging && !to_ping.empty() && services.active.empty()) {
+        const Ping next = to_ping.front();
+        to_ping.pop_front();
+        ping(next);
+    }
+    look_later();
+}
+
+void Links::State::ping(const Ping& ping) {
+    const LinkExchangePtr exchange = open(ping.job, ping.number, ping.node, 0);
+    if (!exchange) return;
+    pinging = exchange;
+    pinged_node = ping.node;
+    base::spawn<Result<LinkTimes>>(
+        ping_link(exchange->communicator),
+        [weak = weak_from_this(), exchange, node = ping.node](const Result<LinkTimes>& times) {
+            if (const auto state = weak.lock()) state->pinged(exchange, node, times);
+        });
+    services.loop.run_after(options.ping_max,
+                            [weak = weak_from_this(), late = std::weak_ptr(exchange)] {
+                                const auto state = weak.lock();
+                                if (state) state->give_up(late.lock());
+                            });
+}
+
+void Links::State::pinged(const LinkExchangePtr& exchange, NodeId node,
+                          const Result<LinkTimes>& times) {
+    if (pinging != exchange) return;  // given up
+    pinging.reset();
+    if (times) {
+        measured[node] = {node, times->latency_ns, times->ns_per_byte};
+        untold.push_back(node);
+    }
+    look();
+}
+
+// What it has begun to send ends when it does; the next one need not wait for that.
+void Links::State::give_up(const LinkExchangePtr& exchange) {
+    if (!exchange || pinging != exchange) return;
+    pinging.reset();
+    stop(exchange);
+    look_later();
+}
+
+void Links::State::stop_all() {
+    to_ping.clear();
+    stop(std::exchange(pinging, nullptr));
+    for (const auto& [key, exchange] : std::exchange(answering, {})) stop(exchange);
+}
+
+// ------------------------------------------------------------------------------------------- Links
+
+Links::Links(Services& services, LinksOptions options)
+    : state_(std::make_shared<State>(services, options)) {}
+
+Links::~Links() {
+    state_->stop_all();
+}
+
+void Links::commit(const View& view) {
+    state_->commit(view);
+}
+
+void Links::forget(NodeId node) {
+    State& state = *state_;
+    state.measured.erase(node);
+    std::erase(state.untold, node);
+    std::erase_if(state.to_ping, [node](const State::Ping& ping) { return ping.node == node; });
+    if (state.pinging && state.pinged_node == node) state.give_up(state.pinging);
+    for (auto it = state.answering.lower_bound({node, 0});
+         it != state.answering.end() && it->first.first == node;) {
+        const LinkExchangePtr exchange = it->second;
+        it = state.answering.erase(it);
+        stop(exchange);
+    }
+}
+
+void Links::forget_all() {
+    state_->stop_all();
+    state_->measured.clear();
+    state_->untold.clear();
+}
+
+void Links::attached() {
+    state_->untold.clear();
+    for (const auto& [node, report] : state_->measured) state_->untold.push_back(node);
+}
+
+void Links::report(std::vector<control::LinkReport>& ret_reports) {
+    for (const NodeId node : std::exchange(state_->untold, {}))
+        ret_reports.push_back(state_->measured.at(node));
+}
+
+}  // namespace pace::daemon

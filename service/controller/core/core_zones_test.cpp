@@ -1,0 +1,173 @@
+// Where nodes are, by their operators' words or by measured links, as views, orders and plans have it.
+#include <algorithm>
+#include <set>
+
+#include "service/controller/core/core_fixture.h"
+#include "service/controller/core/places.h"
+
+namespace pace::controller {
+namespace {
+
+class CoreZonesTest : public CoreFixture, public ::testing::Test {
+  protected:
+    NodeId attach_in(const std::string& name, const std::string& zone) {
+        send(NodeAttach{name, 1, {std::byte{1}}, "host", 8, 0, zone});
+        return sent<Attached>().back().node;
+    }
+    // A node for each zone, two workers each.
+    std::vector<NodeId> start_in(const std::vector<std::string>& zones, const JobOptions& options) {
+        std::vector<NodeId> nodes;
+        for (size_t i = 0; i < zones.size(); ++i)
+            nodes.push_back(attach_in("node" + std::to_string(i), zones[i]));
+        for (Rank rank = 0; rank < options.world; ++rank) join(nodes[rank / 2], rank, options);
+        return nodes;
+    }
+    std::vector<uint32_t> zones_of_the_view() {
+        std::vector<uint32_t> zones;
+        const CommitView view = sent<CommitView>().back();
+        for (const Member& member : view.members) zones.push_back(member.zone);
+        return zones;
+    }
+    void tell(NodeId from, NodeId to, double ms) {
+        send(Heartbeat{.node = from,
+                       .workers = {},
+                       .groups = {},
+                       .links = {{.node = to, .latency_ns = 1000, .ns_per_byte = ms}}});
+    }
+    // The first half of the nodes is far from the second.
+    void measure_all(const std::vector<NodeId>& nodes) {
+        for (size_t i = 0; i < nodes.size(); ++i)
+            for (size_t j = i + 1; j < nodes.size(); ++j) {
+                const bool near = (i < nodes.size() / 2) == (j < nodes.size() / 2);
+                tell(nodes[i], nodes[j], near ? 1 : 10);
+            }
+    }
+    // All workers signal; what forms ends at once. The members of groups across `half`.
+    size_t round_across(uint32_t world, Rank half) {
+        size_t across = 0;
+        clear();
+        for (Rank rank = 0; rank < world; ++rank)
+            send(Ready{.node = node_of(rank), .job = 1, .rank = rank, .iteration = ++iteration_});
+        for (const GroupOrder& order : take<GroupOrder>()) {
+            std::set<bool> sides;
+            std::set<NodeId> nodes;
+            for (const GroupOrder::Part& part : order.members) {
+                sides.insert(part.rank < half);
+                nodes.insert(part.node);
+            }
+            if (sides.size() == 2) across += order.members.size();
+            for (const NodeId node : nodes)
+                send(GroupDone{.node = node, .job = 1, .group = order.group});
+        }
+        return across;
+    }
+    NodeId node_of(Rank rank) const {
+        for (const WorkerView& worker : job().workers)
+            if (worker.rank == rank) return worker.node;
+        return 0;
+    }
+
+    uint64_t iteration_ = 0;
+};
+
+JobOptions smart(uint32_t world) {
+    JobOptions options = averaging(world, 2);
+    options.policy = Policy::prague_smart;
+    return options;
+}
+
+TEST_F(CoreZonesTest, LabelsAreNumbersInViewsAndStayTheSame) {
+    const auto nodes = start_in({"rack-1", "", "rack-2", "rack-1"}, reducing(8));
+    EXPECT_EQ(zones_of_the_view(), (std::vector<uint32_t>{1, 1, 0, 0, 2, 2, 1, 1}));
+    // The daemon restarts, in another zone.
+    send(NodeLost{nodes[0], "gone"});
+    EXPECT_EQ(zones_of_the_view(), (std::vector<uint32_t>{0, 0, 2, 2, 1, 1}));
+    const NodeId again = attach_in("node0", "rack-2");
+    EXPECT_EQ(again, nodes[0]);
+    join(again, 0, reducing(8));
+    send(WorkerAdmit{.node = again, .job = 1, .rank = 0, .wants_model = true});
+    EXPECT_EQ(zones_of_the_view(), (std::vector<uint32_t>{2, 0, 0, 2, 2, 1, 1}));
+}
+
+TEST_F(CoreZonesTest, OrdersNameTheZonesOfTheirMembers) {
+    JobOptions options = averaging(4, 4);
+    options.policy = Policy::full;
+    const auto nodes = start_in({"a", "b"}, options);
+    for (Rank rank = 0; rank < 4; ++rank)
+        send(Ready{.node = nodes[rank / 2], .job = 1, .rank = rank, .iteration = 1});
+    const auto orders = sent<GroupOrder>();
+    ASSERT_EQ(orders.size(), 1U);
+    std::vector<uint32_t> zones;
+    for (const GroupOrder::Part& part : orders[0].members) zones.push_back(part.zone);
+    EXPECT_EQ(zones, (std::vector<uint32_t>{1, 1, 2, 2}));
+}
+
+TEST_F(CoreZonesTest, SmartGroupsCrossZonesByTheirHeadsAlone) {
+    start_in({"a", "a", "b", "b"}, smart(8));
+    for (int plan = 0; plan < 20; ++plan) {
+        EXPECT_EQ(round_across(8, 4), 2U);
+        EXPECT_EQ(round_across(8, 4), 0U);
+        EXPECT_EQ(round_across(8, 4), 0U);
+    }
+    EXPECT_EQ(job().sync_components, 1U);
+    EXPECT_LT(job().spectral_gap, 1);
+    EXPECT_GT(job().spectral_gap, 0);
+}
+
+TEST_F(CoreZonesTest, MeasuredLinksMakePlacesForTheNextPlanAndTheNextView) {
+    const auto nodes = start_in({"", "", "", ""}, smart(8));
+    measure_all(nodes);
+    const auto a = Places::kFirstPlace;
+    const auto b = a + 1;
+    EXPECT_EQ(zones_of_the_view(), std::vector<uint32_t>(8, 0)) << "of the view in force";
+    EXPECT_EQ(round_across(8, 4), 2U);
+    EXPECT_EQ(round_across(8, 4), 0U);
+    EXPECT_EQ(round_across(8, 4), 0U);
+    send(WorkerLeave{.node = nodes[3], .job = 1, .rank = 7, .orderly = true});
+    EXPECT_EQ(zones_of_the_view(), (std::vector<uint32_t>{a, a, a, a, b, b, b}));
+}
+
+// What was measured is no news to a node that attaches again.
+TEST_F(CoreZonesTest, MeasurementsOutliveAnAttachment) {
+    const auto nodes = start_in({"", "", "", ""}, reducing(8));
+    measure_all(nodes);
+    send(NodeLost{nodes[1], "gone"});
+    const auto a = Places::kFirstPlace;
+    EXPECT_EQ(zones_of_the_view(), (std::vector<uint32_t>{a, a, a + 1, a + 1, a + 1, a + 1}));
+    attach_in("node1", "");
+    join(nodes[1], 2, reducing(8));
+    send(WorkerAdmit{.node = nodes[1], .job = 1, .rank = 2, .wants_model = true});
+    EXPECT_EQ(zones_of_the_view(), (std::vector<uint32_t>{a, a, a, a + 1, a + 1, a + 1, a + 1}));
+}
+
+TEST_F(CoreZonesTest, LabelsWinOverLinks) {
+    const auto nodes = start_in({"x", "", "", "y"}, smart(8));
+    measure_all(nodes);
+    const auto zones = job().zones;
+    ASSERT_EQ(zones.size(), 4U);
+    EXPECT_EQ(zones[0].label, "x");
+    EXPECT_EQ(zones[0].nodes, (std::vector<NodeId>{nodes[0]}));
+    EXPECT_EQ(zones[1].label, "y");
+    EXPECT_EQ(zones[2].label, "");
+    EXPECT_EQ(zones[2].zone, Places::kFirstPlace);
+    EXPECT_EQ(zones[2].nodes, (std::vector<NodeId>{nodes[1]}));
+    EXPECT_EQ(zones[3].nodes, (std::vector<NodeId>{nodes[2]}));
+}
+
+TEST_F(CoreZonesTest, ReportsOfUnknownNodesAndNonsenseAreIgnored) {
+    const auto nodes = start_in({"", "", "", ""}, smart(8));
+    tell(nodes[0], 99, 1);
+    tell(nodes[0], nodes[0], 1);
+    tell(nodes[0], nodes[1], -1);
+    tell(99, nodes[0], 1);
+    EXPECT_TRUE(core().status(now()).links.empty());
+    tell(nodes[0], nodes[1], 1);
+    const auto links = core().status(now()).links;
+    ASSERT_EQ(links.size(), 1U);
+    EXPECT_EQ(links[0].from, nodes[0]);
+    EXPECT_EQ(links[0].to, nodes[1]);
+    EXPECT_EQ(links[0].link, (Link{1000, 1}));
+}
+
+}  // namespace
+}  // namespace pace::controller
