@@ -208,6 +208,8 @@ std::string shape_of(const Json& job) {
     if (member(options, "group_size").is_number())
         shape += fmt::format(" of {}, {} weights", text(options, "group_size"),
                              text(options, "weights"));
+    if (const uint64_t edges = count(options, "edges"); edges > 0)
+        shape += fmt::format(" on a graph of {} {}", edges, edges == 1 ? "edge" : "edges");
     const std::string quorum = text(options, "quorum", "all");
     const std::string compression = text(options, "compression", "none");
     if (quorum != "all") shape += ", quorum " + quorum;

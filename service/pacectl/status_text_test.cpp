@@ -74,6 +74,16 @@ TEST(StatusText, NamesWhatIsUnusualAboutAnAllReduce) {
     EXPECT_TRUE(has(job_list_text(status), "all-reduce, spardl"));
 }
 
+TEST(StatusText, SaysThatPairsKeepToAGraph) {
+    Json status = example();
+    Json& options = status["jobs"][0]["options"];
+    options["policy"] = "ad-psgd";
+    EXPECT_TRUE(has(job_list_text(status), "ad-psgd of 2, dynamic weights  "));
+    options["edges"] = 7;
+    EXPECT_TRUE(has(job_list_text(status), "ad-psgd of 2, dynamic weights on a graph of 7 edges"));
+    EXPECT_TRUE(has(job_options_text(status["jobs"][0]), "edges"));
+}
+
 TEST(StatusText, ShowsTheSlowestWhenNotAllFit) {
     const std::string shown = status_text(example(), {.workers = 1, .groups = 1});
     EXPECT_TRUE(has(shown, "late")) << shown;

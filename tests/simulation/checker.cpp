@@ -1,5 +1,6 @@
 #include "checker.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -16,6 +17,20 @@ constexpr size_t kRecentMax = 100'000;
 
 Checker::Checker(uint32_t world, uint32_t group_size, Duration wait_max)
     : group_size_(group_size), wait_max_(wait_max), ranks_(world) {}
+
+void Checker::allow_only(const std::vector<uint32_t>& edges) {
+    for (size_t i = 0; i + 1 < edges.size(); i += 2)
+        edges_.insert(std::minmax(edges[i], edges[i + 1]));
+}
+
+// `members` are in rank order.
+bool Checker::may_average(const std::vector<Rank>& members) const {
+    if (edges_.empty()) return true;
+    for (size_t i = 0; i < members.size(); ++i)
+        for (size_t k = i + 1; k < members.size(); ++k)
+            if (!edges_.contains({members[i], members[k]})) return false;
+    return true;
+}
 
 void Checker::fail(std::string what) {
     if (violations_.size() < kViolationsMax) violations_.push_back(std::move(what));
@@ -132,6 +147,7 @@ void Checker::on_order(const GroupOrder& order, TimePoint now) {
     if (std::abs(sum - 1) > 1e-9) fail(fmt::format("weights sum to {}", sum));
     if (members.empty() || members.size() > group_size_)
         fail(fmt::format("a group has {} members", members.size()));
+    if (!may_average(members)) fail(fmt::format("group {} joins no neighbours", order.group));
     ++groups_;
     if (members.size() == group_size_) ++full_groups_;
     recent_.push_back(std::move(members));

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "service/controller/core/collective_options.h"
+#include "service/controller/core/communication_graph.h"
 #include "service/controller/core/option_words.h"
 
 namespace pace::controller {
@@ -82,7 +84,7 @@ Result<> check_no_group_options(const JobOptions& o, std::string_view because, P
     return {};
 }
 
-// Only partial reduce closes groups that are not full, and only prague-smart knows who is slow.
+// Only partial reduce closes groups that are not full, only prague-smart knows who is slow, and only ad-psgd who may meet.
 Result<> check_policy_options(const JobOptions& o) {
     const auto refuse = [&o](std::string_view option, uint32_t value, Policy policy) {
         return make_error(ErrorKind::invalid,
@@ -96,6 +98,11 @@ Result<> check_policy_options(const JobOptions& o) {
     }
     if (o.policy != Policy::prague_smart && o.progress_gap != 0)
         return refuse("progress_gap", o.progress_gap, Policy::prague_smart);
+    if (o.policy != Policy::ad_psgd && !o.edges.empty())
+        return make_error(ErrorKind::invalid,
+                          "edges are given, but policy {} does not know a communication graph; "
+                          "leave them out or use policy {}",
+                          name_of(o.policy), name_of(Policy::ad_psgd));
     return {};
 }
 
@@ -190,6 +197,8 @@ Result<JobOptions> check(const JobOptions& options) {
     PACE_TRY(check_enums(filled));
     PACE_TRY(check_collective(filled));
     PACE_TRY(check_policy_options(filled));
+    PACE_TRY_ASSIGN(edges, check_edges(filled.edges, filled.world));
+    filled.edges = std::move(edges);
     if (filled.policy == Policy::all_reduce)
         PACE_TRY(check_no_group_options(filled, "the all-reduce policy forms no groups",
                                         Policy::partial_reduce));
@@ -228,6 +237,9 @@ std::string differences(const JobOptions& asked, const JobOptions& of_job) {
     compare("group_wait_ms", asked.group_wait_ms, of_job.group_wait_ms);
     compare("history_window", asked.history_window, of_job.history_window);
     compare("progress_gap", asked.progress_gap, of_job.progress_gap);
+    if (asked.edges != of_job.edges)
+        text += fmt::format("{}edges {}", text.empty() ? "" : ", ",
+                            edge_differences(asked.edges, of_job.edges));
     compare("worker_timeout_ms", asked.worker_timeout_ms, of_job.worker_timeout_ms);
     compare("quorum", name_of(asked.quorum), name_of(of_job.quorum));
     compare("quorum_count", asked.quorum_count, of_job.quorum_count);

@@ -67,6 +67,7 @@ class PlannedGroups : public GroupPolicy {
 
     // Members that are not frozen, in no order.
     std::span<const Rank> eligible() const { return eligible_; }
+    bool is_eligible(Rank rank) const;
     bool has_plan(Rank rank) const { return !at(rank).buffer.empty(); }
     NodeId node_of(Rank rank) const { return at(rank).node; }
     // How many times it has signalled. A newcomer begins with what the others have on average: it is not late.
@@ -97,7 +98,6 @@ class PlannedGroups : public GroupPolicy {
 
     Member& at(Rank rank) { return members_[rank]; }
     const Member& at(Rank rank) const { return members_[rank]; }
-    bool is_eligible(Rank rank) const;
     void make_eligible(Rank rank);
     void make_ineligible(Rank rank);
     void begin_computing(Rank rank, TimePoint now);

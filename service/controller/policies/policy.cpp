@@ -1,5 +1,6 @@
 #include "service/controller/policies/policy.h"
 
+#include "service/controller/policies/neighbour_pairs.h"
 #include "service/controller/policies/partial_reduce.h"
 #include "service/controller/policies/prague.h"
 
@@ -13,8 +14,10 @@ std::unique_ptr<GroupPolicy> make_policy(const JobOptions& options, uint64_t see
         case Policy::automatic:
         case Policy::partial_reduce:
             return std::make_unique<PartialReduce>(options);
-        case Policy::prague_random:
         case Policy::ad_psgd:
+            if (!options.edges.empty()) return std::make_unique<NeighbourPairs>(options, seed);
+            return std::make_unique<RandomGroups>(options, seed);
+        case Policy::prague_random:
             return std::make_unique<RandomGroups>(options, seed);
         case Policy::prague_smart:
             return std::make_unique<SmartGroups>(options, seed);

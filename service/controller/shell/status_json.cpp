@@ -46,6 +46,8 @@ Json of_groups(const JobOptions& options) {
     if (options.policy == Policy::partial_reduce)
         json.update({{"group_min", options.group_min}, {"group_wait_ms", options.group_wait_ms}});
     if (options.policy == Policy::prague_smart) json["progress_gap"] = options.progress_gap;
+    // How many there are: of a large graph, to list them would take more room than all else.
+    if (!options.edges.empty()) json["edges"] = options.edges.size() / 2;
     return json;
 }
 

@@ -182,6 +182,10 @@ TEST(StatusJson, ShowsTheOptionsThatCountInTheJob) {
     options.policy = Policy::partial_reduce;
     EXPECT_FALSE(options_of(options).contains("quorum"));
     EXPECT_TRUE(options_of(options).contains("group_size"));
+    EXPECT_FALSE(options_of(options).contains("edges"));
+    options.policy = Policy::ad_psgd;
+    options.edges = {0, 1, 1, 2, 2, 3};
+    EXPECT_EQ(options_of(options)["edges"], 3);
 }
 
 TEST(StatusJson, AFailedJournalSaysWhy) {
