@@ -9,7 +9,7 @@
 
 namespace pace::simulator {
 
-// A group size of 0: everyone, which is no choice of the user's.
+// A group size of 0: everyone, or what auto chooses; no choice of the user's.
 struct Candidate {
     controller::Policy policy = controller::Policy::all_reduce;
     uint32_t group_size = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "service/controller/core/job_options.h"
 #include "service/controller/core/option_words.h"
@@ -29,7 +30,11 @@ constexpr double kMemoryGbytesPerS = 10;
 constexpr double kLatencyUs = 50;
 constexpr double kControllerUs = 500;
 
-constexpr size_t kSimulated = 6;  // policies, the first ones; prague-static needs no controller
+// Those that are tried when a file names none, and auto, which chooses among some of them. prague-static needs no controller.
+constexpr Policy kSimulated[] = {
+    Policy::all_reduce, Policy::partial_reduce, Policy::prague_random, Policy::prague_smart,
+    Policy::ad_psgd,    Policy::full,           Policy::automatic};
+constexpr size_t kUsual = 6;
 
 constexpr uint32_t kGroupSizes[] = {2, 3, 4, 8, 16};
 
@@ -188,15 +193,15 @@ Result<> read_cluster(const FileTable& file, Scenario& ret_scenario) {
 Result<> read_try(const FileTable& file, Scenario& ret_scenario) {
     PACE_TRY_ASSIGN(table, file.table("try"));
     PACE_TRY(table.allow({"policies", "group_sizes"}));
-    const controller::Words words = words_of(Policy{}).first(kSimulated);
-    std::vector<size_t> policies;
-    for (size_t i = 0; i < words.size(); ++i) policies.push_back(i);
+    std::vector<std::string_view> words;
+    for (const Policy policy : kSimulated) words.push_back(name_of(policy));
+    std::vector<size_t> policies(kUsual);
+    std::iota(policies.begin(), policies.end(), 0U);
     if (table.has("policies")) {
         PACE_TRY_ASSIGN(given, table.words("policies", words));
         policies = given;
     }
-    for (const size_t index : policies)
-        ret_scenario.policies.push_back(static_cast<Policy>(index + 1));
+    for (const size_t index : policies) ret_scenario.policies.push_back(kSimulated[index]);
     if (table.has("group_sizes")) {
         PACE_TRY_ASSIGN(sizes, table.wholes("group_sizes", 2, ret_scenario.world()));
         ret_scenario.group_sizes.assign(sizes.begin(), sizes.end());

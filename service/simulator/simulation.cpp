@@ -165,10 +165,11 @@ void Simulation::take_order(const GroupOrder& order) {
         ranks.push_back(part.rank);
         last_busy = std::max(last_busy, trainers_[part.rank].ended);
     }
-    const bool names_ahead = options_.policy != controller::Policy::partial_reduce;
+    const bool names_ahead = options_.policy != controller::Policy::partial_reduce &&
+                             options_.policy != controller::Policy::automatic;
     for (const Rank rank : ranks)
         trainers_[rank].had_conflict = names_ahead && last_busy > trainers_[rank].signalled;
-    exchanges_[id] = {order, cost_of(scenario_, ranks), {}, false};
+    exchanges_[id] = {order, cost_of(scenario_, ranks), {}, false, {}};
     at(now_ + half_way_, What::begin, id);
 }
 
@@ -189,7 +190,8 @@ void Simulation::go_on(uint32_t id) {
 }
 
 void Simulation::end(uint32_t id) {
-    const Exchange& exchange = exchanges_[id];
+    Exchange& exchange = exchanges_[id];
+    exchange.took = now_ - exchange.began;
     std::vector<Rank> ranks;
     for (const GroupOrder::Part& part : exchange.order.members) {
         ranks.push_back(part.rank);
@@ -215,9 +217,11 @@ void Simulation::report_done(uint32_t id) {
     std::sort(nodes.begin(), nodes.end());
     nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
     const controller::GroupId group = exchanges_[id].order.group;
+    const auto moving_ns = static_cast<uint64_t>(exchanges_[id].took.count());
+    const auto bytes = static_cast<uint64_t>(exchanges_[id].cost.moving.bytes);
     free_exchanges_.push_back(id);
     for (const controller::NodeId node : nodes)
-        handle(controller::GroupDone{node, job_, group, false, 0, 0});
+        handle(controller::GroupDone{node, job_, group, false, moving_ns, bytes});
 }
 
 }  // namespace pace::simulator

@@ -111,7 +111,8 @@ Scenario stormy(Policy policy, uint64_t seed) {
 }
 
 constexpr std::array kPolicies = {Policy::partial_reduce, Policy::prague_random,
-                                  Policy::prague_smart, Policy::ad_psgd, Policy::full};
+                                  Policy::prague_smart,   Policy::ad_psgd,
+                                  Policy::full,           Policy::automatic};
 
 TEST(Simulation, OfEveryPolicySurvivesFaultsOfEveryKind) {
     for (const Policy policy : kPolicies)

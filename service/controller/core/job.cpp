@@ -21,9 +21,8 @@ Job::Job(JobId id, JobOptions options, uint32_t uid, uint64_t token, Cluster& cl
       cluster_(cluster),
       workers_(options_.world),
       views_(id, token, is_top_k(options_.compression)) {
-    if (auto policy = make_policy(options_, token_)) {
-        groups_ = std::make_unique<Groups>(id, options_, std::move(policy), workers_, cluster);
-    }
+    if (forms_groups(options_.policy))
+        groups_ = std::make_unique<Groups>(id, options_, token_, workers_, cluster);
 }
 
 // -------------------------------------------------------------------------------- coming and going

@@ -106,6 +106,18 @@ Result<> check_policy_options(const JobOptions& o) {
     return {};
 }
 
+// What policy auto chooses is not to be given.
+Result<> check_no_shape(const JobOptions& o) {
+    const auto refuse = [](std::string_view option, uint32_t value) {
+        return make_error(ErrorKind::invalid,
+                          "{} is {}, but policy auto chooses it; leave it out or use policy {}",
+                          option, value, name_of(Policy::partial_reduce));
+    };
+    if (o.group_size != 0) return refuse("group_size", o.group_size);
+    if (o.history_window != 0) return refuse("history_window", o.history_window);
+    return {};
+}
+
 uint64_t window_min(const JobOptions& o) {
     return (uint64_t{o.world} - 1 + o.group_size - 2) / (o.group_size - 1);
 }
@@ -181,6 +193,7 @@ void fill_defaults(JobOptions& o) {
         o.alpha = kAlphaDefault;
         return;
     }
+    if (o.policy == Policy::automatic) return;
     if (o.group_size == 0) o.group_size = std::max(2U, std::min(usual_size(o), o.world));
     if (o.group_min == 0 && o.policy == Policy::partial_reduce) o.group_min = kGroupMinDefault;
     if (o.progress_gap == 0 && o.policy == Policy::prague_smart)
@@ -202,6 +215,7 @@ Result<JobOptions> check(const JobOptions& options) {
     if (filled.policy == Policy::all_reduce)
         PACE_TRY(check_no_group_options(filled, "the all-reduce policy forms no groups",
                                         Policy::partial_reduce));
+    if (filled.policy == Policy::automatic) PACE_TRY(check_no_shape(filled));
     if (filled.policy == Policy::prague_static)
         PACE_TRY(check_no_group_options(filled,
                                         "the groups of policy prague-static follow from the nodes "
@@ -209,15 +223,23 @@ Result<JobOptions> check(const JobOptions& options) {
                                         Policy::prague_smart));
     fill_defaults(filled);
     if (!forms_groups(filled.policy)) return filled;
-    PACE_TRY(check_sizes(filled));
     PACE_TRY(check_alpha(filled.alpha));
     if (filled.weights == Weights::constant) PACE_TRY(check_no_version_options(filled));
+    if (filled.policy == Policy::automatic) return filled;
+    PACE_TRY(check_sizes(filled));
     if (filled.history_window == 0) {
         filled.history_window =
             static_cast<uint32_t>(std::max<uint64_t>(1, 2 * window_min(filled)));
     }
     PACE_TRY(check_window(filled));
     return filled;
+}
+
+JobOptions with_shape(JobOptions options, Policy policy, uint32_t group_size) {
+    options.policy = policy;
+    options.group_size = policy == Policy::full ? 0 : group_size;
+    const Result<JobOptions> checked = check(options);
+    return checked ? *checked : options;
 }
 
 std::string differences(const JobOptions& asked, const JobOptions& of_job) {

@@ -72,6 +72,14 @@ struct SlowWorker {
     double factor = 1;  // of the median worker's step
 };
 
+// What policy auto has chosen.
+struct AutoView {
+    Policy policy = Policy::partial_reduce;
+    uint32_t group_size = 0;  // 0: everyone
+    std::string reason;
+    uint64_t switches = 0;
+};
+
 struct JobView {
     JobId job = 0;
     JobOptions options;
@@ -87,6 +95,7 @@ struct JobView {
     Duration step_median{};                  // of the median worker
 
     // Averaging jobs only.
+    std::optional<AutoView> automatic;  // of policy auto
     Duration group_wait{};
     uint32_t sync_components = 0;  // of the sync-graph, without the frozen; 1 is good
     bool holding = false;          // a group is held for a bridge

@@ -104,7 +104,7 @@ void add_statistics(const Groups& groups, JobView& view) {
     view.groups_ordered = statistics.ordered;
     view.groups_completed = statistics.completed;
     view.groups_failed = statistics.failed;
-    view.conflicts = groups.policy().conflicts();
+    view.conflicts = groups.conflicts();
     view.waited = spent(statistics.waiting);
     view.exchanged = spent(statistics.exchanging);
 }
@@ -138,7 +138,10 @@ void add_groups(const Job& job, TimePoint now, JobView& view) {
     view.sync_components = policy.components;
     view.holding = policy.holding;
     view.groups_in_flight = groups.in_flight();
-    view.bridged_groups = groups.policy().bridged_groups();
+    view.bridged_groups = groups.bridged_groups();
+    if (const AutoPolicy* chosen = groups.automatic())
+        view.automatic = {chosen->shape().policy, chosen->shape().group_size, chosen->reason(),
+                          chosen->switches()};
     view.recent_groups = groups.history().recent();
     view.staleness = groups.history().staleness();
     view.spectral_gap = gap_of(job);

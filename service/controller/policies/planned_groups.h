@@ -36,6 +36,7 @@ namespace pace::controller {
 class PlannedGroups : public GroupPolicy {
   public:
     void add_member(Rank rank, NodeId node, TimePoint now) override;
+    void know_step(Duration step) override { wait_.on_step(step); }
     void remove_member(Rank rank) override;
     void freeze(Rank rank) override;
     Received add_signal(const Signal& signal) override;

@@ -12,6 +12,7 @@ std::unique_ptr<GroupPolicy> make_policy(const JobOptions& options, uint64_t see
         case Policy::prague_static:
             return nullptr;
         case Policy::automatic:
+            return nullptr;  // it chooses one of the others
         case Policy::partial_reduce:
             return std::make_unique<PartialReduce>(options);
         case Policy::ad_psgd:

@@ -40,6 +40,9 @@ class GroupPolicy {
     // The worker takes part from now on. Adding a member twice changes nothing.
     virtual void add_member(Rank rank, NodeId node, TimePoint now) = 0;
 
+    // A worker's step took so long before this policy took over.
+    virtual void know_step(Duration step) = 0;
+
     // The worker is dead, gone or suspended: its signal is withdrawn and nothing waits for it.
     virtual void remove_member(Rank rank) = 0;
 
@@ -78,7 +81,7 @@ class GroupPolicy {
     virtual PolicyView view() const = 0;
 };
 
-// The policy that the (checked) options name; null for a policy without groups. What it draws at
+// The policy that the (checked) options name; null for a policy without groups, and for auto. What it draws at
 // random, it draws from `seed`.
 std::unique_ptr<GroupPolicy> make_policy(const JobOptions& options, uint64_t seed);
 
