@@ -79,7 +79,7 @@ TEST(StatusText, SaysThatPairsKeepToAGraph) {
     Json& options = status["jobs"][0]["options"];
     options["policy"] = "ad-psgd";
     EXPECT_TRUE(has(job_list_text(status), "ad-psgd of 2, dynamic weights  "));
-    options["edges"] = 7;
+    options["edges"] = 7U;
     EXPECT_TRUE(has(job_list_text(status), "ad-psgd of 2, dynamic weights on a graph of 7 edges"));
     EXPECT_TRUE(has(job_options_text(status["jobs"][0]), "edges"));
 }
@@ -91,7 +91,7 @@ TEST(StatusText, TellsWhatPolicyAutoHasChosenAndWhy) {
     job["auto"] = {{"policy", "partial-reduce"},
                    {"group_size", 5},
                    {"reason", "instead of full: one is slow"},
-                   {"switches", 1}};
+                   {"switches", 1U}};
     EXPECT_TRUE(has(job_list_text(status), "auto (partial-reduce of 5), constant weights"));
     EXPECT_TRUE(
         has(status_text(status, {}),

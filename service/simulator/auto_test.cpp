@@ -50,6 +50,18 @@ Scenario with_slow_network(double slowest) {
     return scenario;
 }
 
+// The last eight, which are on two nodes.
+Scenario of_eight(Scenario scenario) {
+    scenario.workers.erase(scenario.workers.begin(), scenario.workers.begin() + 8);
+    return scenario;
+}
+
+Scenario with_slow_half() {
+    Scenario scenario = cluster();
+    for (size_t rank = 8; rank < 16; ++rank) scenario.workers[rank].slow = 2;
+    return scenario;
+}
+
 std::vector<Case> cases() {
     return {{"all alike", cluster()},
             {"one 2x slower", with_slowest(2)},
@@ -57,6 +69,8 @@ std::vector<Case> cases() {
             {"some variation", with_steps({Shape::lognormal, 0.1, 0.5, 0, {}})},
             {"a long tail", with_steps({Shape::lognormal, 0.1, 1, 0, {}})},
             {"a longer tail", with_steps({Shape::pareto, 0.1, 0, 0.06, {}})},
+            {"eight, one 5x slower", of_eight(with_slowest(5))},
+            {"half of them 2x slower", with_slow_half()},
             {"a slow network", with_slow_network(1)},
             {"a slow network and one 5x slower", with_slow_network(5)}};
 }
@@ -79,7 +93,7 @@ TEST(Auto, IsNearTheBestOfAllThatItMayChoose) {
             best_name = controller::text_of(shape);
         }
         const double chosen = effective_of(scenario, {Policy::automatic, 0});
-        EXPECT_GE(chosen, 0.88 * best) << name << ", seed 3: the best is " << best_name;
+        EXPECT_GE(chosen, 0.9 * best) << name << ", seed 3: the best is " << best_name;
         std::printf("%-34s auto makes %6.1f, %.0f %% of %s\n", name, chosen, 100 * chosen / best,
                     best_name.c_str());
     }

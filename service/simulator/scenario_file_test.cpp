@@ -156,7 +156,7 @@ TEST(ScenarioFile, WrongValuesAreSaidWithWhatToGive) {
          "f.toml:8: workers[1].ranks = […]: give a whole number from 0 to 3"},
         {all + "[try]\npolicies = [\"ring\"]\n",
          "f.toml:8: try.policies = […]: \"ring\" is none of all-reduce, partial-reduce, "
-         "prague-random, prague-smart, ad-psgd, full"},
+         "prague-random, prague-smart, ad-psgd, full, auto"},
         {all + "[try]\ngroup_sizes = [1]\n",
          "f.toml:8: try.group_sizes = […]: give a whole number from 2 to 4"},
         {all + "[try]\ngroup_sizes = [5]\n",

@@ -80,32 +80,54 @@ double weight_of(const JobPace& pace, const Shape& shape) {
     return together + sent;
 }
 
-// What was measured; else of the shape that is nearest in size, its moving scaled by the weights.
+// How many exchanges of other groups a worker's own may meet on its node, if all the others there were at one.
+double others_of(const JobPace& pace, const Shape& shape) {
+    if (is_everyone(pace, shape)) return 0;
+    const double groups = static_cast<double>(pace.steps_s.size()) / shape.group_size;
+    const double others = std::min(pace.workers_of_node - 1.0, groups - 1);
+    // Smart groups of one division begin together, but half of them stay within their node.
+    return shape.policy == Policy::prague_smart ? others / 2 : others;
+}
+
+// How much longer an exchange of `moving_s` takes for others that share the node with it: each is at one for its share of the time.
+double crowding(double others, double moving_s, double step_s) {
+    return 1 + others * moving_s / (step_s + moving_s);
+}
+
+double crowded_s(double alone_s, double others, double step_s) {
+    double moving_s = alone_s;
+    for (int i = 0; i < 30; ++i) moving_s = alone_s * crowding(others, moving_s, step_s);
+    return moving_s;
+}
+
+// What was measured; else from the shape that is nearest in weight: what its moving takes alone, scaled by the weights, and crowded anew.
 double exchange_s(const JobPace& pace, const Shape& shape) {
     const auto own = pace.exchanges.find(shape);
     if (own != pace.exchanges.end()) return own->second.whole_s;
-    const std::pair<const Shape, ExchangeTimes>* nearest = nullptr;
-    double nearest_ratio = 0;
-    for (const auto& known : pace.exchanges) {
-        const double ratio =
-            std::abs(std::log(weight_of(pace, known.first) / weight_of(pace, shape)));
-        if (nearest != nullptr && ratio >= nearest_ratio) continue;
-        nearest = &known;
-        nearest_ratio = ratio;
-    }
-    if (nearest == nullptr) return 0;
-    const auto& [whole_s, moving_s] = nearest->second;
-    const double scale = weight_of(pace, shape) / weight_of(pace, nearest->first);
-    return whole_s + moving_s * (scale - 1);
+    const double weight = weight_of(pace, shape);
+    const auto distance = [&](const auto& known) {
+        return std::abs(std::log(weight_of(pace, known.first) / weight));
+    };
+    const auto nearest =
+        std::min_element(pace.exchanges.begin(), pace.exchanges.end(),
+                         [&](const auto& a, const auto& b) { return distance(a) < distance(b); });
+    if (nearest == pace.exchanges.end()) return 0;
+    const auto& [known, times] = *nearest;
+    const double step_s = median_of(pace.steps_s);
+    const double alone_s = times.moving_s * weight / weight_of(pace, known) /
+                           crowding(others_of(pace, known), times.moving_s, step_s);
+    return times.whole_s - times.moving_s + crowded_s(alone_s, others_of(pace, shape), step_s);
 }
 
 // ---------------------------------------------------------------------------------------- policies
 
-// Random groups of P of N settle at (N - P) / (N - 1) / (P - 1); workers in step meet the same ones more often, and a slow one
-// comes with a model that is old.
+// Each step adds 1 - 1/N to a worker's squared distance from the mean of all, and a random group of P of N takes away what its
+// members differ by: the two are equal at (N - 1) (N - P) / (N^2 (P - 1)). Workers in step meet the same ones more often, and a
+// slow one comes with a model that is old.
 double spread_of(const JobPace& pace, uint32_t group_size) {
     const auto workers = static_cast<double>(pace.steps_s.size());
-    const double random = (workers - group_size) / (workers - 1) / (group_size - 1);
+    const double random =
+        (workers - 1) * (workers - group_size) / (workers * workers * (group_size - 1));
     return random * (1 + 0.5 * synchrony_of(pace) + 0.5 * unevenness_of(pace));
 }
 
@@ -120,15 +142,19 @@ double rate_of(const JobPace& pace, double added_s) {
     return rate;
 }
 
-// Signals that come at any time: each waits for (P - 1) / 2 more on average. And once in a window of T groups one is held for a
-// bridge, for about as long as a group takes to fill, if there is any variation to hold it for.
+// What is left of the rate when, in a window of T groups, one is held for a bridge, for about as long as a group takes to fill.
+double share_not_held(const JobPace& pace, uint32_t group_size) {
+    constexpr double kHeld = 0.7;  // of the windows
+    const auto least = (pace.steps_s.size() - 1 + group_size - 2) / (group_size - 1);
+    return 1 / (1 + kHeld / static_cast<double>(2 * least));
+}
+
+// Signals that come at any time: each waits for (P - 1) / 2 more on average.
 double rate_out_of_step(const JobPace& pace, uint32_t group_size, double exchange) {
-    constexpr double kHeldShare = 0.7;  // of the windows
     double rate = rate_of(pace, exchange);
     for (int i = 0; i < 20; ++i)
         rate = (rate + rate_of(pace, exchange + (group_size - 1) / (2 * rate))) / 2;
-    const auto least = (pace.steps_s.size() - 1 + group_size - 2) / (group_size - 1);
-    return rate / (1 + kHeldShare / static_cast<double>(2 * least));
+    return rate * share_not_held(pace, group_size);
 }
 
 // Those who are alike signal together, and who is left over when they are in groups waits for the next time.
@@ -144,7 +170,9 @@ double rate_in_step(const JobPace& pace, uint32_t group_size, double exchange) {
         }
     }
     const size_t grouped = fast.size() - fast.size() % group_size;
-    return rate + static_cast<double>(grouped) / (longest_s(fast, pace.variations) + exchange);
+    rate += static_cast<double>(grouped) / (longest_s(fast, pace.variations) + exchange);
+    // Equals in step seldom need a bridge; to one who is slow there is none for long.
+    return rate * (1 + unevenness_of(pace) * (share_not_held(pace, group_size) - 1));
 }
 
 Forecast forecast_partial(const JobPace& pace, const Shape& shape) {
