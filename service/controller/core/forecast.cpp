@@ -13,6 +13,8 @@ namespace pace::controller {
 namespace {
 
 constexpr uint32_t kSmartSize = 3;
+constexpr uint32_t kSmartLeast =
+    12;  // among fewer workers, the slow one is in most of the others' groups
 constexpr uint32_t kSizes[] = {2, 3, 4, 5, 8, 12, 16};
 
 // Steps that vary by less keep workers in step with each other, by more do not (their coefficient of variation).
@@ -20,7 +22,7 @@ constexpr double kInStep = 0.1;
 constexpr double kOutOfStep = 0.3;
 
 constexpr double kAlikeFactor = 1.25;  // of the median step: one of the many that are as fast
-constexpr int kDraws = 16'384;         // of steps, in all, to find the slowest of many
+constexpr int kDraws = 4096;           // of steps, in all, to find the slowest of many: some 20 us
 
 bool is_everyone(const JobPace& pace, const Shape& shape) {
     return shape.policy == Policy::full || shape.group_size >= pace.steps_s.size();
@@ -38,7 +40,7 @@ double median_of(std::vector<double> numbers) {
 double longest_s(const std::vector<double>& steps_s, const std::vector<double>& variations) {
     if (variations.empty()) return *std::max_element(steps_s.begin(), steps_s.end());
     base::Random random(1);
-    const int rounds = std::clamp(kDraws / static_cast<int>(steps_s.size()), 4, 512);
+    const int rounds = std::clamp(kDraws / static_cast<int>(steps_s.size()), 4, 256);
     double sum = 0;
     for (int round = 0; round < rounds; ++round) {
         double longest = 0;
@@ -157,7 +159,8 @@ double rate_out_of_step(const JobPace& pace, uint32_t group_size, double exchang
     return rate * share_not_held(pace, group_size);
 }
 
-// Those who are alike signal together, and who is left over when they are in groups waits for the next time.
+// Those who are alike signal together, and who is left over when they are in groups waits for the next time. 0:
+// they are too few for a group of their own.
 double rate_in_step(const JobPace& pace, uint32_t group_size, double exchange) {
     const double usual = kAlikeFactor * median_of(pace.steps_s);
     std::vector<double> fast;
@@ -169,6 +172,7 @@ double rate_in_step(const JobPace& pace, uint32_t group_size, double exchange) {
             rate += 1 / (step + exchange);
         }
     }
+    if (fast.size() < group_size) return 0;
     const size_t grouped = fast.size() - fast.size() % group_size;
     rate += static_cast<double>(grouped) / (longest_s(fast, pace.variations) + exchange);
     // Equals in step seldom need a bridge; to one who is slow there is none for long.
@@ -178,9 +182,9 @@ double rate_in_step(const JobPace& pace, uint32_t group_size, double exchange) {
 Forecast forecast_partial(const JobPace& pace, const Shape& shape) {
     const double exchange = exchange_s(pace, shape);
     const double out = rate_out_of_step(pace, shape.group_size, exchange);
-    const double in = rate_in_step(pace, shape.group_size, exchange);
-    const double share = in > 0 ? synchrony_of(pace) / 2 : 0;
-    return {out + share * (in - out), spread_of(pace, shape.group_size)};
+    const double share = synchrony_of(pace) / 2;
+    const double in = share > 0 ? rate_in_step(pace, shape.group_size, exchange) : 0;
+    return {in > 0 ? out + share * (in - out) : out, spread_of(pace, shape.group_size)};
 }
 
 // The fast wait for the slowest of their group among those of like progress. Half of the groups are within nodes where several
@@ -213,7 +217,7 @@ std::vector<Shape> shapes_for(uint32_t workers) {
     std::vector<Shape> shapes{{Policy::full, 0}};
     for (const uint32_t size : kSizes)
         if (size < workers) shapes.push_back({Policy::partial_reduce, size});
-    if (kSmartSize < workers) shapes.push_back({Policy::prague_smart, kSmartSize});
+    if (workers >= kSmartLeast) shapes.push_back({Policy::prague_smart, kSmartSize});
     return shapes;
 }
 
