@@ -80,6 +80,9 @@ void Checker::after(const Action& action, TimePoint now) {
             fail(fmt::format("rank {} is accepted twice", accepted->rank));
         ranks_[accepted->rank].node = accepted->node;
     }
+    // All its workers had left: the next one to join begins a job anew.
+    const auto* note = std::get_if<Note>(&action);
+    if (note != nullptr && note->event == "job-ended") epoch_ = 0;
     if (const auto* gone = std::get_if<NodeGone>(&action)) {
         for (Rank rank = 0; rank < ranks_.size(); ++rank) {
             if (ranks_[rank].node == gone->node) forget(rank);

@@ -97,7 +97,8 @@ Scenario stormy(Policy policy, uint64_t seed) {
     base::Random random(seed);
     Scenario scenario;
     scenario.seed = seed;
-    const auto workers = static_cast<uint32_t>(2 + random.below(20));
+    // Of fewer it may happen that all leave at once, which ends the job.
+    const auto workers = static_cast<uint32_t>(4 + random.below(18));
     scenario.job = job_of(workers, policy == Policy::partial_reduce ? std::min(workers, 3U) : 0);
     scenario.job.policy = policy;
     if (policy == Policy::ad_psgd && seed % 2 == 1)
