@@ -33,7 +33,8 @@ int32_t policy_of(const std::string& word) {
         {"prague-smart", PACE_POLICY_PRAGUE_SMART},
         {"ad-psgd", PACE_POLICY_AD_PSGD},
         {"full", PACE_POLICY_FULL},
-        {"prague-static", PACE_POLICY_PRAGUE_STATIC}};
+        {"prague-static", PACE_POLICY_PRAGUE_STATIC},
+        {"auto", PACE_POLICY_AUTO}};
     const auto policy = policies.find(word);
     return policy == policies.end() ? PACE_POLICY_DEFAULT : policy->second;
 }

@@ -6,7 +6,7 @@ import statistics
 from workers import Workers, mean_updates_us, name_of
 
 POLICIES = [("all-reduce", 0), ("partial-reduce", 3), ("partial-reduce", 5), ("prague-random", 3), ("prague-smart", 3),
-            ("prague-static", 0), ("ad-psgd", 0), ("full", 0)]
+            ("prague-static", 0), ("ad-psgd", 0), ("full", 0), ("auto", 0)]
 
 
 def updates_per_s(arguments, policy, group_size, steps_ms):

@@ -1,6 +1,8 @@
 #include "service/pacectl/job_flags.h"
 
+#include <charconv>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -23,7 +25,8 @@ constexpr Word<Policy> kPolicies[] = {{"partial-reduce", Policy::partial_reduce}
                                       {"prague-smart", Policy::prague_smart},
                                       {"ad-psgd", Policy::ad_psgd},
                                       {"full", Policy::full},
-                                      {"prague-static", Policy::prague_static}};
+                                      {"prague-static", Policy::prague_static},
+                                      {"auto", Policy::automatic}};
 using wire::Weights;
 constexpr Word<Weights> kWeights[] = {{"constant", Weights::constant},
                                       {"dynamic", Weights::dynamic}};
@@ -85,6 +88,36 @@ void add_choice(CLI::App& app, const std::string& name, Choice& choice,
         ->type_name("WORD");
 }
 
+// "0-1": two ranks that may average with each other.
+void add_edge(const std::string& text, std::vector<uint32_t>& ret_edges) {
+    const char* const end = text.data() + text.size();
+    uint32_t a = 0;
+    uint32_t b = 0;
+    const auto [dash, error] = std::from_chars(text.data(), end, a);
+    const bool has_dash = error == std::errc() && dash != end && *dash == '-';
+    if (has_dash) {
+        const auto [last, error_of_b] = std::from_chars(dash + 1, end, b);
+        if (error_of_b == std::errc() && last == end) {
+            ret_edges.insert(ret_edges.end(), {a, b});
+            return;
+        }
+    }
+    throw CLI::ValidationError("--edge", "'" + text + "' is no edge; give two ranks, as in 0-1");
+}
+
+void add_graph_flag(CLI::App& create, client::JobOptions& job) {
+    create
+        .add_option_function<std::vector<std::string>>(
+            "--edge,--edges",
+            [&job](const std::vector<std::string>& edges) {
+                for (const std::string& edge : edges) add_edge(edge, job.edges);
+            },
+            "Of ad-psgd: two ranks that may average with each other, as in 0-1; several with "
+            "commas, or once for each. None: any two may.")
+        ->delimiter(',')
+        ->type_name("RANK-RANK");
+}
+
 void add_group_flags(CLI::App& create, client::JobOptions& job) {
     create.add_option("--group-size", job.group_size, "Workers of a group.");
     create.add_option("--group-min", job.group_min,
@@ -98,6 +131,7 @@ void add_group_flags(CLI::App& create, client::JobOptions& job) {
         "--progress-gap", job.progress_gap,
         "Of prague-smart: who has signalled so many times less is not waited for. 0: 4.");
     create.add_option("--history-window", job.history_window, "Groups that must connect everyone.");
+    add_graph_flag(create, job);
 }
 
 void add_quorum_flags(CLI::App& create, client::JobOptions& job) {

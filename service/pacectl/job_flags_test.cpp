@@ -57,6 +57,29 @@ TEST(JobFlags, OfACompressionArriveAsThemselves) {
     EXPECT_EQ(job.dense_fallback, wire::DenseFallback::never);
 }
 
+TEST(JobFlags, OfACommunicationGraphArriveAsPairsOfRanks) {
+    const std::vector<uint32_t> line{0, 1, 1, 2, 2, 13};
+    const std::string start = "fashion --world 14 --policy ad-psgd ";
+    EXPECT_EQ(parsed(start + "--edges 0-1,1-2,2-13").edges, line);
+    EXPECT_EQ(parsed(start + "--edge 0-1 --edge 1-2 --edge 2-13").edges, line);
+    EXPECT_TRUE(parsed(start).edges.empty());
+    EXPECT_EQ(parsed("fashion --world 8 --policy auto").policy, wire::Policy::automatic);
+}
+
+TEST(JobFlags, AnEdgeThatIsNoneIsRefused) {
+    for (const std::string edge :
+         {"0", "0-", "-1", "0-x", "0-1-2", "a-1", "0--1", "4294967296-1"}) {
+        try {
+            parsed("fashion --world 8 --edge=" + edge);
+            FAIL() << edge << " was taken";
+        } catch (const CLI::ParseError& error) {
+            EXPECT_NE(std::string(error.what()).find("'" + edge + "' is no edge"),
+                      std::string::npos)
+                << error.what();
+        }
+    }
+}
+
 TEST(JobFlags, AWordThatIsNoneIsRefusedWithThoseThatAre) {
     try {
         parsed("fashion --world 8 --quorum most");

@@ -265,12 +265,30 @@ std::string state_of(const Json& job) {
     return truth(job, "started") ? "running" : "waits for all workers to join";
 }
 
+// What policy auto has chosen; "" of other policies.
+std::string auto_text(const Json& job) {
+    const Json& chosen = member(job, "auto");
+    if (!chosen.is_object()) return {};
+    const uint64_t switches = count(chosen, "switches");
+    std::string shape = text(chosen, "policy");
+    if (member(chosen, "group_size").is_number()) shape += " of " + text(chosen, "group_size");
+    return fmt::format("  auto: {} {} ({} {} so far)\n", shape, text(chosen, "reason"), switches,
+                       switches == 1 ? "change" : "changes");
+}
+
 std::string shape_of(const Json& job) {
     const Json& options = member(job, "options");
     std::string shape = text(options, "policy");
+    if (const Json& chosen = member(job, "auto"); chosen.is_object()) {
+        shape += fmt::format(" ({}", text(chosen, "policy"));
+        if (member(chosen, "group_size").is_number()) shape += " of " + text(chosen, "group_size");
+        shape += fmt::format("), {} weights", text(options, "weights"));
+    }
     if (member(options, "group_size").is_number())
         shape += fmt::format(" of {}, {} weights", text(options, "group_size"),
                              text(options, "weights"));
+    if (const uint64_t edges = count(options, "edges"); edges > 0)
+        shape += fmt::format(" on a graph of {} {}", edges, edges == 1 ? "edge" : "edges");
     const std::string quorum = text(options, "quorum", "all");
     const std::string compression = text(options, "compression", "none");
     if (quorum != "all") shape += ", quorum " + quorum;
@@ -287,6 +305,7 @@ std::string job_text(const Json& status, const Json& job, const StatusLimits& li
         fmt::format("job {}: {}, {} of {} workers, epoch {}, {}\n", text(job, "name"),
                     shape_of(job), list(job, "workers").size() + count(job, "workers_left_out"),
                     text(options, "world"), text(job, "epoch"), state_of(job));
+    lines += auto_text(job);
     lines += slowest_text(job, names);
     lines += progress_text(job);
     lines += zones_text(job, names);

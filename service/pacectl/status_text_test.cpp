@@ -109,6 +109,33 @@ TEST(StatusText, OfStaticGroupsShowsWhatIsTold) {
     EXPECT_FALSE(has(shown, "in flight")) << shown;
 }
 
+TEST(StatusText, SaysThatPairsKeepToAGraph) {
+    Json status = example();
+    Json& options = status["jobs"][0]["options"];
+    options["policy"] = "ad-psgd";
+    EXPECT_TRUE(has(job_list_text(status), "ad-psgd of 2, dynamic weights  "));
+    options["edges"] = 7U;
+    EXPECT_TRUE(has(job_list_text(status), "ad-psgd of 2, dynamic weights on a graph of 7 edges"));
+    EXPECT_TRUE(has(job_options_text(status["jobs"][0]), "edges"));
+}
+
+TEST(StatusText, TellsWhatPolicyAutoHasChosenAndWhy) {
+    Json status = example();
+    Json& job = status["jobs"][0];
+    job["options"] = {{"policy", "auto"}, {"world", 2}, {"weights", "constant"}};
+    job["auto"] = {{"policy", "partial-reduce"},
+                   {"group_size", 5},
+                   {"reason", "instead of full: one is slow"},
+                   {"switches", 1U}};
+    EXPECT_TRUE(has(job_list_text(status), "auto (partial-reduce of 5), constant weights"));
+    EXPECT_TRUE(
+        has(status_text(status, {}),
+            "  auto: partial-reduce of 5 instead of full: one is slow (1 change so far)\n"));
+    job["auto"]["group_size"] = nullptr;
+    job["auto"]["policy"] = "full";
+    EXPECT_TRUE(has(job_list_text(status), "auto (full), constant weights"));
+}
+
 TEST(StatusText, ShowsTheSlowestWhenNotAllFit) {
     const std::string shown = status_text(example(), {.workers = 1, .groups = 1});
     EXPECT_TRUE(has(shown, "late")) << shown;

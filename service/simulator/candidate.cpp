@@ -8,20 +8,21 @@ namespace pace::simulator {
 
 using controller::Policy;
 
-bool is_simulated(Policy policy) {
-    return policy != Policy::automatic;
-}
-
 Choices simulated_policies() {
     Choices choices;
     const controller::Words words = words_of(Policy{});
     for (size_t i = 0; i < words.size(); ++i) {
         const auto policy = static_cast<Policy>(i + 1);
-        if (!is_simulated(policy)) continue;
         choices.policies.push_back(policy);
         choices.words.push_back(words[i]);
     }
     return choices;
+}
+
+std::vector<Policy> usual_policies() {
+    std::vector<Policy> policies = simulated_policies().policies;
+    std::erase(policies, Policy::automatic);
+    return policies;
 }
 
 std::vector<Candidate> candidates_of(const Scenario& scenario) {

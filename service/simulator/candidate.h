@@ -10,22 +10,22 @@
 
 namespace pace::simulator {
 
-// A group size of 0: everyone, or as the nodes have it, which is no choice of the user's.
+// A group size of 0: everyone, as the nodes have it, or what auto chooses; no choice of the user's.
 struct Candidate {
     controller::Policy policy = controller::Policy::all_reduce;
     uint32_t group_size = 0;
     bool operator==(const Candidate&) const = default;
 };
 
-// Whether the policy can be tried: all can but `auto`, which is a choice among the others.
-bool is_simulated(controller::Policy policy);
-
-// Those that can, and what they are called, one by one.
+// All policies, and what they are called, one by one.
 struct Choices {
     std::vector<controller::Policy> policies;
     std::vector<std::string_view> words;
 };
 Choices simulated_policies();
+
+// Those that are tried when nobody names any: all but auto, which chooses among some of them.
+std::vector<controller::Policy> usual_policies();
 
 // What a scenario asks for: policies in its order, group sizes within.
 std::vector<Candidate> candidates_of(const Scenario& scenario);

@@ -30,6 +30,7 @@ std::string share_text(double share) {
 
 std::string size_text(const Candidate& candidate) {
     if (candidate.policy == controller::Policy::prague_static) return "-";  // by turns
+    if (candidate.policy == controller::Policy::automatic) return "auto";
     return candidate.group_size == 0 ? "all" : fmt::format("{}", candidate.group_size);
 }
 

@@ -189,7 +189,7 @@ Result<> read_try(const FileTable& file, Scenario& ret_scenario) {
     PACE_TRY_ASSIGN(table, file.table("try"));
     PACE_TRY(table.allow({"policies", "group_sizes"}));
     const Choices known = simulated_policies();
-    ret_scenario.policies = known.policies;
+    ret_scenario.policies = usual_policies();
     if (table.has("policies")) {
         PACE_TRY_ASSIGN(given, table.words("policies", known.words));
         ret_scenario.policies.clear();

@@ -36,7 +36,8 @@ Duration way_to_core(const Scenario& scenario, Policy policy) {
 // Whether groups are named that still have to wait for earlier groups of their members. Not where
 // groups form of those who wait, nor where each worker is in one group of a turn.
 bool has_conflicts(Policy policy) {
-    return policy != Policy::partial_reduce && policy != Policy::prague_static;
+    return policy != Policy::partial_reduce && policy != Policy::automatic &&
+           policy != Policy::prague_static;
 }
 
 }  // namespace
@@ -196,7 +197,7 @@ void Simulation::take_order(const GroupOrder& order) {
     const bool names_ahead = has_conflicts(options_.policy);
     for (const Rank rank : ranks)
         trainers_[rank].had_conflict = names_ahead && last_busy > trainers_[rank].signalled;
-    exchanges_[id] = {order, cost_of(scenario_, ranks), {}, false};
+    exchanges_[id] = {order, cost_of(scenario_, ranks), {}, false, {}};
     at(now_ + half_way_, What::begin, id);
 }
 
@@ -217,7 +218,8 @@ void Simulation::go_on(uint32_t id) {
 }
 
 void Simulation::end(uint32_t id) {
-    const Exchange& exchange = exchanges_[id];
+    Exchange& exchange = exchanges_[id];
+    exchange.took = now_ - exchange.began;
     std::vector<Rank> ranks;
     for (const GroupOrder::Part& part : exchange.order.members) {
         ranks.push_back(part.rank);
@@ -244,9 +246,11 @@ void Simulation::report_done(uint32_t id) {
     std::sort(nodes.begin(), nodes.end());
     nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
     const controller::GroupId group = exchanges_[id].order.group;
+    const auto moving_ns = static_cast<uint64_t>(exchanges_[id].took.count());
+    const auto bytes = static_cast<uint64_t>(exchanges_[id].cost.moving.bytes);
     free_exchanges_.push_back(id);
     for (const controller::NodeId node : nodes)
-        handle(controller::GroupDone{node, job_, group, false, 0, 0});
+        handle(controller::GroupDone{node, job_, group, false, moving_ns, bytes});
 }
 
 }  // namespace pace::simulator

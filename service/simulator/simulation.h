@@ -59,6 +59,7 @@ class Simulation {
         ExchangeCost cost;
         TimePoint began;
         bool is_moving = false;  // summed already
+        Duration took{};         // once it has ended
     };
 
     base::Result<> join_all();

@@ -90,6 +90,7 @@ class Trainer {
         if (options_.policy == "ad-psgd") return PACE_POLICY_AD_PSGD;
         if (options_.policy == "full") return PACE_POLICY_FULL;
         if (options_.policy == "prague-static") return PACE_POLICY_PRAGUE_STATIC;
+        if (options_.policy == "auto") return PACE_POLICY_AUTO;
         return PACE_POLICY_PARTIAL_REDUCE;
     }
 

@@ -1,5 +1,6 @@
 #include "checker.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -16,6 +17,20 @@ constexpr size_t kRecentMax = 100'000;
 
 Checker::Checker(uint32_t world, uint32_t group_size, Duration wait_max)
     : group_size_(group_size), wait_max_(wait_max), ranks_(world) {}
+
+void Checker::allow_only(const std::vector<uint32_t>& edges) {
+    for (size_t i = 0; i + 1 < edges.size(); i += 2)
+        edges_.insert(std::minmax(edges[i], edges[i + 1]));
+}
+
+// `members` are in rank order.
+bool Checker::may_average(const std::vector<Rank>& members) const {
+    if (edges_.empty()) return true;
+    for (size_t i = 0; i < members.size(); ++i)
+        for (size_t k = i + 1; k < members.size(); ++k)
+            if (!edges_.contains({members[i], members[k]})) return false;
+    return true;
+}
 
 void Checker::fail(std::string what) {
     if (violations_.size() < kViolationsMax) violations_.push_back(std::move(what));
@@ -65,6 +80,9 @@ void Checker::after(const Action& action, TimePoint now) {
             fail(fmt::format("rank {} is accepted twice", accepted->rank));
         ranks_[accepted->rank].node = accepted->node;
     }
+    // All its workers had left: the next one to join begins a job anew.
+    const auto* note = std::get_if<Note>(&action);
+    if (note != nullptr && note->event == "job-ended") epoch_ = 0;
     if (const auto* gone = std::get_if<NodeGone>(&action)) {
         for (Rank rank = 0; rank < ranks_.size(); ++rank) {
             if (ranks_[rank].node == gone->node) forget(rank);
@@ -132,6 +150,7 @@ void Checker::on_order(const GroupOrder& order, TimePoint now) {
     if (std::abs(sum - 1) > 1e-9) fail(fmt::format("weights sum to {}", sum));
     if (members.empty() || members.size() > group_size_)
         fail(fmt::format("a group has {} members", members.size()));
+    if (!may_average(members)) fail(fmt::format("group {} joins no neighbours", order.group));
     ++groups_;
     if (members.size() == group_size_) ++full_groups_;
     recent_.push_back(std::move(members));

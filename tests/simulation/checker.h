@@ -8,7 +8,9 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "service/controller/core/core.h"
@@ -21,6 +23,9 @@ class Checker {
   public:
     // `wait_max`: no signal may wait longer.
     Checker(uint32_t world, uint32_t group_size, Duration wait_max);
+
+    // Only these pairs of ranks may average; none given: all.
+    void allow_only(const std::vector<uint32_t>& edges);
 
     void before(const Event& event, TimePoint now);
     void after(const Action& action, TimePoint now);
@@ -46,6 +51,7 @@ class Checker {
     };
 
     void on_failed(GroupId group);
+    bool may_average(const std::vector<Rank>& members) const;
     void on_ready(const Ready& ready, TimePoint now);
     void on_order(const GroupOrder& order, TimePoint now);
     void on_commit(const CommitView& view);
@@ -57,6 +63,7 @@ class Checker {
     uint32_t group_size_;
     Duration wait_max_;
     std::vector<RankState> ranks_;
+    std::set<std::pair<Rank, Rank>> edges_;
     std::deque<std::vector<Rank>> recent_;
     std::map<GroupId, std::vector<Rank>> expecting_;  // members that were only announced
     bool ever_announced_ = false;

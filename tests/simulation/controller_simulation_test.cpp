@@ -79,14 +79,30 @@ TEST(Simulation, OfManySmallClustersSurvivesFaultsOfEveryKind) {
     }
 }
 
+// A tree, and some edges more.
+std::vector<uint32_t> random_graph(uint32_t world, base::Random& random) {
+    std::vector<uint32_t> edges;
+    for (uint32_t rank = 1; rank < world; ++rank)
+        edges.insert(edges.end(), {static_cast<uint32_t>(random.below(rank)), rank});
+    for (uint64_t more = random.below(2 * world); more > 0; --more) {
+        const auto a = static_cast<uint32_t>(random.below(world));
+        const auto b = static_cast<uint32_t>(random.below(world));
+        if (a != b) edges.insert(edges.end(), {a, b});
+    }
+    return edges;
+}
+
 // A small cluster of the policy under every fault.
 Scenario stormy(Policy policy, uint64_t seed) {
     base::Random random(seed);
     Scenario scenario;
     scenario.seed = seed;
-    const auto workers = static_cast<uint32_t>(2 + random.below(20));
+    // Of fewer it may happen that all leave at once, which ends the job.
+    const auto workers = static_cast<uint32_t>(4 + random.below(18));
     scenario.job = job_of(workers, policy == Policy::partial_reduce ? std::min(workers, 3U) : 0);
     scenario.job.policy = policy;
+    if (policy == Policy::ad_psgd && seed % 2 == 1)
+        scenario.job.edges = random_graph(workers, random);
     scenario.per_node = static_cast<uint32_t>(1 + random.below(4));
     scenario.spread = 1 + 4 * random.uniform();
     scenario.length = seconds(12);
@@ -96,7 +112,8 @@ Scenario stormy(Policy policy, uint64_t seed) {
 }
 
 constexpr std::array kPolicies = {Policy::partial_reduce, Policy::prague_random,
-                                  Policy::prague_smart, Policy::ad_psgd, Policy::full};
+                                  Policy::prague_smart,   Policy::ad_psgd,
+                                  Policy::full,           Policy::automatic};
 
 TEST(Simulation, OfEveryPolicySurvivesFaultsOfEveryKind) {
     for (const Policy policy : kPolicies)
@@ -124,6 +141,36 @@ TEST(Simulation, OfSmartGroupsOverZonesSurvivesFaultsOfEveryKind) {
         scenario.zones = static_cast<uint32_t>(2 + seed % 3);
         World world(scenario);
         expect_sound(world, seed);
+    }
+}
+
+// Whoever is cut off by a death goes on alone, and meets its neighbours again when they are back.
+TEST(Simulation, OfPairsOnGraphsSurvivesFaultsOfEveryKind) {
+    for (uint64_t seed = 401; seed < 431; seed += 2) {
+        Scenario scenario = stormy(Policy::ad_psgd, seed);
+        scenario.announcements = seed % 4 == 1;
+        World world(scenario);
+        expect_sound(world, seed);
+        EXPECT_GT(world.checker().groups(), 100U) << "seed " << seed;
+    }
+}
+
+TEST(Simulation, OfPairsOnGraphsConnectsAll) {
+    for (uint64_t seed = 1; seed <= 10; ++seed) {
+        base::Random random(seed);
+        Scenario scenario;
+        scenario.seed = seed;
+        const auto workers = static_cast<uint32_t>(2 + random.below(16));
+        scenario.job = job_of(workers, 0);
+        scenario.job.policy = Policy::ad_psgd;
+        scenario.job.edges = random_graph(workers, random);
+        scenario.per_node = 2;
+        scenario.length = seconds(8);
+        World world(scenario);
+        expect_sound(world, seed);
+        EXPECT_TRUE(world.checker().recent_groups_connect(100'000, TimePoint{})) << "seed " << seed;
+        for (Rank rank = 0; rank < workers; ++rank)
+            EXPECT_GE(world.checker().orders_of(rank), 10U) << "seed " << seed << " rank " << rank;
     }
 }
 

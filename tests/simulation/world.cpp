@@ -26,6 +26,7 @@ World::World(const Scenario& scenario)
       core_(std::make_unique<Core>(CoreOptions{}, next_token)),
       end_(now_ + scenario.length),
       trainers_(scenario.job.world) {
+    checker_.allow_only(scenario.job.edges);
     const uint32_t nodes = (scenario.job.world + scenario.per_node - 1) / scenario.per_node;
     for (uint32_t node = 0; node < nodes; ++node) {
         daemons_.emplace_back();

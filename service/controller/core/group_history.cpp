@@ -8,6 +8,11 @@ namespace pace::controller {
 GroupHistory::GroupHistory(uint32_t recent, uint32_t window)
     : recent_max_(std::max(recent, 1U)), window_(std::max(window, 1U)) {}
 
+void GroupHistory::set_window(uint32_t window) {
+    window_.assign(std::max(window, 1U), {});
+    window_since_ = groups_;
+}
+
 // The place of the oldest one, if all are taken.
 GroupRecord& GroupHistory::next_record() {
     if (groups_ < recent_max_) return recent_.emplace_back();
@@ -127,7 +132,8 @@ std::vector<GroupRecord> GroupHistory::recent() const {
 
 std::vector<std::vector<Rank>> GroupHistory::window() const {
     std::vector<std::vector<Rank>> groups;
-    for (uint64_t back = std::min<uint64_t>(groups_, window_.size()); back >= 1; --back)
+    for (uint64_t back = std::min<uint64_t>(groups_ - window_since_, window_.size()); back >= 1;
+         --back)
         groups.push_back(window_[(groups_ - back) % window_.size()]);
     return groups;
 }

@@ -46,6 +46,9 @@ class GroupHistory {
     // `recent` groups in full, `window` groups for the spectral gap.
     GroupHistory(uint32_t recent, uint32_t window);
 
+    // From now on so many groups; it begins anew.
+    void set_window(uint32_t window);
+
     // `signals` are those of the order's members, one by one.
     void on_ordered(const GroupOrder& order, std::span<const Signal> signals, TimePoint now);
     // The members at the node, or one member, exchange no more.
@@ -75,6 +78,7 @@ class GroupHistory {
     size_t members_ = 0;  // of those kept
     std::vector<GroupRecord> recent_;
     std::vector<std::vector<Rank>> window_;  // members
+    uint64_t window_since_ = 0;              // counted as groups_ are
     Staleness staleness_{};
 };
 

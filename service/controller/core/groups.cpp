@@ -3,21 +3,50 @@
 #include <algorithm>
 #include <utility>
 
+#include "service/controller/core/job_options.h"
+
 namespace pace::controller {
 
-Groups::Groups(JobId job, const JobOptions& options, std::unique_ptr<GroupPolicy> policy,
-               std::vector<Worker>& workers, Cluster& cluster, ZoneOf zone_of)
+namespace {
+
+std::optional<AutoPolicy> auto_of(const JobOptions& options) {
+    if (options.policy != Policy::automatic) return std::nullopt;
+    return AutoPolicy(options.world);
+}
+
+JobOptions with_choice(const JobOptions& options, const std::optional<AutoPolicy>& chosen) {
+    if (!chosen) return options;
+    return with_shape(options, chosen->shape().policy, chosen->shape().group_size);
+}
+
+}  // namespace
+
+Groups::Groups(JobId job, const JobOptions& options, uint64_t seed, std::vector<Worker>& workers,
+               Cluster& cluster, ZoneOf zone_of)
     : job_(job),
       options_(options),
       zone_of_(std::move(zone_of)),
-      policy_(std::move(policy)),
+      seed_(seed),
+      auto_(auto_of(options)),
+      in_use_(with_choice(options, auto_)),
+      policy_(make_policy(in_use_, seed, zone_of_)),
+      takes_part_(options.world),
       announcements_(options.world),
       workers_(workers),
       cluster_(cluster),
-      history_(cluster.options.recent_groups, options.history_window) {}
+      history_(cluster.options.recent_groups, in_use_.history_window) {}
+
+void Groups::add_member(Rank rank, TimePoint now) {
+    policy_->add_member(rank, workers_[rank].node, now);
+    if (!takes_part_[rank]) ++taking_part_;
+    takes_part_[rank] = true;
+}
 
 void Groups::remove_member(Rank rank) {
     policy_->remove_member(rank);
+    if (takes_part_[rank]) --taking_part_;
+    takes_part_[rank] = false;
+    if (auto_) auto_->forget(rank);
     announcements_.remove(rank);
     workers_[rank].slot = Worker::kNoSlot;
     workers_[rank].computing_since.reset();
@@ -52,7 +81,7 @@ void Groups::announced(const Ready& event, const Turn& turn) {
 bool Groups::arrives(const Ready& event, const Turn& turn) {
     Worker& worker = workers_[event.rank];
     if (!std::exchange(worker.expected, false) || !is_busy(event.rank)) return false;
-    end_step(worker, turn.now);
+    end_step(event.rank, turn.now);
     return true;
 }
 
@@ -64,8 +93,13 @@ void Groups::expect_announced(const Turn& turn) {
     }
 }
 
-void Groups::end_step(Worker& worker, TimePoint now) {
-    if (worker.computing_since) worker.steps.add(now - *worker.computing_since);
+void Groups::end_step(Rank rank, TimePoint now) {
+    Worker& worker = workers_[rank];
+    if (worker.computing_since) {
+        const Duration step = now - *worker.computing_since;
+        worker.steps.add(step);
+        if (auto_) auto_->on_step(rank, step);
+    }
     worker.computing_since.reset();
 }
 
@@ -91,7 +125,7 @@ void Groups::signal(const Ready& event, const Turn& turn) {
         worker.computing_since.reset();
     }
     worker.slot = Worker::kNoSlot;
-    if (!worker.expected) end_step(worker, turn.now);
+    if (!worker.expected) end_step(event.rank, turn.now);
     worker.iteration = event.iteration;
     ++cluster_.counters.signals;
 }
@@ -128,6 +162,7 @@ void Groups::form(uint64_t epoch, const Turn& turn) {
     }
     if (formed == kGroupsPerTurn) more_due_since_ = turn.now;
     cluster_.counters.bridged_groups += policy_->bridged_groups() - bridged;
+    if (auto_ && auto_->is_due(taking_part_)) think_again(turn);
 }
 
 // The group broadcaster: members in rank order, each with its weight.
@@ -179,6 +214,7 @@ void Groups::put_in_flight(const GroupOrder& order, TimePoint now) {
     flight.ordered = now;
     flight.members.clear();
     flight.nodes.clear();
+    flight.moving_ns = 0;
     for (const GroupOrder::Part& part : order.members) {
         flight.members.push_back({part.rank, part.node});
         workers_[part.rank].slot = slot;
@@ -205,6 +241,7 @@ void Groups::on_done(const GroupDone& event, const Turn& turn) {
             turn);
     }
     nodes.erase(node);
+    slots_[slot].moving_ns = std::max(slots_[slot].moving_ns, event.moving_ns);
     release(slot, event.node, turn.now);
     history_.on_part_done(event.group, event.moving_ns, event.bytes);
     if (nodes.empty()) close(slot, false, turn.now);
@@ -251,10 +288,56 @@ void Groups::add_exchange(Worker& worker, TimePoint now) {
 void Groups::close(uint32_t slot, bool failed, TimePoint now) {
     InFlight& flight = slots_[slot];
     ++(failed ? statistics_.failed : statistics_.completed);
+    if (auto_ && !failed && flight.members.size() > 1 && flight.ordered >= policy_since_)
+        auto_->on_exchange(now - flight.ordered, std::chrono::nanoseconds(flight.moving_ns));
     history_.on_ended(flight.group, failed, now);
     slots_of_.erase(flight.group);
     flight.nodes.clear();
     free_slots_.push_back(slot);
+}
+
+// ------------------------------------------------------------------------------------- policy auto
+
+void Groups::think_again(const Turn& turn) {
+    if (!auto_->evaluate(present(turn.now))) return;
+    turn.note("auto", fmt::format("job {}: {} {}", options_.name, text_of(auto_->shape()),
+                                  auto_->reason()));
+    const JobOptions chosen = with_choice(options_, auto_);
+    if (chosen == in_use_) return;
+    in_use_ = chosen;
+    change_policy(turn.now);
+}
+
+std::vector<AutoPolicy::Present> Groups::present(TimePoint now) const {
+    std::vector<AutoPolicy::Present> all;
+    for (Rank rank = 0; rank < takes_part_.size(); ++rank) {
+        if (!takes_part_[rank]) continue;
+        const Worker& worker = workers_[rank];
+        all.push_back({rank, worker.node,
+                       worker.computing_since ? now - *worker.computing_since : Duration{}});
+    }
+    return all;
+}
+
+// Whoever exchanges, or has an order, goes on with it: for the new policy it computes until its next signal. Those who wait
+// wait there too, as long as they have already.
+void Groups::change_policy(TimePoint now) {
+    const std::vector<Signal> waiting = policy_->view().waiting;
+    std::unique_ptr<GroupPolicy> next = make_policy(in_use_, seed_ + auto_->switches(), zone_of_);
+    for (Rank rank = 0; rank < takes_part_.size(); ++rank) {
+        if (!takes_part_[rank]) continue;
+        const Duration step = workers_[rank].steps.median();
+        if (step.count() > 0) next->know_step(step);
+        next->add_member(rank, workers_[rank].node, now);
+        if (policy_->is_frozen(rank)) next->freeze(rank);
+    }
+    for (const Signal& signal : waiting) next->add_signal(signal);
+    bridged_before_ += policy_->bridged_groups();
+    conflicts_before_ += policy_->conflicts();
+    policy_ = std::move(next);
+    policy_since_ = now;
+    history_.set_window(in_use_.history_window);
+    more_due_since_ = now;  // of those who wait there may be groups already
 }
 
 }  // namespace pace::controller

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "service/controller/core/announcements.h"
+#include "service/controller/core/auto_policy.h"
 #include "service/controller/core/cluster.h"
 #include "service/controller/core/group_history.h"
 #include "service/controller/core/group_statistics.h"
@@ -26,13 +27,11 @@ namespace pace::controller {
 
 class Groups {
   public:
-    // `workers`, indexed by rank, outlives this. `policy` and `zone_of` are not null.
-    Groups(JobId job, const JobOptions& options, std::unique_ptr<GroupPolicy> policy,
-           std::vector<Worker>& workers, Cluster& cluster, ZoneOf zone_of);
+    // `workers`, indexed by rank, outlives this. The policy, which forms groups, draws from `seed`; `zone_of` is not null.
+    Groups(JobId job, const JobOptions& options, uint64_t seed, std::vector<Worker>& workers,
+           Cluster& cluster, ZoneOf zone_of);
 
-    void add_member(Rank rank, TimePoint now) {
-        policy_->add_member(rank, workers_[rank].node, now);
-    }
+    void add_member(Rank rank, TimePoint now);
     void remove_member(Rank rank);
 
     // Its process is stopped: no group waits for it.
@@ -57,6 +56,11 @@ class Groups {
     bool is_busy(Rank rank) const;
 
     const GroupPolicy& policy() const { return *policy_; }
+    // Of a job with policy auto: what it has chosen. Null of others.
+    const AutoPolicy* automatic() const { return auto_ ? &*auto_ : nullptr; }
+    // Of all policies that the job has had.
+    uint64_t bridged_groups() const { return bridged_before_ + policy_->bridged_groups(); }
+    uint64_t conflicts() const { return conflicts_before_ + policy_->conflicts(); }
     const GroupHistory& history() const { return history_; }
     const GroupStatistics& statistics() const { return statistics_; }
     size_t in_flight() const { return slots_of_.size(); }
@@ -67,13 +71,14 @@ class Groups {
         TimePoint ordered;
         std::vector<Member> members;
         std::vector<NodeId> nodes;  // whose part is not done yet
+        uint64_t moving_ns = 0;     // of its slowest node so far
     };
 
     void announced(const Ready& event, const Turn& turn);
     bool arrives(const Ready& event, const Turn& turn);
     void signal(const Ready& event, const Turn& turn);
     void expect_announced(const Turn& turn);
-    void end_step(Worker& worker, TimePoint now);
+    void end_step(Rank rank, TimePoint now);
     void broadcast(uint64_t epoch, const Turn& turn);
     void put_in_flight(const GroupOrder& order, TimePoint now);
     void add_wait(const Signal& signal, TimePoint now);
@@ -82,10 +87,22 @@ class Groups {
     void abort(uint32_t slot, NodeId culprit, const std::string& reason, const Turn& turn);
     void close(uint32_t slot, bool failed, TimePoint now);
 
+    void think_again(const Turn& turn);
+    std::vector<AutoPolicy::Present> present(TimePoint now) const;
+    void change_policy(TimePoint now);
+
     JobId job_;
     JobOptions options_;
     ZoneOf zone_of_;
+    uint64_t seed_;
+    std::optional<AutoPolicy> auto_;
+    JobOptions in_use_;  // what auto has made of them; else the same
     std::unique_ptr<GroupPolicy> policy_;
+    TimePoint policy_since_;  // later than the start, if it has changed
+    uint64_t bridged_before_ = 0;
+    uint64_t conflicts_before_ = 0;
+    std::vector<bool> takes_part_;  // by rank: a member of the policy
+    size_t taking_part_ = 0;
     Announcements announcements_;
     std::vector<Worker>& workers_;
     Cluster& cluster_;

@@ -21,11 +21,9 @@ Job::Job(JobId id, JobOptions options, uint32_t uid, uint64_t token, Cluster& cl
       cluster_(cluster),
       workers_(options_.world),
       views_(id, token, is_top_k(options_.compression)) {
-    const ZoneOf zone = [this](NodeId node) { return zone_of(node); };
-    if (auto policy = make_policy(options_, token_, zone)) {
-        groups_ =
-            std::make_unique<Groups>(id, options_, std::move(policy), workers_, cluster, zone);
-    }
+    if (forms_groups(options_.policy))
+        groups_ = std::make_unique<Groups>(id, options_, token_, workers_, cluster,
+                                           [this](NodeId node) { return zone_of(node); });
     if (options_.policy == Policy::prague_static)
         reported_ = std::make_unique<ReportedGroups>(options_, workers_, cluster);
 }

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "service/controller/core/collective_options.h"
+#include "service/controller/core/communication_graph.h"
 #include "service/controller/core/option_words.h"
 
 namespace pace::controller {
@@ -82,7 +84,7 @@ Result<> check_no_group_options(const JobOptions& o, std::string_view because, P
     return {};
 }
 
-// Only partial reduce closes groups that are not full, and only prague-smart knows who is slow.
+// Only partial reduce closes groups that are not full, only prague-smart knows who is slow, and only ad-psgd who may meet.
 Result<> check_policy_options(const JobOptions& o) {
     const auto refuse = [&o](std::string_view option, uint32_t value, Policy policy) {
         return make_error(ErrorKind::invalid,
@@ -96,6 +98,23 @@ Result<> check_policy_options(const JobOptions& o) {
     }
     if (o.policy != Policy::prague_smart && o.progress_gap != 0)
         return refuse("progress_gap", o.progress_gap, Policy::prague_smart);
+    if (o.policy != Policy::ad_psgd && !o.edges.empty())
+        return make_error(ErrorKind::invalid,
+                          "edges are given, but policy {} does not know a communication graph; "
+                          "leave them out or use policy {}",
+                          name_of(o.policy), name_of(Policy::ad_psgd));
+    return {};
+}
+
+// What policy auto chooses is not to be given.
+Result<> check_no_shape(const JobOptions& o) {
+    const auto refuse = [](std::string_view option, uint32_t value) {
+        return make_error(ErrorKind::invalid,
+                          "{} is {}, but policy auto chooses it; leave it out or use policy {}",
+                          option, value, name_of(Policy::partial_reduce));
+    };
+    if (o.group_size != 0) return refuse("group_size", o.group_size);
+    if (o.history_window != 0) return refuse("history_window", o.history_window);
     return {};
 }
 
@@ -174,6 +193,7 @@ void fill_defaults(JobOptions& o) {
         o.alpha = kAlphaDefault;
         return;
     }
+    if (o.policy == Policy::automatic) return;
     if (o.group_size == 0) o.group_size = std::max(2U, std::min(usual_size(o), o.world));
     if (o.group_min == 0 && o.policy == Policy::partial_reduce) o.group_min = kGroupMinDefault;
     if (o.progress_gap == 0 && o.policy == Policy::prague_smart)
@@ -190,9 +210,12 @@ Result<JobOptions> check(const JobOptions& options) {
     PACE_TRY(check_enums(filled));
     PACE_TRY(check_collective(filled));
     PACE_TRY(check_policy_options(filled));
+    PACE_TRY_ASSIGN(edges, check_edges(filled.edges, filled.world));
+    filled.edges = std::move(edges);
     if (filled.policy == Policy::all_reduce)
         PACE_TRY(check_no_group_options(filled, "the all-reduce policy forms no groups",
                                         Policy::partial_reduce));
+    if (filled.policy == Policy::automatic) PACE_TRY(check_no_shape(filled));
     if (filled.policy == Policy::prague_static)
         PACE_TRY(check_no_group_options(filled,
                                         "the groups of policy prague-static follow from the nodes "
@@ -200,15 +223,23 @@ Result<JobOptions> check(const JobOptions& options) {
                                         Policy::prague_smart));
     fill_defaults(filled);
     if (!forms_groups(filled.policy)) return filled;
-    PACE_TRY(check_sizes(filled));
     PACE_TRY(check_alpha(filled.alpha));
     if (filled.weights == Weights::constant) PACE_TRY(check_no_version_options(filled));
+    if (filled.policy == Policy::automatic) return filled;
+    PACE_TRY(check_sizes(filled));
     if (filled.history_window == 0) {
         filled.history_window =
             static_cast<uint32_t>(std::max<uint64_t>(1, 2 * window_min(filled)));
     }
     PACE_TRY(check_window(filled));
     return filled;
+}
+
+JobOptions with_shape(JobOptions options, Policy policy, uint32_t group_size) {
+    options.policy = policy;
+    options.group_size = policy == Policy::full ? 0 : group_size;
+    const Result<JobOptions> checked = check(options);
+    return checked ? *checked : options;
 }
 
 std::string differences(const JobOptions& asked, const JobOptions& of_job) {
@@ -228,6 +259,9 @@ std::string differences(const JobOptions& asked, const JobOptions& of_job) {
     compare("group_wait_ms", asked.group_wait_ms, of_job.group_wait_ms);
     compare("history_window", asked.history_window, of_job.history_window);
     compare("progress_gap", asked.progress_gap, of_job.progress_gap);
+    if (asked.edges != of_job.edges)
+        text += fmt::format("{}edges {}", text.empty() ? "" : ", ",
+                            edge_differences(asked.edges, of_job.edges));
     compare("worker_timeout_ms", asked.worker_timeout_ms, of_job.worker_timeout_ms);
     compare("quorum", name_of(asked.quorum), name_of(of_job.quorum));
     compare("quorum_count", asked.quorum_count, of_job.quorum_count);

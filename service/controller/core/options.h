@@ -46,8 +46,9 @@ struct JobOptions {
     std::string name;                        // letters, digits, '.', '_', '-'; at most 63
     uint32_t world = 0;                      // workers of the job, at least 1
     Policy policy = Policy::partial_reduce;  // all_reduce is of the collective family
-    uint32_t group_size = 0;  // P; 2 .. world; default min(3, world); not of prague_static
-    uint32_t group_min = 0;   // smallest group that group_wait may close; partial_reduce; default 2
+    uint32_t group_size =
+        0;  // P; 2 .. world; default min(3, world); not of prague_static, automatic
+    uint32_t group_min = 0;  // smallest group that group_wait may close; partial_reduce; default 2
     Weights weights = Weights::constant;
     Missing missing = Missing::closest;
     double alpha = 0.5;           // 0 <= alpha < 1

@@ -87,6 +87,14 @@ struct LinkView {
     Link link;
 };
 
+// What policy auto has chosen.
+struct AutoView {
+    Policy policy = Policy::partial_reduce;
+    uint32_t group_size = 0;  // 0: everyone
+    std::string reason;
+    uint64_t switches = 0;
+};
+
 struct JobView {
     JobId job = 0;
     JobOptions options;
@@ -103,6 +111,7 @@ struct JobView {
     std::vector<ZoneView> zones;  // of the view's nodes; without those of which none is known
 
     // Averaging jobs only; what has no place where groups are not formed here (ReportedGroups) is 0.
+    std::optional<AutoView> automatic;  // of policy auto
     Duration group_wait{};
     uint32_t sync_components = 0;  // of the sync-graph, without the frozen; 1 is good
     bool holding = false;          // a group is held for a bridge

@@ -160,8 +160,11 @@ void add_groups(const Job& job, TimePoint now, JobView& view) {
     view.sync_components = policy.components;
     view.holding = policy.holding;
     view.groups_in_flight = groups.in_flight();
-    view.bridged_groups = groups.policy().bridged_groups();
-    view.conflicts = groups.policy().conflicts();
+    view.bridged_groups = groups.bridged_groups();
+    view.conflicts = groups.conflicts();
+    if (const AutoPolicy* chosen = groups.automatic())
+        view.automatic = {chosen->shape().policy, chosen->shape().group_size, chosen->reason(),
+                          chosen->switches()};
     add_history(groups.history(), mixing_of(job, groups.history()), view);
     add_statistics(groups.statistics(), view);
 }

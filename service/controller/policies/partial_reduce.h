@@ -29,6 +29,7 @@ class PartialReduce final : public GroupPolicy {
     explicit PartialReduce(const JobOptions& options);
 
     void add_member(Rank rank, NodeId node, TimePoint now) override;
+    void know_step(Duration step) override { wait_.on_step(step); }
     void remove_member(Rank rank) override;
     void freeze(Rank rank) override;
     Received add_signal(const Signal& signal) override;

@@ -36,6 +36,7 @@ namespace pace::controller {
 class PlannedGroups : public GroupPolicy {
   public:
     void add_member(Rank rank, NodeId node, TimePoint now) override;
+    void know_step(Duration step) override { wait_.on_step(step); }
     void remove_member(Rank rank) override;
     void freeze(Rank rank) override;
     Received add_signal(const Signal& signal) override;
@@ -69,6 +70,7 @@ class PlannedGroups : public GroupPolicy {
 
     // Members that are not frozen, in no order.
     std::span<const Rank> eligible() const { return eligible_; }
+    bool is_eligible(Rank rank) const;
     bool has_plan(Rank rank) const { return !at(rank).buffer.empty(); }
     NodeId node_of(Rank rank) const { return at(rank).node; }
     // How many times it has signalled. A newcomer begins with what the others have on average: it is not late.
@@ -98,7 +100,6 @@ class PlannedGroups : public GroupPolicy {
 
     Member& at(Rank rank) { return members_[rank]; }
     const Member& at(Rank rank) const { return members_[rank]; }
-    bool is_eligible(Rank rank) const;
     void make_eligible(Rank rank);
     void make_ineligible(Rank rank);
     void begin_computing(Rank rank, TimePoint now);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "service/controller/policies/neighbour_pairs.h"
 #include "service/controller/policies/partial_reduce.h"
 #include "service/controller/policies/prague.h"
 
@@ -13,10 +14,13 @@ std::unique_ptr<GroupPolicy> make_policy(const JobOptions& options, uint64_t see
         case Policy::prague_static:
             return nullptr;
         case Policy::automatic:
+            return nullptr;  // it chooses one of the others
         case Policy::partial_reduce:
             return std::make_unique<PartialReduce>(options);
-        case Policy::prague_random:
         case Policy::ad_psgd:
+            if (!options.edges.empty()) return std::make_unique<NeighbourPairs>(options, seed);
+            return std::make_unique<RandomGroups>(options, seed);
+        case Policy::prague_random:
             return std::make_unique<RandomGroups>(options, seed);
         case Policy::prague_smart:
             return std::make_unique<SmartGroups>(options, seed, std::move(zone_of));

@@ -41,6 +41,9 @@ class GroupPolicy {
     // The worker takes part from now on. Adding a member twice changes nothing.
     virtual void add_member(Rank rank, NodeId node, TimePoint now) = 0;
 
+    // A worker's step took so long before this policy took over.
+    virtual void know_step(Duration step) = 0;
+
     // The worker is dead, gone or suspended: its signal is withdrawn and nothing waits for it.
     virtual void remove_member(Rank rank) = 0;
 
@@ -82,7 +85,7 @@ class GroupPolicy {
 // The number of the zone that a node lies in at present, 0 if none is known. Asked when groups are planned.
 using ZoneOf = std::function<uint32_t(NodeId)>;
 
-// The policy that the (checked) options name; null for a policy without groups. What it draws at
+// The policy that the (checked) options name; null for a policy without groups, and for auto. What it draws at
 // random, it draws from `seed`. Without `zone_of` no zone is known.
 std::unique_ptr<GroupPolicy> make_policy(const JobOptions& options, uint64_t seed,
                                          ZoneOf zone_of = {});

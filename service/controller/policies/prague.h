@@ -11,8 +11,8 @@
 namespace pace::controller {
 
 // Prague's random group generator (section 4.1): whoever is in no group gets one with group_size - 1 others drawn from all.
-// With groups of two it is AD-PSGD (Lian et al., ICML 2018) on the complete graph, without its two sets of workers: the order of
-// the groups is what keeps them from waiting in a circle.
+// With groups of two it is AD-PSGD (Lian et al., ICML 2018) on the complete graph (neighbour_pairs.h has the others), without its
+// two sets of workers: the order of the groups is what keeps them from waiting in a circle.
 class RandomGroups final : public PlannedGroups {
   public:
     RandomGroups(const JobOptions& options, uint64_t seed)

@@ -42,14 +42,16 @@ Json json_of(const NodeView& node) {
 }
 
 Json of_groups(const JobOptions& options) {
-    Json json{{"group_size", options.group_size},
-              {"weights", name_of(options.weights)},
+    Json json{{"weights", name_of(options.weights)},
               {"missing", name_of(options.missing)},
-              {"alpha", options.alpha},
-              {"history_window", options.history_window}};
+              {"alpha", options.alpha}};
+    if (options.policy == Policy::automatic) return json;  // what it has chosen is told beside
+    json.update({{"group_size", options.group_size}, {"history_window", options.history_window}});
     if (options.policy == Policy::partial_reduce)
         json.update({{"group_min", options.group_min}, {"group_wait_ms", options.group_wait_ms}});
     if (options.policy == Policy::prague_smart) json["progress_gap"] = options.progress_gap;
+    // How many there are: of a large graph, to list them would take more room than all else.
+    if (!options.edges.empty()) json["edges"] = options.edges.size() / 2;
     return json;
 }
 
@@ -82,6 +84,15 @@ Json json_of(const JobOptions& options) {
               {"worker_timeout_ms", options.worker_timeout_ms}};
     if (forms_groups(options.policy)) json.update(of_groups(options));
     if (options.policy == Policy::all_reduce) json.update(of_rounds(options));
+    return json;
+}
+
+Json json_of(const AutoView& chosen) {
+    Json json{{"policy", name_of(chosen.policy)},
+              {"group_size", nullptr},
+              {"reason", chosen.reason},
+              {"switches", chosen.switches}};
+    if (chosen.group_size != 0) json["group_size"] = chosen.group_size;
     return json;
 }
 
@@ -195,6 +206,7 @@ void add_groups(const JobView& job, TimePoint now, size_t room, Json& json) {
                  {"exchanged", json_of(job.exchanged)},
                  {"spectral_gap", job.spectral_gap}});
     if (forms_groups(job.options.policy)) add_forming(job, json);
+    if (job.automatic) json["auto"] = json_of(*job.automatic);
     add_recent_groups(job, now, room, json);
 }
 

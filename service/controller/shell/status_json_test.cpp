@@ -197,6 +197,31 @@ TEST(StatusJson, ShowsTheOptionsThatCountInTheJob) {
     options.policy = Policy::partial_reduce;
     EXPECT_FALSE(options_of(options).contains("quorum"));
     EXPECT_TRUE(options_of(options).contains("group_size"));
+    EXPECT_FALSE(options_of(options).contains("edges"));
+    options.policy = Policy::ad_psgd;
+    options.edges = {0, 1, 1, 2, 2, 3};
+    EXPECT_EQ(options_of(options)["edges"], 3);
+}
+
+TEST(StatusJson, TellsWhatPolicyAutoHasChosenAndWhy) {
+    StatusView view;
+    view.jobs.resize(1);
+    JobView& job = view.jobs[0];
+    job.options.policy = Policy::automatic;
+    job.automatic = {Policy::partial_reduce, 5, "instead of full: one is slow", 2};
+    const auto shown = [&view] {
+        return Json::parse(status_json(view, ShellView{}, base::now()))["jobs"][0];
+    };
+    EXPECT_EQ(shown()["auto"], Json({{"policy", "partial-reduce"},
+                                     {"group_size", 5},
+                                     {"reason", "instead of full: one is slow"},
+                                     {"switches", 2}}));
+    EXPECT_FALSE(shown()["options"].contains("group_size"));
+    EXPECT_EQ(shown()["options"]["weights"], "constant");
+    job.automatic->group_size = 0;
+    EXPECT_TRUE(shown()["auto"]["group_size"].is_null());
+    job.automatic.reset();
+    EXPECT_FALSE(shown().contains("auto"));
 }
 
 TEST(StatusJson, TellsWhereNodesAreAndWhatTheirLinksTake) {
