@@ -64,7 +64,7 @@ Scenario with_slow_half() {
     return scenario;
 }
 
-std::vector<Case> cases() {
+std::vector<Case> played_cases() {
     return {{"all alike", cluster()},
             {"one 2x slower", with_slowest(2)},
             {"one 5x slower", with_slowest(5)},
@@ -85,7 +85,7 @@ double effective_of(const Scenario& scenario, const Candidate& candidate) {
 
 // A change must be worth a tenth, so that up to a tenth may be missed, and a twentieth for where the forecast is wrong.
 TEST(Auto, IsNearTheBestOfAllThatItMayChoose) {
-    for (const auto& [name, scenario] : cases()) {
+    for (const auto& [name, scenario] : played_cases()) {
         double best = 0;
         std::string best_name;
         for (const controller::Shape& shape : controller::shapes_for(scenario.world())) {

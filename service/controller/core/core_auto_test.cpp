@@ -137,30 +137,30 @@ TEST(CoreAuto, OfAnySmallWorldLosesNobody) {
 }
 
 TEST(CoreAuto, IsToldWeightsAndNothingThatItChooses) {
-    const auto error_of = [](auto change) {
+    const auto refusal_of = [](auto change) {
         JobOptions options = automatic(8);
         change(options);
         const auto checked = check(options);
         return checked ? std::string() : checked.error().message;
     };
-    EXPECT_EQ(error_of([](JobOptions&) {}), "");
-    EXPECT_EQ(error_of([](JobOptions& o) {
+    EXPECT_EQ(refusal_of([](JobOptions&) {}), "");
+    EXPECT_EQ(refusal_of([](JobOptions& o) {
                   o.weights = Weights::dynamic;
                   o.missing = Missing::initial;
                   o.alpha = 0.25;
               }),
               "");
-    EXPECT_EQ(error_of([](JobOptions& o) { o.group_size = 3; }),
+    EXPECT_EQ(refusal_of([](JobOptions& o) { o.group_size = 3; }),
               "group_size is 3, but policy auto chooses it; leave it out or use policy "
               "partial-reduce");
-    EXPECT_EQ(error_of([](JobOptions& o) { o.history_window = 30; }),
+    EXPECT_EQ(refusal_of([](JobOptions& o) { o.history_window = 30; }),
               "history_window is 30, but policy auto chooses it; leave it out or use policy "
               "partial-reduce");
-    EXPECT_EQ(error_of([](JobOptions& o) { o.group_min = 2; }),
+    EXPECT_EQ(refusal_of([](JobOptions& o) { o.group_min = 2; }),
               "group_min is 2, but policy auto does not know it; leave it out or use policy "
               "partial-reduce");
-    EXPECT_NE(error_of([](JobOptions& o) { o.group_wait_ms = 5; }), "");
-    EXPECT_NE(error_of([](JobOptions& o) { o.progress_gap = 5; }), "");
+    EXPECT_NE(refusal_of([](JobOptions& o) { o.group_wait_ms = 5; }), "");
+    EXPECT_NE(refusal_of([](JobOptions& o) { o.progress_gap = 5; }), "");
     const JobOptions checked = *check(automatic(8));
     EXPECT_EQ(*check(checked), checked);  // as the journal has them
     EXPECT_EQ(with_shape(checked, Policy::partial_reduce, 3).history_window, 8U);
