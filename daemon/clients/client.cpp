@@ -267,13 +267,7 @@ bool Client::poll_ring() {
 
 void Client::submit(const protocol::SubmissionEntry& entry) {
     if (protocol::is_note(entry.verb)) {
-        if (entry.verb == protocol::Verb::announce) {
-            context_.engine.announce(*seat_, entry.iteration);
-        } else if (entry.verb == protocol::Verb::ready) {
-            context_.engine.ready(*seat_, entry.id, entry.iteration);
-        } else {
-            context_.engine.take_back(*seat_);
-        }
+        Engine::note(*seat_, entry);
         return;
     }
     if (in_flight_ >= ring_->layout().slots) {

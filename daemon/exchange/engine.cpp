@@ -114,6 +114,19 @@ void Engine::submit(const Seat& seat, Request request) {
     seat.job->submit(seat.worker, std::move(request));
 }
 
+void Engine::note(const Seat& seat, const protocol::SubmissionEntry& entry) {
+    switch (entry.verb) {
+        case protocol::Verb::announce:
+            return seat.job->announce(seat.worker, entry.iteration);
+        case protocol::Verb::take_back:
+            return seat.job->take_back(seat.worker);
+        case protocol::Verb::ready:
+            return seat.job->ready(seat.worker, entry.id, entry.iteration);
+        default:
+            return;
+    }
+}
+
 void Engine::cancel(const Seat& seat, uint64_t id) {
     seat.job->cancel(seat.worker, id);
 }

@@ -52,15 +52,9 @@ class Engine final : public ControlHandler {
 
     void submit(const Seat& seat, Request request);
     void cancel(const Seat& seat, uint64_t id);
-    // The worker will average with this iteration next, on buffers like those of its latest average; or will not after all.
-    void announce(const Seat& seat, uint64_t iteration) {
-        seat.job->announce(seat.worker, iteration);
-    }
-    void take_back(const Seat& seat) { seat.job->take_back(seat.worker); }
-    // So many elements of the request's buffers are ready.
-    void ready(const Seat& seat, uint64_t id, uint64_t elements) {
-        seat.job->ready(seat.worker, id, elements);
-    }
+    // What needs no answer: the worker will average with this iteration next, on buffers like those of its latest average; or
+    // will not after all; or so many elements of a request's buffers are ready.
+    static void note(const Seat& seat, const protocol::SubmissionEntry& entry);
     // In order. `left` is called once, not from inside the call: the rank is free, or there is no controller that could say so.
     uint64_t leave(const Seat& seat, const std::function<void()>& left);
     // Its trainer died. `buffers` are kept for its successor.

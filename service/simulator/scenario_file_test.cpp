@@ -188,7 +188,9 @@ TEST(ScenarioFile, TriesEveryPolicyAndTheOneThatChoosesIfItIsNamed) {
     const auto usual = parse_scenario(all, "f.toml");
     ASSERT_TRUE(usual);
     EXPECT_EQ(usual->policies.size(), choices.policies.size() - 1);
-    EXPECT_EQ(std::count(usual->policies.begin(), usual->policies.end(), Policy::automatic), 0);
+    EXPECT_EQ(
+        std::count(usual->policies.begin(), usual->policies.end(), controller::Policy::automatic),
+        0);
 }
 
 TEST(ScenarioFile, CandidatesOfTheCommandLineAreCheckedAsWell) {
