@@ -19,6 +19,8 @@ class Cluster {
         bool controller = true;
         std::vector<std::string> daemon_flags = {};
         std::vector<std::string> controller_flags = {};
+        // By node: where it says that it is; empty: nothing.
+        std::vector<std::string> zones = {};
         // This node's link to the controller can be cut.
         std::optional<size_t> cabled = std::nullopt;
     };
