@@ -14,7 +14,7 @@ UNEXPECTED = 3  # updates at first: the steps' length is not known yet
 
 def trial(cluster, announce, arguments):
     """The medians: of the milliseconds that forming took, and of an update's."""
-    workers = cluster.run([arguments.step_ms] * 2, "partial-reduce", 2, arguments.seconds, 16384, announce)
+    workers = cluster.run([arguments.step_ms] * 2, "partial-reduce", 2, arguments.seconds, 16384, "announced" if announce else "called")
     forming = {}
     for update in (update for updates in workers for update in updates[UNEXPECTED:]):
         forming[update.group] = min(update.queued_us, forming.get(update.group, update.queued_us))

@@ -1,9 +1,14 @@
 // loopback_worker: one worker that computes (sleeps) for a given time and then averages, or reduces, until its time is over. For
-// each update it prints the group, how long its call waited for the exchange to begin, and how long the update took, in
-// microseconds.
+// each update it prints the group, how long its call waited for the exchange to begin, how long the update took, when it began
+// and ended computing, and when its exchange began and ended, in microseconds, the last four of the monotonic clock.
+//
+// MODE says how it averages: "called" when it has computed; "announced" at the begin of the step; "ordered" from a third of the
+// step on (the forward pass), while the buffer becomes ready from its end (the backward pass); "kept" when it has
+// computed, a copy, which is added when the next step is computed.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <initializer_list>
 #include <map>
 #include <string>
 
@@ -19,7 +24,7 @@ struct Options {
     uint32_t world = 0;
     std::string policy;
     uint32_t group_size = 0;
-    bool announce = false;
+    std::string mode;
     uint64_t run_us = 0;
     uint64_t step_us = 0;
     uint64_t elements = 0;
@@ -76,25 +81,85 @@ class Worker {
 
     void run() {
         const uint64_t end = now_us() + options_.run_us;
+        last_end_ = now_us();
         for (uint64_t iteration = 1; now_us() < end; ++iteration) update(iteration);
+        collect(kept_, 0);
     }
 
   private:
-    void update(uint64_t iteration) {
-        const uint64_t began = now_us();
-        if (options_.announce) check(pace_announce(session_, iteration, &error_));
-        compute(options_.step_us);
+    struct Update {
         pace_request request{};
-        if (reduces_) {
-            check(pace_reduce(session_, &buffer_, 1, nullptr, &request, &error_));
+        uint64_t began = 0;
+        uint64_t computed = 0;
+        uint64_t called = 0;
+    };
+
+    void update(uint64_t iteration) {
+        Update update;
+        update.began = now_us();
+        if (options_.mode == "announced") check(pace_announce(session_, iteration, &error_));
+        if (options_.mode == "ordered") {
+            compute_backward(iteration, update);
         } else {
-            check(pace_average(session_, &buffer_, 1, iteration, nullptr, &request, &error_));
+            compute(options_.step_us);
         }
+        update.computed = now_us();
+        if (options_.mode == "kept") {
+            collect(kept_, iteration);
+            call_kept(iteration, update);
+            kept_ = update;
+            return;
+        }
+        if (options_.mode != "ordered") call(iteration, update);
+        collect(update, 0);
+    }
+
+    void call(uint64_t iteration, Update& update) {
+        update.called = now_us();
+        if (reduces_) {
+            check(pace_reduce(session_, &buffer_, 1, nullptr, &update.request, &error_));
+        } else {
+            check(pace_average(session_, &buffer_, 1, iteration, nullptr, &update.request,
+                               &error_));
+        }
+    }
+
+    void call_kept(uint64_t iteration, Update& update) {
+        pace_average_options how = PACE_AVERAGE_OPTIONS_INIT;
+        how.keep_local = 1;
+        update.called = now_us();
+        check(pace_average(session_, &buffer_, 1, iteration, &how, &update.request, &error_));
+    }
+
+    void compute_backward(uint64_t iteration, Update& update) {
+        constexpr uint64_t kLayers = 16;
+        pace_average_options how = PACE_AVERAGE_OPTIONS_INIT;
+        how.order = PACE_ORDER_BACKWARD;
+        compute(options_.step_us / 3);
+        update.called = now_us();
+        check(pace_average(session_, &buffer_, 1, iteration, &how, &update.request, &error_));
+        for (uint64_t layer = 1; layer <= kLayers; ++layer) {
+            compute((options_.step_us - options_.step_us / 3) / kLayers);
+            check(pace_request_ready(session_, update.request, options_.elements * layer / kLayers,
+                                     &error_));
+        }
+    }
+
+    void collect(const Update& update, uint64_t local_iteration) {
+        if (update.request.id == 0) return;
         pace_request_info info = PACE_REQUEST_INFO_INIT;
-        check(pace_request_wait(session_, request, PACE_FOREVER, &info, &error_));
-        std::printf("%llu %llu %llu\n", static_cast<unsigned long long>(info.group),
-                    static_cast<unsigned long long>(info.queued_ns / 1000),
-                    static_cast<unsigned long long>(now_us() - began));
+        info.local_iteration = local_iteration;
+        check(pace_request_wait(session_, update.request, PACE_FOREVER, &info, &error_));
+        const uint64_t moves = update.called + info.queued_ns / 1000;
+        print({info.group, info.queued_ns / 1000, now_us() - last_end_, update.began,
+               update.computed, moves, moves + info.moving_ns / 1000});
+        last_end_ = now_us();
+    }
+
+    static void print(std::initializer_list<uint64_t> numbers) {
+        for (const uint64_t number : numbers)
+            std::printf("%llu ", static_cast<unsigned long long>(number));
+        std::printf("\n");
     }
 
     void check(pace_status status) const {
@@ -106,6 +171,8 @@ class Worker {
 
     Options options_;
     bool reduces_ = false;
+    Update kept_;
+    uint64_t last_end_ = now_us();
     pace_session* session_ = nullptr;
     pace_buffer buffer_{};
     pace_error error_{};
@@ -116,7 +183,7 @@ class Worker {
 int main(int argc, char** argv) {
     if (argc != 10) {
         std::fprintf(stderr,
-                     "usage: loopback_worker ENDPOINT RANK WORLD POLICY GROUP_SIZE ANNOUNCE(0|1) "
+                     "usage: loopback_worker ENDPOINT RANK WORLD POLICY GROUP_SIZE MODE "
                      "RUN_US STEP_US ELEMENTS\n");
         return 2;
     }
@@ -127,7 +194,7 @@ int main(int argc, char** argv) {
     options.world = static_cast<uint32_t>(number(3));
     options.policy = argv[4];
     options.group_size = static_cast<uint32_t>(number(5));
-    options.announce = number(6) != 0;
+    options.mode = argv[6];
     options.run_us = number(7);
     options.step_us = number(8);
     options.elements = number(9);

@@ -58,6 +58,10 @@ class Update:
     group: int
     queued_us: int
     took_us: int
+    began_us: int
+    computed_us: int
+    moves_us: int
+    moved_us: int
 
 
 class Workers(Cluster):
@@ -76,11 +80,11 @@ class Workers(Cluster):
     def _way_to(self, controller):
         return controller if self._delay_s is None else f"tcp://127.0.0.1:{Proxy(controller, self._delay_s).port}"
 
-    def run(self, steps_ms, policy, group_size, seconds, elements, announce=False):
+    def run(self, steps_ms, policy, group_size, seconds, elements, mode="called"):
         """A list of updates for each worker; worker i computes for steps_ms[i], neighbours share a node."""
         world = len(steps_ms)
         workers = [subprocess.Popen([str(word) for word in (
-            self._program, self.endpoint(rank, world), rank, world, policy, group_size, int(announce),
+            self._program, self.endpoint(rank, world), rank, world, policy, group_size, mode,
             int(seconds * 1e6), int(step_ms * 1e3), elements)], stdout=subprocess.PIPE, text=True)
             for rank, step_ms in enumerate(steps_ms)]
         outputs = [worker.communicate(timeout=seconds + 120)[0] for worker in workers]
