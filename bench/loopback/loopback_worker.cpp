@@ -119,8 +119,8 @@ class Worker {
         if (reduces_) {
             check(pace_reduce(session_, &buffer_, 1, nullptr, &update.request, &error_));
         } else {
-            check(pace_average(session_, &buffer_, 1, iteration, nullptr, &update.request,
-                               &error_));
+            check(
+                pace_average(session_, &buffer_, 1, iteration, nullptr, &update.request, &error_));
         }
     }
 

@@ -7,6 +7,7 @@
 
 #include "daemon/collectives/test_cluster.h"
 #include "daemon/collectives/test_data.h"
+#include "daemon/collectives/test_zones.h"
 
 namespace pace::collectives {
 namespace {
@@ -84,17 +85,37 @@ class Making {
 };
 
 struct Makers {
-    Makers(size_t nodes, const Layout& layout, Order order, base::Random& random)
-        : results(nodes, Bytes(layout.bytes(), std::byte{0xAB})), cluster(nodes) {
+    Makers(size_t nodes, const Layout& layout, Order order, base::Random& random,
+           const Places& zones = {})
+        : results(nodes, Bytes(layout.bytes(), std::byte{0xAB})),
+          cluster(nodes, std::nullopt, {}, zones) {
         for (size_t i = 0; i < nodes; ++i)
             makers.push_back(std::make_unique<Making>(layout, order, random));
     }
 
-    void start() {
+    void start(const AllReduceOptions& options = small_chunks()) {
         for (size_t i = 0; i < makers.size(); ++i)
             cluster.start(
                 i, all_reduce_piecewise(cluster.communicator(i), makers[i]->part(), 0.5, results[i],
-                                        small_chunks(), kPieceBytes, makers[i]->progress()));
+                                        options, kPieceBytes, makers[i]->progress()));
+    }
+
+    // Everyone's buffers grow at random, until all is made.
+    void make_all(uint64_t elements, base::Random& random) {
+        std::vector<uint64_t> made(makers.size(), 0);
+        while (std::any_of(made.begin(), made.end(), [&](uint64_t m) { return m < elements; })) {
+            const size_t node = random.below(makers.size());
+            made[node] = std::min(elements, made[node] + 1 + random.below(200));
+            makers[node]->make(made[node]);
+            if (random.below(2) == 0) cluster.run();
+        }
+        cluster.run_well();
+    }
+
+    std::vector<std::vector<Worker>> workers() const {
+        std::vector<std::vector<Worker>> all;
+        for (const auto& maker : makers) all.push_back({maker->whole()});
+        return all;
     }
 
     std::vector<std::unique_ptr<Making>> makers;
@@ -150,18 +171,22 @@ TEST_P(PiecewiseAmong, EqualsTheReferenceWhateverIsMadeWhen) {
         const Layout layout = several_segments();
         Makers all(GetParam(), layout, order, random);
         all.start();
-        const uint64_t elements = elements_of(layout);
-        std::vector<uint64_t> made(GetParam(), 0);
-        while (std::any_of(made.begin(), made.end(), [&](uint64_t m) { return m < elements; })) {
-            const size_t node = random.below(GetParam());
-            made[node] = std::min(elements, made[node] + 1 + random.below(200));
-            all.makers[node]->make(made[node]);
-            if (random.below(2) == 0) all.cluster.run();
-        }
-        all.cluster.run_well();
-        std::vector<std::vector<Worker>> workers;
-        for (const auto& maker : all.makers) workers.push_back({maker->whole()});
-        const Bytes expected = reference_all_reduce(layout, workers, 0.5);
+        all.make_all(elements_of(layout), random);
+        const Bytes expected = reference_all_reduce(layout, all.workers(), 0.5);
+        for (const Bytes& result : all.results) ASSERT_TRUE(result == expected);
+    }
+}
+
+TEST(Piecewise, AmongZonesEqualsTheirReference) {
+    for (uint64_t seed = 0; seed < 8; ++seed) {
+        SCOPED_TRACE(seed);
+        base::Random random(seed);
+        const Places zones{1, 1, 2, 2, 2};
+        const Layout layout = several_segments();
+        Makers all(zones.size(), layout, Order::backward, random, zones);
+        all.start(cut(64, 2));
+        all.make_all(elements_of(layout), random);
+        const Bytes expected = zoned_reference({layout, all.workers(), zones, 0.5});
         for (const Bytes& result : all.results) ASSERT_TRUE(result == expected);
     }
 }

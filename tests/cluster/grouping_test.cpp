@@ -82,8 +82,8 @@ TEST(Grouping, NodesOfTwoZonesSumAsOthersDo) {
 
 TEST(Grouping, TheZoneOfADeadNodeCostsTheOthersNothing) {
     Cluster cluster({.nodes = 4, .zones = {"a", "a", "b", "b"}});
-    const std::vector<std::string> flags{"--steps", "1000000000", "--step-us", "1000",
-                                         "--elements", "20000", "--connect-ms", "1000"};
+    const std::vector<std::string> flags{"--steps",    "1000000000", "--step-us",    "1000",
+                                         "--elements", "20000",      "--connect-ms", "1000"};
     auto trainers = cluster.trainers(4, flags);
     for (Process& trainer : trainers)
         ASSERT_TRUE(trainer.wait_for("step 5", soon())) << cluster.logs();
@@ -97,9 +97,8 @@ TEST(Grouping, TheZoneOfADeadNodeCostsTheOthersNothing) {
 
 TEST(Grouping, ThePolicyThatChoosesAveragesAndSaysWhatItHasChosen) {
     Cluster cluster({.nodes = 2});
-    Crew crew(cluster, {.nodes = in_turn(4, 2), .tune = [](pace_job_options& job) {
-                            job.policy = PACE_POLICY_AUTO;
-                        }});
+    Crew crew(cluster, {.nodes = in_turn(4, 2),
+                        .tune = [](pace_job_options& job) { job.policy = PACE_POLICY_AUTO; }});
     for (uint32_t rank = 0; rank < 4; ++rank) crew.set(rank, rank);
     // Until it has seen enough steps to say why.
     std::atomic<bool> enough = false;
