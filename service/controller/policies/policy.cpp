@@ -12,9 +12,8 @@ std::unique_ptr<GroupPolicy> make_policy(const JobOptions& options, uint64_t see
     switch (options.policy) {
         case Policy::all_reduce:
         case Policy::prague_static:
+        case Policy::automatic:  // it chooses one of the others
             return nullptr;
-        case Policy::automatic:
-            return nullptr;  // it chooses one of the others
         case Policy::partial_reduce:
             return std::make_unique<PartialReduce>(options);
         case Policy::ad_psgd:
