@@ -54,6 +54,8 @@ struct Options {
     std::string events;  // a file for one JSON line per exchange; empty: none
 
     bool is_all_reduce() const { return policy == "all-reduce"; }
+    // Groups by turns: all workers average equally often.
+    bool averages_by_turns() const { return policy == "prague-static"; }
     bool waits_for_all() const { return quorum == "all"; }
 };
 

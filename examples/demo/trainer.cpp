@@ -94,17 +94,19 @@ void Trainer::train_on_common_steps() {
 }
 
 // Partial reduce (Miao et al., SIGMOD 2021, Algorithm 2): a local step, then the average of the
-// parameters over a group. Each worker leaves on its own.
+// parameters over a group. Each worker leaves on its own, except where groups are by turns: a worker that came
+// no more would be waited for.
 void Trainer::train_with_whoever_is_ready() {
     std::vector<float> step(model_.values.size());
     uint64_t iteration = 0;
-    while (!should_leave()) {
+    const bool by_turns = options_.averages_by_turns();
+    while (by_turns ? !is_end_agreed() : !should_leave()) {
         const Time begin = std::chrono::steady_clock::now();
         compute_step(step);
         apply(step);
         tempo_.sleep_out(steps_, begin);
         const Outcome outcome =
-            exchange_.average(model_, iteration, [this] { return should_leave(); });
+            exchange_.average(model_, iteration, [&] { return !by_turns && should_leave(); });
         if (!outcome.done) break;
         iteration = outcome.info.iteration + 1;
         after_exchange(outcome, is_first_of(outcome.members, options_.rank) ? 1 : 0);
@@ -145,6 +147,15 @@ void Trainer::after_exchange(const Outcome& outcome, uint64_t exchanges) {
 
 bool Trainer::should_leave() const {
     return steps_ >= options_.steps_max || (board_ && board_->should_stop());
+}
+
+// Every few steps, whether anyone wishes to leave: asked by all after the same step.
+bool Trainer::is_end_agreed() {
+    constexpr uint64_t kStepsBetween = 8;
+    if (steps_ % kStepsBetween != 0) return false;
+    done_.values[0] = should_leave() ? 1.0F : 0.0F;
+    exchange_.sync({done_.handle}, [] {});
+    return done_.values[0] > 0;
 }
 
 // The average of all models, and of how many workers are done with their steps: 1 when all are.

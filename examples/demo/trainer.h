@@ -40,6 +40,7 @@ class Trainer {
     void after_exchange(const Outcome& outcome, uint64_t exchanges);
     bool should_leave() const;
     float average_models(float done);
+    bool is_end_agreed();
     Result end_together();
 
     Options options_;
