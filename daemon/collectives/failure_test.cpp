@@ -33,25 +33,17 @@ struct Collective {
 };
 
 std::vector<Collective> collectives() {
-    return {{"direct",
-             [](Communicator& communicator, const LocalPart& part, std::span<std::byte> result) {
-                 AllReduceOptions options;
-                 options.small_bytes_max = 0;
-                 options.chunk_bytes_min = options.chunk_bytes_max = 8192;
-                 options.window = 2;
-                 return all_reduce(communicator, part, 1.0, result, options);
-             },
-             true},
-            {"zoned",
-             [](Communicator& communicator, const LocalPart& part, std::span<std::byte> result) {
-                 AllReduceOptions options;
-                 options.small_bytes_max = 0;
-                 options.chunk_bytes_min = options.chunk_bytes_max = 8192;
-                 options.window = 2;
-                 return all_reduce(communicator, part, 1.0, result, options);
-             },
-             true,
-             {1, 2, 2, 1, 2}},
+    // Where nodes lie in zones, by relays.
+    const auto in_chunks = [](Communicator& communicator, const LocalPart& part,
+                              std::span<std::byte> result) {
+        AllReduceOptions options;
+        options.small_bytes_max = 0;
+        options.chunk_bytes_min = options.chunk_bytes_max = 8192;
+        options.window = 2;
+        return all_reduce(communicator, part, 1.0, result, options);
+    };
+    return {{"direct", in_chunks, true},
+            {"zoned", in_chunks, true, {1, 2, 2, 1, 2}},
             {"bruck",
              [](Communicator& communicator, const LocalPart& part, std::span<std::byte> result) {
                  AllReduceOptions options;

@@ -43,9 +43,10 @@ std::vector<NodeId> Groups::nodes_of(const control::GroupOrder& order) {
     return nodes;
 }
 
-std::vector<uint32_t> Groups::zones_of(const control::GroupOrder& order) {
+std::vector<uint32_t> Groups::zones_of(const control::GroupOrder& order,
+                                       const std::vector<NodeId>& nodes) {
     std::vector<uint32_t> zones;
-    for (const NodeId node : nodes_of(order)) {
+    for (const NodeId node : nodes) {
         const auto first =
             std::find_if(order.members.begin(), order.members.end(),
                          [node](const control::Part& part) { return part.node == node; });
@@ -152,7 +153,7 @@ bool Groups::plan_group(const control::GroupOrder& order, const std::vector<Work
     ret_plan.patient = false;
     ret_plan.number = number_of(order);
     ret_plan.nodes = nodes_of(order);
-    ret_plan.zones = zones_of(order);
+    ret_plan.zones = zones_of(order, ret_plan.nodes);
     ret_plan.self = static_cast<size_t>(
         std::find(ret_plan.nodes.begin(), ret_plan.nodes.end(), job_.services.self) -
         ret_plan.nodes.begin());

@@ -53,9 +53,17 @@ class Groups {
     void departed(const WorkerPtr& worker);
 
   private:
+    // An exchange whose members here make their buffers while these travel.
+    struct Moving {
+        control::GroupId group = 0;
+        std::shared_ptr<collectives::Progress> progress;
+        std::vector<WorkerPtr> members;
+    };
+
     static std::vector<NodeId> nodes_of(const control::GroupOrder& order);
     // Of these nodes, in their order.
-    static std::vector<uint32_t> zones_of(const control::GroupOrder& order);
+    static std::vector<uint32_t> zones_of(const control::GroupOrder& order,
+                                          const std::vector<NodeId>& nodes);
     uint64_t number_of(const control::GroupOrder& order) const;
     WorkerPtr claim(const control::Part& part, uint32_t digest);
     bool plan_group(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,
@@ -80,6 +88,7 @@ class Groups {
 
     std::shared_ptr<collectives::Progress> progress_of(const std::vector<WorkerPtr>& members,
                                                        const collectives::Layout& layout) const;
+    const Moving* moving_of(const Worker& worker) const;
     void abandon_unmade(const Worker& worker);
     void fall_behind(Worker& worker);
     void catch_up(const WorkerPtr& worker);
@@ -93,13 +102,6 @@ class Groups {
     void note_ended(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,
                     const Exchange& exchange);
     void failed_static(const std::vector<WorkerPtr>& members, const base::Error& error);
-
-    // An exchange whose members here make their buffers while these travel.
-    struct Moving {
-        control::GroupId group = 0;
-        std::shared_ptr<collectives::Progress> progress;
-        std::vector<WorkerPtr> members;
-    };
 
     // An order whose members here have not all arrived.
     struct Held {

@@ -18,7 +18,7 @@ uint64_t least_ready(const std::vector<WorkerPtr>& members) {
 
 }  // namespace
 
-// Null if all is made at the call: then nothing travels in pieces, at any node.
+// Null where the calls had no order: then nothing travels in pieces, at any node.
 std::shared_ptr<collectives::Progress> Groups::progress_of(
     const std::vector<WorkerPtr>& members, const collectives::Layout& layout) const {
     const protocol::Order order = members.front()->head().order;
@@ -31,14 +31,21 @@ void Groups::progressed(const WorkerPtr& worker) {
         if (worker->head().is_made()) catch_up(worker);
         return;
     }
-    const auto found = std::find_if(moving_.begin(), moving_.end(), [&](const Moving& moving) {
-        return std::find(moving.members.begin(), moving.members.end(), worker) !=
-               moving.members.end();
-    });
-    if (found == moving_.end()) return;
+    const Moving* moving = moving_of(*worker);
+    if (moving == nullptr) return;
     // What this sets off may end the exchange.
-    const std::shared_ptr<collectives::Progress> progress = found->progress;
-    progress->advance(least_ready(found->members));
+    const std::shared_ptr<collectives::Progress> progress = moving->progress;
+    progress->advance(least_ready(moving->members));
+}
+
+// Null if the worker is in none.
+const Groups::Moving* Groups::moving_of(const Worker& worker) const {
+    const auto names = [&](const Moving& moving) {
+        return std::any_of(moving.members.begin(), moving.members.end(),
+                           [&](const WorkerPtr& member) { return member.get() == &worker; });
+    };
+    const auto found = std::find_if(moving_.begin(), moving_.end(), names);
+    return found == moving_.end() ? nullptr : &*found;
 }
 
 // The others of its group go on without it.
@@ -59,17 +66,12 @@ void Groups::catch_up(const WorkerPtr& worker) {
 
 // Its trainer is gone: what it has not made will never be.
 void Groups::abandon_unmade(const Worker& worker) {
-    for (const Moving& moving : moving_) {
-        const bool names = std::any_of(moving.members.begin(), moving.members.end(),
-                                       [&](const auto& member) { return member.get() == &worker; });
-        if (!names || worker.head().is_made()) continue;
-        const std::shared_ptr<Exchange> exchange = running_.at(moving.group);
-        exchange->abort(base::make_error(ErrorKind::aborted,
-                                         "the trainer of worker {} is gone before all of its "
-                                         "buffers was ready",
-                                         worker.rank));
-        return;
-    }
+    const Moving* moving = moving_of(worker);
+    if (moving == nullptr || worker.head().is_made()) return;
+    const std::shared_ptr<Exchange> exchange = running_.at(moving->group);
+    exchange->abort(base::make_error(
+        ErrorKind::aborted, "the trainer of worker {} is gone before all of its buffers was ready",
+        worker.rank));
 }
 
 }  // namespace pace::daemon

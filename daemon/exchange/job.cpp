@@ -11,6 +11,15 @@ using base::ErrorKind;
 using protocol::Outcome;
 using protocol::Verb;
 
+namespace {
+
+auto request_of(Worker& worker, uint64_t id) {
+    return std::find_if(worker.queue.begin(), worker.queue.end(),
+                        [id](const Request& other) { return other.id == id; });
+}
+
+}  // namespace
+
 Job::Job(Services& services, control::JobOptions options)
     : state_(services, std::move(options)), rounds_(state_), groups_(state_), adoptions_(state_) {
     state_.group_begins = [this](const std::vector<NodeId>& nodes) { return rounds_.met(nodes); };
@@ -138,8 +147,7 @@ void Job::admit(const WorkerPtr& worker, bool wants_model) {
 }
 
 void Job::ready(const WorkerPtr& worker, uint64_t id, uint64_t elements) {
-    const auto request = std::find_if(worker->queue.begin(), worker->queue.end(),
-                                      [id](const Request& other) { return other.id == id; });
+    const auto request = request_of(*worker, id);
     // One that has ended needs nothing more.
     if (request == worker->queue.end() || elements <= request->ready) return;
     request->ready = std::min(elements, request->elements);
@@ -150,8 +158,7 @@ void Job::ready(const WorkerPtr& worker, uint64_t id, uint64_t elements) {
 }
 
 void Job::cancel(const WorkerPtr& worker, uint64_t id) {
-    const auto request = std::find_if(worker->queue.begin(), worker->queue.end(),
-                                      [id](const Request& other) { return other.id == id; });
+    const auto request = request_of(*worker, id);
     if (request == worker->queue.end()) return;
     const std::string message = "canceled before it had begun";
     if (request != worker->queue.begin()) {
