@@ -2,6 +2,7 @@
 
 import dataclasses
 
+_OF_2 = ["--group-size", 2]
 _OF_3 = ["--group-size", 3]
 _OF_5 = ["--group-size", 5]
 _DYNAMIC = ["--weights", "dynamic"]
@@ -25,6 +26,7 @@ REFERENCE = "all-reduce"
 
 METHODS = {
     REFERENCE: _method("all-reduce", "black", "all-reduce", quick=True),
+    "partial-2": _method("partial reduce of 2", "deepskyblue", "partial-reduce", _OF_2),
     "partial-3": _method("partial reduce of 3", "tab:blue", "partial-reduce", _OF_3, quick=True),
     "partial-3-dynamic": _method("partial reduce of 3, dynamic", "tab:cyan", "partial-reduce", _OF_3, _DYNAMIC),
     "partial-5": _method("partial reduce of 5", "navy", "partial-reduce", _OF_5),
