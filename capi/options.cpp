@@ -20,6 +20,12 @@ static_assert(PACE_POLICY_AD_PSGD == static_cast<int>(wire::Policy::ad_psgd));
 static_assert(PACE_POLICY_FULL == static_cast<int>(wire::Policy::full));
 static_assert(PACE_POLICY_PRAGUE_STATIC == static_cast<int>(wire::Policy::prague_static));
 static_assert(PACE_POLICY_AUTO == static_cast<int>(wire::Policy::automatic));
+static_assert(PACE_POLICY_BSP == static_cast<int>(wire::Policy::bsp));
+static_assert(PACE_POLICY_SSP == static_cast<int>(wire::Policy::ssp));
+static_assert(PACE_POLICY_ASP == static_cast<int>(wire::Policy::asp));
+static_assert(PACE_RATE_SUM == static_cast<int>(wire::Rate::sum));
+static_assert(PACE_RATE_CONSTANT == static_cast<int>(wire::Rate::constant));
+static_assert(PACE_RATE_DYNAMIC == static_cast<int>(wire::Rate::dynamic));
 static_assert(PACE_WEIGHTS_CONSTANT == static_cast<int>(wire::Weights::constant));
 static_assert(PACE_WEIGHTS_DYNAMIC == static_cast<int>(wire::Weights::dynamic));
 static_assert(PACE_MISSING_CLOSEST == static_cast<int>(wire::Missing::closest));
@@ -79,6 +85,33 @@ Result<double> alpha_of(const pace_job_options& options) {
         return make_error(ErrorKind::invalid, "alpha is {} but has_alpha is 0; set has_alpha = 1",
                           options.alpha);
     return kDefaultAlpha;
+}
+
+Result<double> filter_of(const pace_job_options& options) {
+    if (options.has_filter > 1)
+        return make_error(ErrorKind::invalid, "has_filter is {}; it is 1 if filter is set, else 0",
+                          options.has_filter);
+    if (options.has_filter == 0 && options.filter != 0.0)
+        return make_error(ErrorKind::invalid,
+                          "filter is {} but has_filter is 0; set has_filter = 1", options.filter);
+    // Written so that NaN is refused too.
+    if (!(options.filter >= 0.0))
+        return make_error(ErrorKind::invalid, "filter is {}; it is a magnitude, at least 0",
+                          options.filter);
+    if (options.has_filter == 1 && options.filter == 0.0) return -1.0;
+    return options.filter;
+}
+
+Result<> read_server(const pace_job_options& options, client::JobOptions& ret_job) {
+    PACE_TRY(check_reserved(options.reserved2, "reserved2"));
+    PACE_TRY(read_choice(options.rate, "rate",
+                         "PACE_RATE_SUM, PACE_RATE_CONSTANT, PACE_RATE_DYNAMIC", ret_job.rate));
+    PACE_TRY_ASSIGN(filter, filter_of(options));
+    ret_job.elements = options.elements;
+    ret_job.constant_rate = options.constant_rate;
+    ret_job.filter = filter;
+    ret_job.shards = options.shards;
+    return {};
 }
 
 Result<> read_edges(const pace_job_options& options, client::JobOptions& ret_job) {
@@ -182,7 +215,7 @@ Result<client::JobOptions> job_options_of(const pace_job_options& options) {
                          "PACE_POLICY_ALL_REDUCE, PACE_POLICY_PARTIAL_REDUCE, "
                          "PACE_POLICY_PRAGUE_RANDOM, PACE_POLICY_PRAGUE_SMART, "
                          "PACE_POLICY_AD_PSGD, PACE_POLICY_FULL, PACE_POLICY_PRAGUE_STATIC, "
-                         "PACE_POLICY_AUTO",
+                         "PACE_POLICY_AUTO, PACE_POLICY_BSP, PACE_POLICY_SSP, PACE_POLICY_ASP",
                          job.policy));
     PACE_TRY(read_choice(options.weights, "weights", "PACE_WEIGHTS_CONSTANT, PACE_WEIGHTS_DYNAMIC",
                          job.weights));
@@ -197,6 +230,7 @@ Result<client::JobOptions> job_options_of(const pace_job_options& options) {
     job.worker_timeout_ms = options.worker_timeout_ms;
     PACE_TRY(read_edges(options, job));
     PACE_TRY(read_collective(options, job));
+    PACE_TRY(read_server(options, job));
     PACE_TRY(client::check(job));
     return job;
 }

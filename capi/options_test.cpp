@@ -148,7 +148,7 @@ TEST(JobOptions, EachBadFieldIsNamed) {
         {"name", [](pace_job_options& o) { o.name = long_name.c_str(); }},
         {"world", [](pace_job_options& o) { o.world = 0; }},
         {"world", [](pace_job_options& o) { o.world = 65537; }},
-        {"policy", [](pace_job_options& o) { o.policy = PACE_POLICY_AUTO + 1; }},
+        {"policy", [](pace_job_options& o) { o.policy = PACE_POLICY_ASP + 1; }},
         {"policy", [](pace_job_options& o) { o.policy = -1; }},
         {"weights", [](pace_job_options& o) { o.weights = 3; }},
         {"missing", [](pace_job_options& o) { o.missing = 3; }},

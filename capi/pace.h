@@ -148,8 +148,25 @@ typedef enum pace_policy {
     /* Of the averaging family: which of the policies with ordered groups, and with which group size,
      * follows from how unequal the steps are and how long averages take. It is looked at again as
      * these change; the choice and its reason are in the controller's log and in `pacectl status`. */
-    PACE_POLICY_AUTO = 8
+    PACE_POLICY_AUTO = 8,
+
+    /* Server family: buffers hold updates, verbs pace_push and pace_pull; the daemons keep the model, in
+     * shards. A worker whose step is `clock` gets the model when the slowest worker is at most so many steps
+     * behind. Source: Jiang et al., "Heterogeneity-aware Distributed Parameter Servers", SIGMOD 2017. */
+    PACE_POLICY_BSP = 9,  /* none: everyone waits for the slowest */
+    PACE_POLICY_SSP = 10, /* staleness_max */
+    PACE_POLICY_ASP = 11  /* any: nobody waits */
 } pace_policy;
+
+/* What an update counts in the model (server family). Source: the same, Algorithms 1 and 2. */
+typedef enum pace_rate {
+    PACE_RATE_DEFAULT = 0,  /* dynamic */
+    PACE_RATE_SUM = 1,      /* 1: it is added as it is (SSPSGD) */
+    PACE_RATE_CONSTANT = 2, /* constant_rate (ConSGD) */
+    PACE_RATE_DYNAMIC =
+        3 /* those that were computed on one version of the model count as their mean,
+                               however late some of them come (DynSGD) */
+} pace_rate;
 
 typedef enum pace_weights {
     PACE_WEIGHTS_DEFAULT = 0,  /* constant */
@@ -324,12 +341,26 @@ typedef struct pace_job_options {
     /* Of PACE_POLICY_AD_PSGD: the communication graph, as edge_count pairs of ranks that may average
      * with each other, at most 4096; it must connect all workers. NULL: any two may. Copied. */
     const uint32_t* edges;
+
+    /* Of the server family. With other policies, one that is set is refused. staleness_max, above, is of
+     * PACE_POLICY_SSP too: steps; default 3. */
+    uint64_t elements;    /* of the model, all buffers together; must be given */
+    int32_t rate;         /* pace_rate */
+    uint32_t has_filter;  /* 1: filter is set (so that 0 can be asked for), else 0 */
+    double constant_rate; /* with PACE_RATE_CONSTANT, above 0, at most 1; default 1/world */
+    double
+        filter; /* elements of updates whose magnitude is below this are not sent; they wait in the
+                             daemon until they have grown. Default 1e-6; 0: all are sent. Counts only with
+                             has_filter: set without it, it is refused */
+    uint32_t
+        shards; /* parts of the model, at most 4096; default: one for each node of the first workers */
+    uint32_t reserved2; /* 0 */
 } pace_job_options;
 
 #define PACE_JOB_OPTIONS_INIT                                                                    \
     {                                                                                            \
         (uint32_t)sizeof(pace_job_options), 0, 0, 0, NULL, 0, 0, 0, 0, 0.0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, 0, 0, 0.0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL                            \
+            0, 0, 0, 0, 0, 0, 0, 0.0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0.0, 0.0, 0, 0   \
     }
 
 /* -------------------------------------------------------------------------------------------------
@@ -395,8 +426,9 @@ PACE_API pace_status pace_session_get_fd(pace_session* session, int* ret_fd, pac
 typedef enum pace_type {
     PACE_F32 = 1,
     PACE_F64 = 2,
-    PACE_F16 = 3, /* IEEE 754 binary16; sums are made in f32 */
-    PACE_BF16 = 4 /* bfloat16; sums are made in f32 */
+    PACE_F16 = 3,  /* IEEE 754 binary16; sums are made in f32 */
+    PACE_BF16 = 4, /* bfloat16; sums are made in f32 */
+    PACE_U32 = 5   /* indices, for pace_push alone */
 } pace_type;
 
 /* A handle. All zero is no buffer. A handle of a freed buffer or of another session is refused with
@@ -488,12 +520,17 @@ typedef struct pace_request_info {
         local_iteration; /* in: the iteration that the worker has reached by now; 0: it has made
                                  no step since the call */
     uint64_t staleness;  /* steps that it has made since the call, which the average lacks */
+
+    /* Of a push, a pull, and a broadcast of the server family. */
+    uint64_t
+        slowest_clock; /* steps that the slowest worker has pushed: with PACE_POLICY_SSP the model is fresh
+                               enough for steps up to slowest_clock + staleness_max */
 } pace_request_info;
 
 #define PACE_REQUEST_INFO_INIT                                                                   \
     {                                                                                            \
         (uint32_t)sizeof(pace_request_info), 0, 0, 0, 0, 0, 0, 0, 0.0, 0, 0, NULL, 0, 0, 0.0, 0, \
-            0, 0, 0, 0, 0, 0, 0                                                                  \
+            0, 0, 0, 0, 0, 0, 0, 0                                                               \
     }
 
 #define PACE_FOREVER (-1)
@@ -652,6 +689,53 @@ PACE_API pace_status pace_sync(pace_session* session, const pace_buffer* buffers
 /* Ends when every member has called it. */
 PACE_API pace_status pace_barrier(pace_session* session, pace_request* ret_request,
                                   pace_error* error);
+
+typedef struct pace_push_options {
+    uint32_t struct_size;
+    uint32_t
+        sparse; /* 1: buffers are two, indices (PACE_U32) that rise strictly, and values (PACE_F32) */
+    uint64_t entries; /* with sparse: how many of each count; 0: none */
+    uint64_t first;   /* element of the model at which dense buffers begin */
+} pace_push_options;
+
+#define PACE_PUSH_OPTIONS_INIT \
+    { (uint32_t)sizeof(pace_push_options), 0, 0, 0 }
+
+/* Adds an update of this worker, computed in its step `clock` (0, 1, ...), to the model, as the job's rate says
+ * (server family). The update is dense, all of the model's elements or a range of them, or sparse, indices
+ * and values; it costs what it has of elements. It is taken into the daemon's memory at once, and the
+ * buffers are free when the request ends, which waits for nobody, unless four earlier updates of this worker
+ * have not arrived at all shards. An update counts in all of the model or in none. It is lost if the daemon
+ * dies before it has arrived. options may be NULL.
+ *
+ * Fails also, at its end, with E_INVALID: a buffer is not of PACE_F32, a range or an index lies outside of the
+ * model, indices do not rise, an earlier clock than the worker's next; STALE: the worker was suspended or is new, and must call
+ * pace_broadcast or pace_pull first. Nothing has changed then. */
+PACE_API pace_status pace_push(pace_session* session, const pace_buffer* buffers, size_t count,
+                               uint64_t clock, const pace_push_options* options,
+                               pace_request* ret_request, pace_error* error);
+
+typedef struct pace_pull_options {
+    uint32_t struct_size;
+    uint32_t reserved; /* 0 */
+    uint64_t first;    /* element of the model at which the buffers begin */
+} pace_pull_options;
+
+#define PACE_PULL_OPTIONS_INIT \
+    { (uint32_t)sizeof(pace_pull_options), 0, 0 }
+
+/* Fills the buffers with the model, or a range of it, for this worker's step `clock`: as soon as the slowest
+ * worker is near enough (see the policies), all of it as it was at one moment: of every update all or
+ * nothing, and this worker's own that it has pushed before. Called before the push of the step before, it
+ * is a prefetch, which lacks that step's update and may wait for it. A worker pulls when its copy is too old,
+ * that is, when the last pull's info.slowest_clock + staleness_max < clock. info.group is the model's
+ * version, which grows. A model that nobody has broadcast is zero at first. options may be NULL.
+ *
+ * Fails also, at its end, with E_INVALID (a buffer is not of PACE_F32, the range lies outside of the model, a
+ * clock beyond the step after the last one pushed), STALE (the model is lost with a node that kept a shard of it: pace_broadcast gives it anew). */
+PACE_API pace_status pace_pull(pace_session* session, const pace_buffer* buffers, size_t count,
+                               uint64_t clock, const pace_pull_options* options,
+                               pace_request* ret_request, pace_error* error);
 
 /* Writes what a top-k compression still owes to later rounds into the buffers, for a checkpoint: one
  * PACE_F32 buffer for each buffer of the pace_reduce that it belongs to, of the same counts; zeros

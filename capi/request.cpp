@@ -70,6 +70,7 @@ void fill(pace_request_info& info, pace_status status, const client::RequestEnd&
     info.dense = (end.entry.flags & protocol::kCompletionDense) != 0 ? 1 : 0;
     info.entries = end.entry.entries;
     info.staleness = end.staleness;
+    info.slowest_clock = end.entry.slowest_clock;
 }
 
 // How an ended request is told. A message may be missing; a status without one says what it is.

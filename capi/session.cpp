@@ -97,9 +97,10 @@ pace_status pace_buffer_create(pace_session* session, int32_t type, uint64_t cou
         PACE_TRY(capi::require(ret_data, "ret_data"));
         PACE_TRY_ASSIGN(given, capi::read_optional(options, kBuffer));
         PACE_TRY(capi::check_reserved(given.reserved, "options->reserved"));
-        if (type < PACE_F32 || type > PACE_BF16)
+        if (type < PACE_F32 || type > PACE_U32)
             return make_error(ErrorKind::invalid,
-                              "type is {}; use PACE_F32, PACE_F64, PACE_F16 or PACE_BF16", type);
+                              "type is {}; use PACE_F32, PACE_F64, PACE_F16, PACE_BF16 or PACE_U32",
+                              type);
         PACE_TRY_ASSIGN(created,
                         session->session->create_buffer(static_cast<protocol::DType>(type), count));
         *ret_buffer = {created.handle.session, created.handle.index, created.handle.generation};

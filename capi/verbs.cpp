@@ -19,6 +19,8 @@ namespace {
 
 constexpr capi::StructName kAverage{"options", "PACE_AVERAGE_OPTIONS_INIT"};
 constexpr capi::StructName kReduce{"options", "PACE_REDUCE_OPTIONS_INIT"};
+constexpr capi::StructName kPush{"options", "PACE_PUSH_OPTIONS_INIT"};
+constexpr capi::StructName kPull{"options", "PACE_PULL_OPTIONS_INIT"};
 
 static_assert(PACE_ORDER_FORWARD == static_cast<int>(protocol::Order::forward));
 static_assert(PACE_ORDER_BACKWARD == static_cast<int>(protocol::Order::backward));
@@ -133,6 +135,38 @@ pace_status pace_barrier(pace_session* session, pace_request* ret_request, pace_
         client::Operation operation;
         operation.verb = Verb::barrier;
         return submit(session, operation, nullptr, 0, ret_request);
+    });
+}
+
+pace_status pace_push(pace_session* session, const pace_buffer* buffers, size_t count,
+                      uint64_t clock, const pace_push_options* options, pace_request* ret_request,
+                      pace_error* error) {
+    return capi::guard(error, [&]() -> Result<> {
+        PACE_TRY_ASSIGN(given, capi::read_optional(options, kPush));
+        if (given.sparse > 1)
+            return make_error(ErrorKind::invalid, "options->sparse is {}; use 0 or 1",
+                              given.sparse);
+        client::Operation operation;
+        operation.verb = Verb::push;
+        operation.iteration = clock;
+        operation.sparse = given.sparse == 1;
+        operation.first = given.first;
+        operation.entries = given.entries;
+        return submit(session, operation, buffers, count, ret_request);
+    });
+}
+
+pace_status pace_pull(pace_session* session, const pace_buffer* buffers, size_t count,
+                      uint64_t clock, const pace_pull_options* options, pace_request* ret_request,
+                      pace_error* error) {
+    return capi::guard(error, [&]() -> Result<> {
+        PACE_TRY_ASSIGN(given, capi::read_optional(options, kPull));
+        PACE_TRY(capi::check_reserved(given.reserved, "options->reserved"));
+        client::Operation operation;
+        operation.verb = Verb::pull;
+        operation.iteration = clock;
+        operation.first = given.first;
+        return submit(session, operation, buffers, count, ret_request);
     });
 }
 

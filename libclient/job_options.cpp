@@ -60,7 +60,8 @@ flatbuffers::Offset<protocol::client::JobOptions> pack(flatbuffers::FlatBufferBu
         options.compression, options.density, options.residuals, options.teams, options.team_gather,
         options.indices, options.values, options.hierarchy, options.dense_fallback,
         options.reject_nonfinite, options.progress_gap,
-        options.edges.empty() ? nullptr : &options.edges);
+        options.edges.empty() ? nullptr : &options.edges, options.elements, options.rate,
+        options.constant_rate, options.filter, options.shards);
 }
 
 }  // namespace pace::client

@@ -41,6 +41,11 @@ struct JobOptions {
     bool reject_nonfinite = false;
     uint32_t progress_gap = 0;
     std::vector<uint32_t> edges;  // pairs of ranks; of ad_psgd; empty: all are neighbours
+    uint64_t elements = 0;        // of a server job's model
+    protocol::client::Rate rate = protocol::client::Rate::none;
+    double constant_rate = 0;
+    double filter = 0;  // below 0: off
+    uint32_t shards = 0;
 };
 
 // Whether only the largest elements of gradients travel, so that the rest is owed.

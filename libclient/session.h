@@ -67,6 +67,9 @@ struct Operation {
     uint32_t root = 0;
     protocol::Order order = protocol::Order::all_at_once;  // average
     bool keep_local = false;                               // average
+    bool sparse = false;                                   // push: indices, values
+    uint64_t first = 0;                                    // push, pull
+    uint64_t entries = 0;                                  // push
 };
 
 // How a request ended.

@@ -43,6 +43,17 @@ uint64_t staleness_of(const Request& request, const RequestEnd& end) {
 
 Result<> Session::check(const Operation& operation) const {
     const bool collective = options_.policy == wire::Policy::all_reduce;
+    const bool served = options_.policy >= wire::Policy::bsp;
+    if (is_served(operation.verb) && !served)
+        return make_error(ErrorKind::verb,
+                          "job \"{}\" has no parameter server; call pace_{}, or use "
+                          "PACE_POLICY_SSP",
+                          options_.name, collective ? "reduce" : "average");
+    if (served && (operation.verb == Verb::average || operation.verb == Verb::reduce))
+        return make_error(ErrorKind::verb,
+                          "job \"{}\" has a parameter server; call pace_push with updates and "
+                          "pace_pull for the model",
+                          options_.name);
     if (operation.verb == Verb::average && collective)
         return make_error(ErrorKind::verb,
                           "job \"{}\" has policy all-reduce, whose buffers hold gradients; call "
@@ -155,6 +166,9 @@ Result<> Session::push(const Operation& operation, const Request& request) {
     entry->root = operation.root;
     entry->order = operation.order;
     entry->keeps_local = operation.keep_local ? 1 : 0;
+    entry->sparse = operation.sparse ? 1 : 0;
+    entry->first = operation.first;
+    entry->entries = operation.entries;
     entry->buffer_count = static_cast<uint16_t>(request.buffer_count);
     for (uint32_t i = 0; i < request.buffer_count; ++i) {
         const Buffer& named = buffers_.at(request.buffers[i]);
@@ -169,10 +183,10 @@ Result<> Session::push(const Operation& operation, const Request& request) {
 
 Result<> Session::note(Verb verb, uint64_t iteration) {
     PACE_TRY(check_process());
-    if (options_.policy == wire::Policy::all_reduce)
+    if (options_.policy == wire::Policy::all_reduce || options_.policy >= wire::Policy::bsp)
         return make_error(ErrorKind::verb,
-                          "job \"{}\" has policy all-reduce, in which nobody averages in groups; "
-                          "leave out pace_announce",
+                          "job \"{}\" has a policy in which nobody averages in groups; leave out "
+                          "pace_announce",
                           options_.name);
     const std::scoped_lock lock(mutex_);
     // The next verb reconnects; until then there is nobody whom it would help.

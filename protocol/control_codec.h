@@ -104,6 +104,11 @@ base::Result<Options> read_job_options(const control::JobOptions& table) {
     options.progress_gap = table.progress_gap();
     if (table.edges() != nullptr)
         options.edges.assign(table.edges()->begin(), table.edges()->end());
+    options.elements = table.elements();
+    PACE_TRY(detail::read_choice(options.rate, table.rate(), "rate"));
+    options.constant_rate = table.constant_rate();
+    options.filter = table.filter();
+    options.shards = table.shards();
     return options;
 }
 
@@ -126,7 +131,9 @@ flatbuffers::Offset<control::JobOptions> write_job_options(flatbuffers::FlatBuff
         static_cast<control::Values>(options.values),
         static_cast<control::Hierarchy>(options.hierarchy),
         static_cast<control::DenseFallback>(options.dense_fallback), options.reject_nonfinite,
-        options.progress_gap, options.edges.empty() ? 0 : builder.CreateVector(options.edges));
+        options.progress_gap, options.edges.empty() ? 0 : builder.CreateVector(options.edges),
+        options.elements, static_cast<control::Rate>(options.rate), options.constant_rate,
+        options.filter, options.shards);
 }
 
 }  // namespace pace::protocol

@@ -45,6 +45,11 @@ struct Options {
     bool reject_nonfinite = false;
     uint32_t progress_gap = 0;
     std::vector<uint32_t> edges;
+    uint64_t elements = 0;
+    uint8_t rate = 0;
+    double constant_rate = 0;
+    double filter = 0;
+    uint32_t shards = 0;
     bool operator==(const Options&) const = default;
 };
 
@@ -79,6 +84,11 @@ const Options kOptions{
     .reject_nonfinite = true,
     .progress_gap = 9,
     .edges = {0, 1, 1, 7},
+    .elements = uint64_t{1} << 33U,
+    .rate = 3,
+    .constant_rate = 0.125,
+    .filter = 1e-5,
+    .shards = 17,
 };
 
 std::vector<std::byte> join_message(const Options& options) {

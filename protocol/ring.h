@@ -59,7 +59,8 @@ struct alignas(kCacheLine) SubmissionEntry {
     uint64_t
         id;  // the client's, unique in the session, never 0; ready: of the request that it is about
     uint64_t
-        iteration;  // average: the worker's iteration; ready: elements; else free, reported back
+        iteration;  // average: the worker's iteration; ready: elements; push, pull: the clock; else free,
+                    // reported back
     Verb verb;
     ReduceOp op;
     uint16_t buffer_count;
@@ -67,8 +68,11 @@ struct alignas(kCacheLine) SubmissionEntry {
     Order order;    // average
     uint8_t
         keeps_local;  // average: 1 if the buffers are copies of those that the trainer goes on with
-    uint8_t padding[2];
+    uint8_t sparse;   // push: 1 if the buffers are indices and values
+    uint8_t padding;
     uint32_t reserved;
+    uint64_t first;    // push, pull: element of the model at which the buffers begin
+    uint64_t entries;  // push of indices and values: how many
     uint32_t buffers[kBuffersPerExchangeMax];      // indices as given by BufferCreated
     uint32_t generations[kBuffersPerExchangeMax];  // of those handles
 };
@@ -106,6 +110,7 @@ struct alignas(kCacheLine) CompletionEntry {
     uint64_t entries;                       // elements of the result that top-k chose; 0: dense
     uint32_t contributors;                  // members whose gradients are in the result
     uint32_t flags;                         // of CompletionFlag
+    uint64_t slowest_clock;                 // push, pull: the slowest worker's
 };
 
 struct MemberEntry {

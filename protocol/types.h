@@ -7,16 +7,18 @@
 
 namespace pace::protocol {
 
-enum class DType : uint8_t { f32 = 1, f64 = 2, f16 = 3, bf16 = 4 };
+// u32: indices alone, which no exchange adds up.
+enum class DType : uint8_t { f32 = 1, f64 = 2, f16 = 3, bf16 = 4, u32 = 5 };
 
 constexpr bool is_valid(DType type) {
-    return type >= DType::f32 && type <= DType::bf16;
+    return type >= DType::f32 && type <= DType::u32;
 }
 
 // Bytes of one element; 0 for an invalid type.
 constexpr size_t size_of(DType type) {
     switch (type) {
         case DType::f32:
+        case DType::u32:
             return 4;
         case DType::f64:
             return 8;
@@ -37,6 +39,8 @@ constexpr std::string_view name_of(DType type) {
             return "f16";
         case DType::bf16:
             return "bf16";
+        case DType::u32:
+            return "u32";
     }
     return "?";
 }
@@ -52,12 +56,16 @@ enum class Verb : uint8_t {
     // Notes: they have no buffers, and no end that is told.
     announce = 8,
     take_back = 9,
-    ready = 10
+    ready = 10,
+    // Of parameter servers.
+    push = 11,
+    pull = 12
 };
 
 // Of a request.
 constexpr bool is_valid(Verb verb) {
-    return verb >= Verb::broadcast && verb <= Verb::residual_load;
+    return (verb >= Verb::broadcast && verb <= Verb::residual_load) || verb == Verb::push ||
+           verb == Verb::pull;
 }
 
 constexpr bool is_note(Verb verb) {
@@ -86,6 +94,10 @@ constexpr std::string_view name_of(Verb verb) {
             return "take back";
         case Verb::ready:
             return "ready";
+        case Verb::push:
+            return "push";
+        case Verb::pull:
+            return "pull";
     }
     return "?";
 }
@@ -93,6 +105,11 @@ constexpr std::string_view name_of(Verb verb) {
 // What a worker does alone with what its node owes; all other verbs meet other workers.
 constexpr bool is_local(Verb verb) {
     return verb == Verb::residual_save || verb == Verb::residual_load;
+}
+
+// Of a parameter server.
+constexpr bool is_served(Verb verb) {
+    return verb == Verb::push || verb == Verb::pull;
 }
 
 // From which end of its buffers a trainer makes their elements ready.

@@ -39,6 +39,11 @@ inline control::JobOptions options_of(const protocol::client::JobOptions& table)
     options.progress_gap = table.progress_gap();
     if (table.edges() != nullptr)
         options.edges.assign(table.edges()->begin(), table.edges()->end());
+    options.elements = table.elements();
+    options.rate = static_cast<control::Rate>(table.rate());
+    options.constant_rate = table.constant_rate();
+    options.filter = table.filter();
+    options.shards = table.shards();
     return options;
 }
 
@@ -61,7 +66,9 @@ inline flatbuffers::Offset<protocol::client::JobOptions> pack_options(
         static_cast<protocol::client::Hierarchy>(options.hierarchy),
         static_cast<protocol::client::DenseFallback>(options.dense_fallback),
         options.reject_nonfinite, options.progress_gap,
-        options.edges.empty() ? nullptr : &options.edges);
+        options.edges.empty() ? nullptr : &options.edges, options.elements,
+        static_cast<protocol::client::Rate>(options.rate), options.constant_rate, options.filter,
+        options.shards);
 }
 
 }  // namespace pace::daemon

@@ -105,6 +105,7 @@ void RingServer::complete(uint64_t id, const Ending& ending) {
     slot.rounds = ending.rounds;
     slot.entries = ending.entries;
     slot.contributors = ending.contributors;
+    slot.slowest_clock = ending.slowest_clock;
     slot.flags = flags_of(ending);
     const size_t total = ending.members ? ending.members->size() : 0;
     const size_t listed = std::min<size_t>(total, layout_.member_capacity);

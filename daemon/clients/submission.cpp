@@ -10,12 +10,40 @@ using protocol::Verb;
 
 namespace {
 
-// What is owed is kept in f32, whatever the type of the gradients.
+// A push of indices and values, which are as many as it says.
+Result<> check_entries(const Request& request) {
+    if (request.buffers.size() != 2)
+        return base::make_error(ErrorKind::invalid,
+                                "a sparse push has {} buffers; give two, indices and values",
+                                request.buffers.size());
+    if (request.buffers[0]->dtype != protocol::DType::u32 ||
+        request.buffers[1]->dtype != protocol::DType::f32)
+        return base::make_error(ErrorKind::invalid,
+                                "a sparse push has buffers of types {} and {}; give indices of "
+                                "type u32 and values of type f32",
+                                protocol::name_of(request.buffers[0]->dtype),
+                                protocol::name_of(request.buffers[1]->dtype));
+    const uint64_t room = std::min(request.buffers[0]->count, request.buffers[1]->count);
+    if (request.entries > room)
+        return base::make_error(ErrorKind::invalid,
+                                "a sparse push says {} entries, but its buffers have room for {}",
+                                request.entries, room);
+    return {};
+}
+
+// What is owed, and what a parameter server has, is kept in f32.
 Result<> check_types(const Request& request) {
-    if (!protocol::is_local(request.verb)) return {};
+    if (request.sparse) return check_entries(request);
+    const bool needs_f32 = protocol::is_local(request.verb) || protocol::is_served(request.verb);
     for (size_t i = 0; i < request.buffers.size(); ++i) {
         const protocol::DType type = request.buffers[i]->dtype;
         if (type == protocol::DType::f32) continue;
+        if (type == protocol::DType::u32)
+            return base::make_error(ErrorKind::invalid,
+                                    "buffers[{}] is of type u32, which holds indices of a sparse "
+                                    "push; a {} does not take it",
+                                    i, protocol::name_of(request.verb));
+        if (!needs_f32) continue;
         return base::make_error(ErrorKind::invalid,
                                 "buffers[{}] is of type {}; a {} takes buffers of type f32", i,
                                 protocol::name_of(type), protocol::name_of(request.verb));
@@ -63,6 +91,12 @@ Result<Request> check_submission(const protocol::SubmissionEntry& entry,
         request.elements += buffer->count;
         request.buffers.push_back(buffer);
     }
+    if (entry.sparse > 1 || (entry.sparse == 1 && entry.verb != Verb::push))
+        return base::make_error(ErrorKind::invalid, "sparse is {} in a {}",
+                                static_cast<unsigned>(entry.sparse), protocol::name_of(entry.verb));
+    request.sparse = entry.sparse == 1;
+    request.first = entry.first;
+    request.entries = entry.entries;
     request.order = entry.order;
     request.keeps_local = entry.verb == Verb::average && entry.keeps_local != 0;
     if (entry.order == protocol::Order::all_at_once) request.ready = request.elements;

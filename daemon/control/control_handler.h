@@ -38,6 +38,8 @@ class ControlHandler {
     virtual void on_prepare_view(const control::PrepareView& view) = 0;
     virtual void on_commit_view(const control::CommitView& view) = 0;
     virtual void on_group_order(const control::GroupOrder& order) = 0;
+    virtual void on_server_order(const control::ServerOrder& order) = 0;
+    virtual void on_server_end(const control::ServerEnd& end) = 0;
     virtual void on_group_abort(const control::GroupAbort& abort) = 0;
     virtual void on_worker_suspended(const control::WorkerSuspended& suspended) = 0;
     virtual void on_worker_left(const control::WorkerLeft& left) = 0;

@@ -366,6 +366,15 @@ bool ControllerLink::send(const control::ViewPrepared& message) {
 bool ControllerLink::send(const control::Stalled& message) {
     return state_->send(message);
 }
+bool ControllerLink::send(const control::ServerStored& message) {
+    return state_->send(message);
+}
+bool ControllerLink::send(const control::ServerAsked& message) {
+    return state_->send(message);
+}
+bool ControllerLink::send(const control::ServerAssigned& message) {
+    return state_->send(message);
+}
 
 bool ControllerLink::send(const control::StatusRequest& message) {
     if (state_->phase != State::Phase::attached)

@@ -53,6 +53,9 @@ class ControllerLink final : private base::Poller {
     bool send(const control::GroupDone& message);
     bool send(const control::ViewPrepared& message);
     bool send(const control::Stalled& message);
+    bool send(const control::ServerStored& message);
+    bool send(const control::ServerAsked& message);
+    bool send(const control::ServerAssigned& message);
 
     // Needs no attachment, only a controller that is connected.
     bool send(const control::StatusRequest& message);

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "protocol/server_codec.h"
+
 namespace pace::daemon::control {
 
 namespace wire = protocol::control;
@@ -39,7 +41,8 @@ PrepareView read(const wire::PrepareView& table) {
     return {.job = table.job(), .epoch = table.epoch(), .token = table.token()};
 }
 
-CommitView read(const wire::CommitView& table) {
+base::Result<CommitView> read(const wire::CommitView& table) {
+    PACE_TRY_ASSIGN(missed, protocol::read_entries<ServerEntry>(table.missed()));
     CommitView view{.job = table.job(),
                     .epoch = table.epoch(),
                     .base_round = table.base_round(),
@@ -64,7 +67,18 @@ CommitView read(const wire::CommitView& table) {
             view.adoptions.push_back(
                 {.newcomer = adoption->newcomer(), .donor = adoption->donor()});
     }
+    if (table.shards() != nullptr)
+        view.shards.assign(table.shards()->begin(), table.shards()->end());
+    view.generation = table.generation();
+    view.ledger = protocol::read_ledger<ServerLedger>(table.ledger());
+    view.missed = std::move(missed);
+    view.model_lost = table.model_lost();
     return view;
+}
+
+base::Result<ServerOrder> read(const wire::ServerOrder& table) {
+    PACE_TRY_ASSIGN(entries, protocol::read_entries<ServerEntry>(table.entries()));
+    return ServerOrder{table.job(), table.generation(), std::move(entries)};
 }
 
 void read(const wire::GroupOrder& table, GroupOrder& ret_order) {
@@ -138,8 +152,18 @@ bool deliver(const wire::Envelope& envelope, ControlHandler& handler, GroupOrder
         case wire::Body::PrepareView:
             handler.on_prepare_view(read(*envelope.body_as_PrepareView()));
             return true;
-        case wire::Body::CommitView:
-            handler.on_commit_view(read(*envelope.body_as_CommitView()));
+        case wire::Body::CommitView: {
+            const auto view = read(*envelope.body_as_CommitView());
+            if (view) handler.on_commit_view(*view);
+            return view.ok();
+        }
+        case wire::Body::ServerOrder: {
+            const auto ordered = read(*envelope.body_as_ServerOrder());
+            if (ordered) handler.on_server_order(*ordered);
+            return ordered.ok();
+        }
+        case wire::Body::ServerEnd:
+            handler.on_server_end({envelope.body_as_ServerEnd()->job()});
             return true;
         case wire::Body::GroupAbort:
             handler.on_group_abort(read(*envelope.body_as_GroupAbort()));

@@ -15,7 +15,7 @@ base::Error read_error(int32_t kind, const flatbuffers::String* message);
 base::Result<JoinAccepted> read(const protocol::control::JoinAccepted& table);
 JoinRefused read(const protocol::control::JoinRefused& table);
 PrepareView read(const protocol::control::PrepareView& table);
-CommitView read(const protocol::control::CommitView& table);
+base::Result<CommitView> read(const protocol::control::CommitView& table);
 // Into an order whose memory is used again: this is on the path of every exchange.
 void read(const protocol::control::GroupOrder& table, GroupOrder& ret_order);
 GroupAbort read(const protocol::control::GroupAbort& table);

@@ -10,16 +10,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "daemon/control/ids.h"
+#include "daemon/control/server_messages.h"
 
 namespace pace::daemon::control {
-
-using NodeId = uint32_t;   // given by the controller; 0 is no node
-using JobId = uint32_t;    // given by the controller; 0 is no job
-using Rank = uint32_t;     // a worker's number in its job
-using GroupId = uint64_t;  // unique in the cluster's life, never 0
-using RequestId = uint64_t;
-
-inline constexpr Rank kNoRank = ~Rank{0};
 
 // Zero means the controller's default in every field but name and world.
 enum class Policy : uint8_t {
@@ -31,7 +25,10 @@ enum class Policy : uint8_t {
     ad_psgd = 5,
     full = 6,
     prague_static = 7,
-    automatic = 8
+    automatic = 8,
+    bsp = 9,
+    ssp = 10,
+    asp = 11
 };
 enum class Weights : uint8_t { none = 0, constant = 1, dynamic = 2 };
 enum class Missing : uint8_t { none = 0, closest = 1, initial = 2 };
@@ -62,6 +59,7 @@ enum class Indices : uint8_t { none = 0, plain = 1, compressed = 2 };
 enum class Values : uint8_t { none = 0, f32 = 1, f16 = 2, bf16 = 3 };
 enum class Hierarchy : uint8_t { none = 0, node = 1, flat = 2 };
 enum class DenseFallback : uint8_t { none = 0, automatic = 1, never = 2 };
+enum class Rate : uint8_t { none = 0, sum = 1, constant = 2, dynamic = 3 };
 
 struct JobOptions {
     std::string name;
@@ -93,6 +91,11 @@ struct JobOptions {
     bool reject_nonfinite = false;
     uint32_t progress_gap = 0;
     std::vector<uint32_t> edges;
+    uint64_t elements = 0;
+    Rate rate = Rate::none;
+    double constant_rate = 0;
+    double filter = 0;
+    uint32_t shards = 0;
     bool operator==(const JobOptions&) const = default;
 };
 
@@ -204,6 +207,7 @@ struct ViewPrepared {
     uint64_t completed = 0;     // rounds
     uint64_t round_epoch = 0;   // the view over which the node's last round began
     uint64_t result_epoch = 0;  // that of its last completed round; 0: it has not that one's result
+    ServerReport server{};      // of a server job
 };
 
 struct Stalled {
@@ -259,6 +263,12 @@ struct CommitView {
     std::vector<NodeId> leavers;  // are told, but not in it
     std::vector<Member> members;
     std::vector<Adoption> adoptions;
+    // Of a server job.
+    std::vector<NodeId> shards{};
+    uint64_t generation = 0;
+    ServerLedger ledger{};
+    std::vector<ServerEntry> missed{};
+    bool model_lost = false;
 };
 
 struct Part {

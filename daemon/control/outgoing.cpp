@@ -1,5 +1,6 @@
 #include "daemon/control/outgoing.h"
 
+#include "protocol/server_codec.h"
 #include "protocol/version.h"
 
 namespace pace::daemon::control {
@@ -101,9 +102,27 @@ Outgoing::Bytes Outgoing::write(const GroupDone& message) {
 }
 
 Outgoing::Bytes Outgoing::write(const ViewPrepared& message) {
-    return finish(wire::CreateViewPrepared(envelope_.begin(), message.job, message.epoch,
-                                           message.completed, message.round_epoch,
-                                           message.result_epoch));
+    auto& builder = envelope_.begin();
+    flatbuffers::Offset<wire::ServerReport> server;
+    if (message.server.generation != 0) server = protocol::write_report(builder, message.server);
+    return finish(wire::CreateViewPrepared(builder, message.job, message.epoch, message.completed,
+                                           message.round_epoch, message.result_epoch, server));
+}
+
+Outgoing::Bytes Outgoing::write(const ServerStored& message) {
+    return finish(wire::CreateServerStored(envelope_.begin(), message.job, message.generation,
+                                           message.rank, message.clock));
+}
+
+Outgoing::Bytes Outgoing::write(const ServerAsked& message) {
+    return finish(wire::CreateServerAsked(envelope_.begin(), message.job, message.generation,
+                                          message.rank, message.clock, message.own, message.first,
+                                          message.count));
+}
+
+Outgoing::Bytes Outgoing::write(const ServerAssigned& message) {
+    return finish(wire::CreateServerAssigned(envelope_.begin(), message.job, message.generation,
+                                             message.round));
 }
 
 Outgoing::Bytes Outgoing::write(const Stalled& message) {

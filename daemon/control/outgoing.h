@@ -46,6 +46,9 @@ class Outgoing {
     Bytes write(const GroupDone& message);
     Bytes write(const ViewPrepared& message);
     Bytes write(const Stalled& message);
+    Bytes write(const ServerStored& message);
+    Bytes write(const ServerAsked& message);
+    Bytes write(const ServerAssigned& message);
     Bytes write(const StatusRequest& message);
 
   private:

@@ -53,10 +53,11 @@ enum class ExchangeKind : uint8_t {
     handover = 10,     // what a node owes that has left
     hidden = 11,       // which zeros top-k had chosen in a result that is fetched
     link = 12,         // what the way between two nodes takes
+    mail = 13,         // letters about the shards of a model
 };
 
 // `first` and `second` distinguish exchanges of a kind: (epoch, round), (group, 0), (epoch, node), (epoch, rank), (epoch, round) twice,
-// (epoch, node), (epoch, 0), (epoch, the round's number), (epoch, node) twice, (epoch, both nodes).
+// (epoch, node), (epoch, 0), (epoch, the round's number), (epoch, node) twice, (epoch, both nodes) twice.
 constexpr uint64_t exchange_number(uint64_t token, ExchangeKind kind, uint64_t first,
                                    uint64_t second) {
     return mix(mix(mix(token, static_cast<uint64_t>(kind)), first), second);

@@ -182,8 +182,11 @@ void Engine::tell_owing(const Job& job) {
 
 void Engine::drop_unused_later() {
     services_.loop.run_after(kUnusedKeep, [this] {
-        std::erase_if(by_id_, [](const auto& entry) { return entry.second->unused(); });
-        std::erase_if(jobs_, [](const auto& entry) { return entry.second->unused(); });
+        const auto is_over = [](const auto& entry) {
+            return entry.second->unused() && !entry.second->keeps_shards();
+        };
+        std::erase_if(by_id_, is_over);
+        std::erase_if(jobs_, is_over);
         orphanage_.drop_expired();
     });
 }
@@ -243,7 +246,7 @@ void Engine::announce(const std::shared_ptr<Job>& job, const WorkerPtr& worker) 
                                                     {"rank", worker->rank},
                                                     {"reason", error.message}});
         worker->resuming = false;
-        job->state().end_all(worker, failed(error));
+        job->refuse(worker, error);
     };
     ask(ticket, std::move(question));
     control::WorkerJoin message = job->announcement(*worker);
@@ -323,6 +326,17 @@ void Engine::on_group_order(const control::GroupOrder& order) {
     }
     services_.control->send(
         control::GroupDone{.job = order.job, .group = order.group, .failed = true});
+}
+
+void Engine::on_server_order(const control::ServerOrder& order) {
+    if (const auto found = job(order.job)) found->order(order);
+}
+
+void Engine::on_server_end(const control::ServerEnd& end) {
+    const auto found = job(end.job);
+    if (!found || !found->unused()) return;
+    found->end_serving();
+    drop_unused_later();
 }
 
 void Engine::on_group_abort(const control::GroupAbort& abort) {

@@ -28,10 +28,22 @@ Job::Job(Services& services, control::JobOptions options)
     state_.adopted = [this](const Worker& newcomer, uint64_t round) {
         rounds_.adopted(newcomer, round);
     };
+    if (state_.options.policy < control::Policy::bsp) return;
+    serving_ = std::make_unique<Serving>(state_);
+    state_.server_report = [this] { return serving_->report(); };
+    state_.broadcasted = [this](uint64_t round, const std::vector<BufferPtr>& buffers) {
+        serving_->broadcasted(round, buffers);
+    };
 }
 
 base::Result<> Job::check_verb(Verb verb) const {
     const bool collective = state_.options.policy == control::Policy::all_reduce;
+    if (protocol::is_served(verb) != (serving_ != nullptr) &&
+        (protocol::is_served(verb) || verb == Verb::average || verb == Verb::reduce))
+        return base::make_error(ErrorKind::verb, "job \"{}\" {}", state_.options.name,
+                                serving_ ? "has a parameter server: call pace_push and pace_pull"
+                                         : "has no parameter server: open it with policy bsp, ssp "
+                                           "or asp to call pace_push and pace_pull");
     if (protocol::is_local(verb) && !is_top_k(state_.options.compression))
         return base::make_error(ErrorKind::verb,
                                 "job \"{}\" has no top-k compression, so that its reductions owe "
@@ -70,8 +82,13 @@ void Job::submit(const WorkerPtr& worker, Request request) {
             return;
         }
     }
+    if (request.verb == Verb::push) {
+        serving_->push(worker, std::move(request));
+        return;
+    }
+    const bool counts = request.verb != Verb::pull;
     worker->queue.push_back(std::move(request));
-    ++worker->calls;
+    if (counts) ++worker->calls;
     if (worker->state == Worker::State::idle) advance(worker);
 }
 
@@ -115,6 +132,10 @@ void Job::advance(const WorkerPtr& worker) {
         groups_.called(worker);
         return;
     }
+    if (verb == Verb::pull) {
+        serving_->pull(worker);
+        return;
+    }
     rounds_.called(worker);
 }
 
@@ -127,6 +148,11 @@ void Job::begin_newcomer(const WorkerPtr& worker) {
                                  "the job was under way when this worker joined, so that its model "
                                  "lacks rounds; call pace_broadcast for the current model and go "
                                  "on from info.iteration"));
+        return;
+    }
+    if (serving_ && (verb == Verb::broadcast || verb == Verb::pull)) {
+        admit(worker, false);
+        worker->state = Worker::State::pulling;
         return;
     }
     admit(worker, verb == Verb::broadcast);
@@ -158,9 +184,10 @@ void Job::ready(const WorkerPtr& worker, uint64_t id, uint64_t elements) {
 }
 
 void Job::cancel(const WorkerPtr& worker, uint64_t id) {
+    const std::string message = "canceled before it had begun";
+    if (serving_ && serving_->cancel(worker, id, message)) return;
     const auto request = request_of(*worker, id);
     if (request == worker->queue.end()) return;
-    const std::string message = "canceled before it had begun";
     if (request != worker->queue.begin()) {
         // Not under way at all.
         Ending ending = ended_as(Outcome::canceled, message);
@@ -173,10 +200,14 @@ void Job::cancel(const WorkerPtr& worker, uint64_t id) {
         groups_.withdraw(*worker);
         return;
     }
+    if (worker->state == Worker::State::pulling && !worker->newcomer) {
+        serving_->withdraw(*worker);
+        return;
+    }
     // Idle: the controller has not taken the worker back yet, so nothing has begun.
     if (worker->state == Worker::State::waiting && !rounds_.withdraw(*worker)) return;
     if (worker->state == Worker::State::waiting || worker->state == Worker::State::adopting ||
-        worker->state == Worker::State::idle)
+        worker->state == Worker::State::idle || worker->state == Worker::State::pulling)
         state_.end_head(worker, ended_as(Outcome::canceled, message));
     rounds_.look_again();
 }
@@ -188,6 +219,7 @@ void Job::remove(const WorkerPtr& worker) {
     rounds_.left(*worker);
     groups_.left(*worker);
     if (worker->state == Worker::State::ready && worker->head().is_made()) groups_.departed(worker);
+    if (serving_) serving_->left(*worker);
     // An adoption that is under way finds the worker gone.
     if (worker->state == Worker::State::adopting) worker->state = Worker::State::refused;
 }
@@ -199,6 +231,19 @@ void Job::prepare(const control::PrepareView& view) {
     adoptions_.stop(error);
     groups_.prepare(error);
     rounds_.prepare(view.epoch);
+}
+
+void Job::withdrawn(control::Rank rank) {
+    if (serving_) {
+        serving_->withdrawn(rank);
+    } else {
+        groups_.withdrawn(rank);
+    }
+}
+
+void Job::refuse(const WorkerPtr& worker, const base::Error& error) {
+    state_.end_all(worker, failed(error));
+    if (serving_) serving_->end_pushes(worker, failed(error));
 }
 
 void Job::commit(const control::CommitView& view) {
@@ -232,6 +277,7 @@ void Job::commit(const control::CommitView& view) {
     }
     if (!behind) rounds_.commit(view);
     groups_.commit_view();
+    if (serving_) serving_->commit(view);
 }
 
 void Job::suspend(control::Rank rank, const std::string& reason) {
@@ -242,15 +288,22 @@ void Job::suspend(control::Rank rank, const std::string& reason) {
     worker->admit_sent = false;
     const bool goes_on = worker->state == Worker::State::waiting && !rounds_.withdraw(*worker);
     rounds_.departed(*worker);
+    const std::string and_now = reason + "; call pace_broadcast for the current model";
+    if (serving_) serving_->suspend(worker, and_now);
     switch (worker->state) {
         case Worker::State::waiting:
             if (goes_on) return;
             if (worker->head().verb == Verb::broadcast) {
                 begin_newcomer(worker);  // what it would be told to call
             } else {
-                state_.end_all(worker,
-                               ended_as(Outcome::stale,
-                                        reason + "; call pace_broadcast for the current model"));
+                state_.end_all(worker, ended_as(Outcome::stale, and_now));
+            }
+            return;
+        case Worker::State::pulling:
+            if (worker->head().verb == Verb::broadcast) {
+                begin_newcomer(worker);
+            } else {
+                state_.end_all(worker, ended_as(Outcome::stale, and_now));
             }
             return;
         case Worker::State::ready:
@@ -261,94 +314,6 @@ void Job::suspend(control::Rank rank, const std::string& reason) {
         case Worker::State::moving:
         case Worker::State::refused:
             return;
-    }
-}
-
-control::WorkerJoin Job::announcement(const Worker& worker) const {
-    control::WorkerJoin join;
-    join.rank = worker.rank;
-    join.options = state_.options;
-    join.uid = worker.uid;
-    join.resume = true;
-    join.iteration = worker.iteration;
-    join.rounds_completed = rounds_.completed();
-    // Who still waits for a model is no member to go on with: a controller that has forgotten its donor names another.
-    join.epoch = worker.has_model() ? state_.view.epoch : 0;
-    return join;
-}
-
-void Job::resumed(const WorkerPtr& worker, bool under_way) {
-    worker->resuming = false;
-    worker->admit_sent = false;
-    const bool was_member = worker->has_model();
-    worker->newcomer = worker->newcomer || under_way;
-    const bool collective = state_.options.policy == control::Policy::all_reduce;
-    if (under_way && was_member && collective) {
-        // The others went on without it: a gradient of an old model must not enter their rounds.
-        worker->suspended = true;
-        rounds_.departed(*worker);
-        if (worker->state == Worker::State::waiting)
-            state_.end_all(worker, ended_as(Outcome::stale,
-                                            "the cluster went on without this node; call "
-                                            "pace_broadcast for the current model"));
-    }
-    // Nobody takes part in its round any more, and nobody stops it.
-    if (under_way && was_member && worker->state == Worker::State::moving) {
-        const auto error =
-            base::make_error(ErrorKind::aborted, "the cluster went on without this node");
-        rounds_.stop(error);
-        groups_.prepare(error);
-    }
-    switch (worker->state) {
-        case Worker::State::idle:
-            if (!worker->queue.empty()) {
-                advance(worker);
-            } else {
-                groups_.announce_again(*worker);
-            }
-            break;
-        case Worker::State::ready:
-            if (worker->newcomer) admit(worker, false);
-            groups_.called(worker);
-            break;
-        case Worker::State::waiting:
-            if (worker->newcomer) admit(worker, false);
-            rounds_.try_start();
-            break;
-        case Worker::State::adopting:
-            worker->newcomer = true;
-            admit(worker, true);
-            break;
-        case Worker::State::moving:
-        case Worker::State::refused:
-            break;
-    }
-}
-
-void Job::invalidate(const base::Error& error) {
-    state_.view = {};
-    state_.wants_view = false;
-    adoptions_.stop(error);
-    rounds_.invalidate(error);
-    groups_.abort_all(error);
-}
-
-void Job::report_workers(std::vector<control::WorkerReport>& reports) const {
-    const base::TimePoint now = base::now();
-    for (const auto& [rank, worker] : state_.workers) {
-        control::WorkerReport report;
-        report.job = state_.id;
-        report.rank = rank;
-        report.iteration = worker->iteration;
-        report.calls = worker->calls;
-        const bool in_round = !worker->queue.empty() && worker->head().verb != Verb::average;
-        report.rounds_submitted = rounds_.completed() + (in_round ? 1 : 0);
-        if (worker->state == Worker::State::idle || worker->lagging)
-            report.busy_ms = static_cast<uint64_t>(
-                std::chrono::duration_cast<std::chrono::milliseconds>(now - worker->busy_since)
-                    .count());
-        report.stopped = worker->port != nullptr && worker->port->process_stopped();
-        reports.push_back(report);
     }
 }
 

@@ -10,6 +10,7 @@
 #include "daemon/exchange/job_state.h"
 #include "daemon/exchange/nonfinite.h"
 #include "daemon/exchange/rounds.h"
+#include "daemon/exchange/serving.h"
 
 namespace pace::daemon {
 
@@ -37,7 +38,8 @@ class Job {
     // The trainer has left, or is gone. What it has in an exchange still ends there.
     void remove(const WorkerPtr& worker);
     bool unused() const { return state_.workers.empty(); }
-    bool owes() const { return rounds_.owes(); }
+    bool owes() const { return rounds_.owes() || keeps_shards(); }
+    bool keeps_shards() const { return serving_ && serving_->keeps_shards(); }
 
     // From the controller.
     void prepare(const control::PrepareView& view);
@@ -46,8 +48,16 @@ class Job {
     void abort_group(control::GroupId group, const base::Error& error) {
         groups_.abort(group, error);
     }
+    void order(const control::ServerOrder& order) {
+        if (serving_) serving_->order(order);
+    }
+    void end_serving() {
+        if (serving_) serving_->forget();
+    }
     void suspend(control::Rank rank, const std::string& reason);
-    void withdrawn(control::Rank rank) { groups_.withdrawn(rank); }
+    void withdrawn(control::Rank rank);
+    // The controller does not let the worker in again.
+    void refuse(const WorkerPtr& worker, const base::Error& error);
 
     // The daemon is attached again: what the controller must hear about the worker, once it has accepted it.
     control::WorkerJoin announcement(const Worker& worker) const;
@@ -72,6 +82,7 @@ class Job {
     Rounds rounds_;
     Groups groups_;
     Adoptions adoptions_;
+    std::unique_ptr<Serving> serving_;  // null unless the job has a parameter server
 };
 
 }  // namespace pace::daemon

@@ -63,6 +63,10 @@ struct JobState {
     std::function<Scratch(const std::vector<NodeId>&)> group_begins;
     // How many rounds' results the worker's model has, if it may be given to a newcomer now. Set by the job.
     std::function<std::optional<uint64_t>(const Worker&)> model_round;
+    // A round of pace_broadcast has left this in all members' buffers. Set by the job; may be null.
+    std::function<void(uint64_t round, const std::vector<BufferPtr>&)> broadcasted;
+    // What the node has of a parameter server's model. Set by the job; may be null.
+    std::function<control::ServerReport()> server_report;
     // A newcomer has got a model with the results of so many rounds. Set by the job.
     std::function<void(const Worker&, uint64_t)> adopted;
 

@@ -38,6 +38,8 @@ size_t first_in(const Buffer& buffer, size_t begin, size_t end) {
             return first_in<uint16_t>(data, begin, end, uint16_t{0x7C00});
         case protocol::DType::bf16:
             return first_in<uint16_t>(data, begin, end, uint16_t{0x7F80});
+        case protocol::DType::u32:
+            return kNone;
         case protocol::DType::f32:
             break;
     }

@@ -20,6 +20,9 @@ struct Request {
     uint32_t root = 0;
     uint64_t iteration = 0;
     std::vector<BufferPtr> buffers;
+    bool sparse = false;   // push: the buffers are indices and values
+    uint64_t first = 0;    // push, pull: element of the model at which the buffers begin
+    uint64_t entries = 0;  // push of indices and values
     protocol::Order order = protocol::Order::all_at_once;  // average
     bool keeps_local = false;  // the buffers are copies of those that the trainer goes on with
     uint64_t elements = 0;     // of the buffers together
@@ -54,6 +57,8 @@ struct Ending {
     bool resync = false;        // all workers are to call sync now
     bool dense = false;         // compression was asked for, but dense was faster
     uint64_t entries = 0;       // elements of the result that top-k chose; 0: dense
+
+    uint64_t slowest_clock = 0;  // of a parameter server's workers
 
     std::shared_ptr<const MemberList> members;  // by rank; may be null
 };

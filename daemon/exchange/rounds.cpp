@@ -248,6 +248,8 @@ void Rounds::commit_round(const Exchange& exchange, const std::vector<WorkerPtr>
     const auto list = members_of(round_view_, first);
     const auto traffic = exchange.traffic();
     if (first.verb == Verb::broadcast) job_.remember_initial(first.buffers);
+    if (first.verb == Verb::broadcast && job_.broadcasted)
+        job_.broadcasted(completed_, first.buffers);
     if (partial_) tell({partial::Verdict::everyone, {}, 1.0});
     if (partial_ && first.verb == Verb::barrier) partial_->commit_nothing(completed_);
     if (partial_ && first.verb != Verb::barrier) partial_->commit_equal(completed_);

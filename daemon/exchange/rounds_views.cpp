@@ -40,6 +40,7 @@ void Rounds::answer_prepare() {
     prepared.completed = completed_;
     prepared.round_epoch = round_view_.epoch;
     prepared.result_epoch = has_last_result() ? retained_.epoch : 0;
+    if (job_.server_report) prepared.server = job_.server_report();
     job_.services.control->send(prepared);
 }
 

@@ -23,6 +23,7 @@ struct Worker {
         moving,    // in an exchange
         adopting,  // a newcomer's broadcast: waits for a healthy worker's model
         refused,   // about to end as stale; nothing more happens to it
+        pulling,   // the model of a parameter server, or a place in the job to pull it in
     };
 
     control::Rank rank = 0;

@@ -50,6 +50,8 @@ void accumulate(DType dtype, std::byte* sum, const std::byte* result, size_t cou
             return accumulate<float, uint16_t>(sum, result, count, is_first, base::float_from_f16);
         case DType::bf16:
             return accumulate<float, uint16_t>(sum, result, count, is_first, base::float_from_bf16);
+        case DType::u32:  // indices, which nobody adds up
+            break;
     }
 }
 
@@ -67,6 +69,8 @@ void round_to(DType dtype, const std::byte* sum, std::byte* out, size_t count) {
             for (size_t i = 0; i < count; ++i)
                 store(out, i, base::bf16_from_float(load<float>(sum, i)));
             return;
+        case DType::u32:  // indices, which nobody adds up
+            break;
     }
 }
 

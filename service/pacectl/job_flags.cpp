@@ -26,7 +26,13 @@ constexpr Word<Policy> kPolicies[] = {{"partial-reduce", Policy::partial_reduce}
                                       {"ad-psgd", Policy::ad_psgd},
                                       {"full", Policy::full},
                                       {"prague-static", Policy::prague_static},
-                                      {"auto", Policy::automatic}};
+                                      {"auto", Policy::automatic},
+                                      {"bsp", Policy::bsp},
+                                      {"ssp", Policy::ssp},
+                                      {"asp", Policy::asp}};
+using wire::Rate;
+constexpr Word<Rate> kRates[] = {
+    {"sum", Rate::sum}, {"constant", Rate::constant}, {"dynamic", Rate::dynamic}};
 using wire::Weights;
 constexpr Word<Weights> kWeights[] = {{"constant", Weights::constant},
                                       {"dynamic", Weights::dynamic}};
@@ -140,7 +146,8 @@ void add_quorum_flags(CLI::App& create, client::JobOptions& job) {
     create.add_option("--quorum-count", job.quorum_count, "With --quorum count: how many.");
     add_choice(create, "--late", job.late, kLates, "What becomes of a late gradient");
     create.add_option("--staleness-max", job.staleness_max,
-                      "Rounds after which a late gradient is waited for. 0: 32.");
+                      "Rounds after which a late gradient is waited for, 0: 32; of ssp, steps that "
+                      "a worker may be ahead, 0: 3.");
     add_choice(create, "--divide-by", job.divide_by, kDivideBys, "What a mean divides the sum by");
     create.add_option("--resync-every", job.resync_every,
                       "Rounds after which workers are asked to synchronize. 0: never.");
@@ -163,6 +170,16 @@ void add_compression_flags(CLI::App& create, client::JobOptions& job) {
                "Whether what dense does faster goes dense");
 }
 
+void add_server_flags(CLI::App& create, client::JobOptions& job) {
+    create.add_option("--elements", job.elements, "Of a parameter server's model.");
+    add_choice(create, "--rate", job.rate, kRates, "What an update counts");
+    create.add_option("--constant-rate", job.constant_rate,
+                      "With --rate constant: what each counts. 0: 1/world.");
+    create.add_option("--filter", job.filter,
+                      "Elements of updates below it wait at their worker. 0: 1e-6; less: none.");
+    create.add_option("--shards", job.shards, "Parts of the model. 0: one on each node.");
+}
+
 }  // namespace
 
 void add_job_flags(CLI::App& create, client::JobOptions& ret_job) {
@@ -175,6 +192,7 @@ void add_job_flags(CLI::App& create, client::JobOptions& ret_job) {
     add_group_flags(create, ret_job);
     add_quorum_flags(create, ret_job);
     add_compression_flags(create, ret_job);
+    add_server_flags(create, ret_job);
     create.add_flag("--reject-nonfinite", ret_job.reject_nonfinite,
                     "A gradient with an infinity or a NaN is refused.");
 }

@@ -13,6 +13,7 @@ Choices simulated_policies() {
     const controller::Words words = words_of(Policy{});
     for (size_t i = 0; i < words.size(); ++i) {
         const auto policy = static_cast<Policy>(i + 1);
+        if (family_of(policy) == controller::Family::server) continue;  // not simulated
         choices.policies.push_back(policy);
         choices.words.push_back(words[i]);
     }

@@ -41,6 +41,10 @@ static void print_choices(void) {
     VALUE(PACE_POLICY_AD_PSGD);
     VALUE(PACE_POLICY_FULL);
     VALUE(PACE_POLICY_PRAGUE_STATIC);
+    VALUE(PACE_POLICY_AUTO);
+    VALUE(PACE_POLICY_BSP);
+    VALUE(PACE_POLICY_SSP);
+    VALUE(PACE_POLICY_ASP);
     VALUE(PACE_WEIGHTS_DEFAULT);
     VALUE(PACE_WEIGHTS_CONSTANT);
     VALUE(PACE_WEIGHTS_DYNAMIC);
@@ -51,6 +55,7 @@ static void print_choices(void) {
     VALUE(PACE_F64);
     VALUE(PACE_F16);
     VALUE(PACE_BF16);
+    VALUE(PACE_U32);
     VALUE(PACE_OP_MEAN);
     VALUE(PACE_OP_SUM);
     VALUE(PACE_FOREVER);
@@ -100,6 +105,10 @@ static void print_collective_choices(void) {
     VALUE(PACE_DENSE_FALLBACK_DEFAULT);
     VALUE(PACE_DENSE_FALLBACK_AUTOMATIC);
     VALUE(PACE_DENSE_FALLBACK_NEVER);
+    VALUE(PACE_RATE_DEFAULT);
+    VALUE(PACE_RATE_SUM);
+    VALUE(PACE_RATE_CONSTANT);
+    VALUE(PACE_RATE_DYNAMIC);
 }
 
 static void print_job_options(void) {
@@ -139,6 +148,13 @@ static void print_job_options(void) {
     FIELD(pace_job_options, progress_gap);
     FIELD(pace_job_options, edge_count);
     FIELD(pace_job_options, edges);
+    FIELD(pace_job_options, elements);
+    FIELD(pace_job_options, rate);
+    FIELD(pace_job_options, has_filter);
+    FIELD(pace_job_options, constant_rate);
+    FIELD(pace_job_options, filter);
+    FIELD(pace_job_options, shards);
+    FIELD(pace_job_options, reserved2);
 }
 
 static void print_session_and_buffer(void) {
@@ -196,11 +212,21 @@ static void print_request(void) {
     FIELD(pace_request_info, entries);
     FIELD(pace_request_info, local_iteration);
     FIELD(pace_request_info, staleness);
+    FIELD(pace_request_info, slowest_clock);
     STRUCT(pace_average_options);
     FIELD(pace_average_options, struct_size);
     FIELD(pace_average_options, order);
     FIELD(pace_average_options, keep_local);
     FIELD(pace_average_options, reserved);
+    STRUCT(pace_push_options);
+    FIELD(pace_push_options, struct_size);
+    FIELD(pace_push_options, sparse);
+    FIELD(pace_push_options, entries);
+    FIELD(pace_push_options, first);
+    STRUCT(pace_pull_options);
+    FIELD(pace_pull_options, struct_size);
+    FIELD(pace_pull_options, reserved);
+    FIELD(pace_pull_options, first);
     STRUCT(pace_reduce_options);
     FIELD(pace_reduce_options, struct_size);
     FIELD(pace_reduce_options, op);

@@ -1,8 +1,6 @@
 #include "service/controller/core/collective_options.h"
 
-#include <string_view>
-
-#include "service/controller/core/option_words.h"
+#include "service/controller/core/option_checks.h"
 
 namespace pace::controller {
 namespace {
@@ -16,14 +14,6 @@ constexpr double kDensityDefault = 0.01;
 
 // ------------------------------------------------------------------------------------------ choices
 
-template <HasWords Choice>
-Result<> check_choice(std::string_view option, Choice choice) {
-    const Words words = words_of(choice);
-    if (static_cast<size_t>(choice) <= words.size()) return {};
-    return make_error(ErrorKind::invalid, "{} is {}; use one of {}", option,
-                      static_cast<unsigned>(choice), numbered(words));
-}
-
 Result<> check_choices(const JobOptions& o) {
     PACE_TRY(check_choice("quorum", o.quorum));
     PACE_TRY(check_choice("late", o.late));
@@ -36,34 +26,6 @@ Result<> check_choices(const JobOptions& o) {
     PACE_TRY(check_choice("hierarchy", o.hierarchy));
     return check_choice("dense_fallback", o.dense_fallback);
 }
-
-// One pass over options that must be left at their defaults, for a reason that they share. Keeps
-// the first that is not.
-class Unwanted {
-  public:
-    explicit Unwanted(std::string_view reason) : reason_(reason) {}
-
-    template <HasWords Choice>
-    Unwanted& choice(std::string_view option, Choice given, Choice fallback) {
-        if (given != Choice{} && given != fallback) keep(option, name_of(given));
-        return *this;
-    }
-    template <typename Number>
-    Unwanted& number(std::string_view option, Number given) {
-        if (given != Number{}) keep(option, given);
-        return *this;
-    }
-    Result<> result() const { return found_; }
-
-  private:
-    template <typename Value>
-    void keep(std::string_view option, Value value) {
-        if (found_) found_ = make_error(ErrorKind::invalid, "{} is {}, {}", option, value, reason_);
-    }
-
-    std::string_view reason_;
-    Result<> found_;
-};
 
 // ------------------------------------------------------------------------------------------- quorum
 
@@ -151,21 +113,19 @@ Result<> check_compression(const JobOptions& o) {
 // A job that averages in groups has no rounds of gradients.
 Result<> check_no_collective_options(const JobOptions& o) {
     Unwanted unwanted(
-        "but it is for gradients, and policy partial-reduce averages parameters; leave it out or "
-        "use policy all-reduce");
+        "but it is for gradients, and the job's policy is another one; leave it out or use policy "
+        "all-reduce");
     unwanted.choice("quorum", o.quorum, Quorum::all)
         .number("quorum_count", o.quorum_count)
         .number("resync_every", o.resync_every)
         .choice("compression", o.compression, Compression::off)
         .number("reject_nonfinite", o.reject_nonfinite);
-    no_lateness_options(unwanted, o);
+    unwanted.choice("late", o.late, Late::accumulate)
+        .choice("divide_by", o.divide_by, DivideBy::world);
+    // With policy ssp it bounds something else.
+    if (o.policy != Policy::ssp) unwanted.number("staleness_max", o.staleness_max);
     no_team_options(unwanted, o);
     return no_top_k_options(unwanted, o).result();
-}
-
-template <typename Choice>
-void fill(Choice& choice, Choice fallback) {
-    if (choice == Choice{}) choice = fallback;
 }
 
 }  // namespace

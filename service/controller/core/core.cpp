@@ -70,6 +70,9 @@ struct Core::State {
     void on(const ViewPrepared& event, const Turn& turn);
     void on(const Stalled& event, const Turn& turn);
     void on(const Heartbeat& event, const Turn& turn);
+    void on(const ServerStored& event, const Turn& turn);
+    void on(const ServerAsked& event, const Turn& turn);
+    void on(const ServerAssigned& event, const Turn& turn);
     void on(const Tick& event, const Turn& turn);
 
     Cluster cluster;
@@ -160,6 +163,18 @@ void Core::State::on(const Withdraw& event, const Turn& turn) {
 
 void Core::State::on(const GroupDone& event, const Turn& turn) {
     with_job(event.job, turn, [&](Job& job) { job.on_group_done(event, turn); });
+}
+
+void Core::State::on(const ServerStored& event, const Turn& turn) {
+    with_job(event.job, turn, [&](Job& job) { job.on_stored(event, turn); });
+}
+
+void Core::State::on(const ServerAsked& event, const Turn& turn) {
+    with_job(event.job, turn, [&](Job& job) { job.on_asked(event, turn); });
+}
+
+void Core::State::on(const ServerAssigned& event, const Turn& turn) {
+    with_job(event.job, turn, [&](Job& job) { job.on_assigned(event); });
 }
 
 void Core::State::on(const ViewPrepared& event, const Turn& turn) {

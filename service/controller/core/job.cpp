@@ -26,6 +26,8 @@ Job::Job(JobId id, JobOptions options, uint32_t uid, uint64_t token, Cluster& cl
                                            [this](NodeId node) { return zone_of(node); });
     if (options_.policy == Policy::prague_static)
         reported_ = std::make_unique<ReportedGroups>(options_, workers_, cluster);
+    if (family_of(options_.policy) == Family::server)
+        server_ = std::make_unique<ServerJob>(id, options_, token);
 }
 
 // -------------------------------------------------------------------------------- coming and going
@@ -76,6 +78,7 @@ void Job::join(const WorkerJoin& event, const Turn& turn) {
     if (gathering_ && !gather_deadline_)
         gather_deadline_ = turn.now + cluster_.options.liveness_max;
     if (groups_ && !under_way) groups_->add_member(event.rank, turn.now);
+    if (server_ && !under_way) server_->add_member(event.rank);
     turn.act(JoinAccepted{event.node, event.request, id_, event.rank, options_, token_, under_way});
 }
 
@@ -96,6 +99,7 @@ void Job::detach(Rank rank, WorkerState state, const Turn& turn) {
     Worker& worker = workers_[rank];
     const bool took_part = is_taking_part(worker.state);
     if (groups_) groups_->remove_member(rank);
+    if (server_) server_->remove_member(rank, turn.now);
     adoptions_.on_finished(rank);
     worker.state = state;
     if (state == WorkerState::lost) ++unsettled_;
@@ -116,6 +120,11 @@ Worker* Job::live_at(NodeId node, Rank rank) {
 }
 
 void Job::leave(const WorkerLeave& event, const Turn& turn) {
+    if (event.rank == kNoRank && server_ && !server_->is_host(event.node)) {
+        owing_.insert(event.node);
+        if (live_ > 0) request_view(event.node);
+        return;
+    }
     if (event.rank == kNoRank && is_top_k(options_.compression)) {
         owing_.insert(event.node);
         if (live_ > 0) request_view(event.node);
@@ -135,6 +144,7 @@ void Job::on_node_lost(NodeId node, const std::string& reason, const Turn& turn)
         if (live_at(node, rank) != nullptr) detach(rank, WorkerState::lost, turn);
     }
     if (views_.is_changing() && views_.covers(node)) view_broken_ = true;
+    if (server_ && server_->is_host(node)) request_view(0);
 }
 
 void Job::admit(const WorkerAdmit& event, const Turn& turn) {
@@ -154,6 +164,7 @@ void Job::begin_taking_part(Rank rank, bool wants_model, const Turn& turn) {
     worker.busy_ms = 0;
     place(rank, Placement::member, turn);
     if (groups_) groups_->add_member(rank, turn.now);
+    if (server_) server_->add_member(rank);
     request_view(worker.node);
 }
 
@@ -176,11 +187,31 @@ void Job::on_ready(const Ready& event, const Turn& turn) {
 }
 
 void Job::on_withdraw(const Withdraw& event, const Turn& turn) {
-    if (groups_ && live_at(event.node, event.rank) != nullptr) groups_->on_withdraw(event, turn);
+    if (live_at(event.node, event.rank) == nullptr) return;
+    if (groups_) groups_->on_withdraw(event, turn);
+    if (server_ && server_->withdraw(event.rank)) turn.act(Withdrawn{event.node, id_, event.rank});
 }
 
 void Job::on_group_done(const GroupDone& event, const Turn& turn) {
     if (groups_) groups_->on_done(event, turn);
+}
+
+// ------------------------------------------------------------------------------- parameter server
+
+void Job::on_stored(const ServerStored& event, const Turn& turn) {
+    if (server_ && live_at(event.node, event.rank) != nullptr) server_->on_stored(event, turn.now);
+}
+
+void Job::on_asked(const ServerAsked& event, const Turn& turn) {
+    if (server_ && live_at(event.node, event.rank) != nullptr) server_->on_asked(event, turn.now);
+}
+
+void Job::on_assigned(const ServerAssigned& event) {
+    if (server_) server_->on_assigned(event);
+}
+
+void Job::end(const Turn& turn) const {
+    if (server_ && !server_->hosts().empty()) turn.act(ServerEnd{server_->hosts(), id_});
 }
 
 // ---------------------------------------------------------------------------------------- lateness
@@ -211,6 +242,7 @@ void Job::on_stalled(NodeId node, const Turn& turn) {
 
 bool Job::is_waited_on(Rank rank) const {
     if (groups_ && groups_->is_busy(rank)) return false;
+    if (server_ && server_->holds_up(rank)) return true;
     if (options_.policy == Policy::prague_static) {
         return std::any_of(workers_.begin(), workers_.end(), [](const Worker& other) {
             return other.state == WorkerState::member && other.busy_ms == 0;
@@ -232,6 +264,7 @@ void Job::suspend_if_late(Rank rank, const Turn& turn) {
 void Job::suspend(Rank rank, const std::string& reason, const Turn& turn) {
     Worker& worker = workers_[rank];
     if (groups_) groups_->remove_member(rank);
+    if (server_) server_->remove_member(rank, turn.now);
     adoptions_.on_finished(rank);
     worker.state = WorkerState::suspended;
     place(rank, Placement::joined, turn);

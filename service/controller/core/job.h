@@ -20,6 +20,7 @@
 #include "service/controller/core/journal_record.h"
 #include "service/controller/core/places.h"
 #include "service/controller/core/reported_groups.h"
+#include "service/controller/core/server_job.h"
 #include "service/controller/core/turn.h"
 #include "service/controller/core/views.h"
 #include "service/controller/core/worker.h"
@@ -45,6 +46,9 @@ class Job {
     void on_ready(const Ready& event, const Turn& turn);
     void on_withdraw(const Withdraw& event, const Turn& turn);
     void on_group_done(const GroupDone& event, const Turn& turn);
+    void on_stored(const ServerStored& event, const Turn& turn);
+    void on_asked(const ServerAsked& event, const Turn& turn);
+    void on_assigned(const ServerAssigned& event);
     void on_view_prepared(const ViewPrepared& event);
     void on_report(NodeId node, const WorkerReport& report, const Turn& turn);
     void on_group_report(NodeId node, const GroupReport& report, TimePoint now);
@@ -81,6 +85,9 @@ class Job {
     const Views& views() const { return views_; }
     const Groups* groups() const { return groups_.get(); }
     const ReportedGroups* reported_groups() const { return reported_.get(); }
+    const ServerJob* server() const { return server_.get(); }
+    // Nobody is left to make use of it.
+    void end(const Turn& turn) const;
 
     // The number of its label, or else of its place in this job; 0 if neither is known.
     uint32_t zone_of(NodeId node) const;
@@ -95,6 +102,7 @@ class Job {
     void suspend(Rank rank, const std::string& reason, const Turn& turn);
     void suspend_if_late(Rank rank, const Turn& turn);
     bool is_waited_on(Rank rank) const;
+    bool is_needed(NodeId node) const;
     void place(Rank rank, Placement placement, const Turn& turn);
 
     void end_gathering(const Turn& turn);
@@ -119,6 +127,7 @@ class Job {
     std::set<NodeId> owing_;          // without workers; told of the next view
     std::unique_ptr<Groups> groups_;  // null for policies whose groups are not formed here
     std::unique_ptr<ReportedGroups> reported_;  // null unless daemons tell of groups
+    std::unique_ptr<ServerJob> server_;         // null unless there is a parameter server
     uint32_t ranks_seen_ = 0;                   // that are not absent
     uint32_t live_ = 0;
     uint32_t unsettled_ = 0;  // lost or missing: not gone in order

@@ -7,6 +7,7 @@
 #include "service/controller/core/collective_options.h"
 #include "service/controller/core/communication_graph.h"
 #include "service/controller/core/option_words.h"
+#include "service/controller/core/server_options.h"
 
 namespace pace::controller {
 namespace {
@@ -189,6 +190,7 @@ void fill_defaults(JobOptions& o) {
     if (o.weights == Weights{}) o.weights = Weights::constant;
     if (o.missing == Missing{}) o.missing = Missing::closest;
     fill_collective_defaults(o);
+    fill_server_defaults(o);
     if (!forms_groups(o.policy)) {
         o.alpha = kAlphaDefault;
         return;
@@ -209,11 +211,15 @@ Result<JobOptions> check(const JobOptions& options) {
     PACE_TRY(check_world(filled.world));
     PACE_TRY(check_enums(filled));
     PACE_TRY(check_collective(filled));
+    PACE_TRY(check_server(filled));
     PACE_TRY(check_policy_options(filled));
     PACE_TRY_ASSIGN(edges, check_edges(filled.edges, filled.world));
     filled.edges = std::move(edges);
     if (filled.policy == Policy::all_reduce)
         PACE_TRY(check_no_group_options(filled, "the all-reduce policy forms no groups",
+                                        Policy::partial_reduce));
+    if (family_of(filled.policy) == Family::server)
+        PACE_TRY(check_no_group_options(filled, "a parameter server forms no groups",
                                         Policy::partial_reduce));
     if (filled.policy == Policy::automatic) PACE_TRY(check_no_shape(filled));
     if (filled.policy == Policy::prague_static)
@@ -279,6 +285,11 @@ std::string differences(const JobOptions& asked, const JobOptions& of_job) {
     compare("hierarchy", name_of(asked.hierarchy), name_of(of_job.hierarchy));
     compare("dense_fallback", name_of(asked.dense_fallback), name_of(of_job.dense_fallback));
     compare("reject_nonfinite", asked.reject_nonfinite, of_job.reject_nonfinite);
+    compare("elements", asked.elements, of_job.elements);
+    compare("rate", name_of(asked.rate), name_of(of_job.rate));
+    compare("constant_rate", asked.constant_rate, of_job.constant_rate);
+    compare("filter", asked.filter, of_job.filter);
+    compare("shards", asked.shards, of_job.shards);
     return text;
 }
 

@@ -41,7 +41,7 @@ TEST(JobOptions, AreRefusedWithASentenceThatNamesOptionAndValue) {
         {"name has a byte", [](JobOptions& o) { o.name = "a/b"; }},
         {"world is 0", [](JobOptions& o) { o.world = 0; }},
         {"world is 65537", [](JobOptions& o) { o.world = 65537; }},
-        {"policy is 9", [](JobOptions& o) { o.policy = static_cast<Policy>(9); }},
+        {"policy is 12", [](JobOptions& o) { o.policy = static_cast<Policy>(12); }},
         {"weights is 9", [](JobOptions& o) { o.weights = static_cast<Weights>(9); }},
         {"missing is 9", [](JobOptions& o) { o.missing = static_cast<Missing>(9); }},
         {"group_size is 1", [](JobOptions& o) { o.group_size = 1; }},

@@ -15,20 +15,23 @@ void Job::request_view(NodeId node) {
 }
 
 void Job::on_link_lost(NodeId a, NodeId b) {
-    const std::vector<NodeId> nodes = nodes_of(views_.view().members);
-    const auto has = [&nodes](NodeId node) {
-        return std::binary_search(nodes.begin(), nodes.end(), node);
-    };
-    if (a != b && has(a) && has(b)) request_view(0);
+    if (a != b && is_needed(a) && is_needed(b)) request_view(0);
 }
 
 void Job::on_broken(NodeId node) {
+    if (is_needed(node)) request_view(0);
+}
+
+// It has a member of the view, or a shard of the model.
+bool Job::is_needed(NodeId node) const {
     const std::vector<NodeId> nodes = nodes_of(views_.view().members);
-    if (std::binary_search(nodes.begin(), nodes.end(), node)) request_view(0);
+    return std::binary_search(nodes.begin(), nodes.end(), node) ||
+           (server_ && server_->is_host(node));
 }
 
 void Job::on_view_prepared(const ViewPrepared& event) {
     views_.on_prepared(event);
+    if (server_ && event.epoch == views_.epoch()) server_->on_prepared(event.node, event.server);
 }
 
 void Job::settle(const Turn& turn) {
@@ -47,6 +50,7 @@ void Job::settle(const Turn& turn) {
         }
     }
     if (groups_ && views_.view().epoch > 0) groups_->form(views_.epoch(), turn);
+    if (server_) server_->send(turn);
 }
 
 void Job::begin_view(const Turn& turn) {
@@ -57,6 +61,10 @@ void Job::begin_view(const Turn& turn) {
     };
     for (const Member& member : views_.view().members) add(member.node);
     for (const NodeId node : owing_) add(node);
+    if (server_) {
+        for (const NodeId node : server_->hosts()) add(node);
+        server_->begin_view();
+    }
     for (Worker& worker : workers_) {
         if (worker.state == WorkerState::joined) worker.state = WorkerState::member;
         // A newcomer's node may owe what a predecessor handed in there, in a view unknown to us.
@@ -111,7 +119,9 @@ void Job::commit_view(const Turn& turn) {
     }
     if (!members.empty())
         std::erase_if(owing_, [this](NodeId node) { return views_.covers(node); });
-    views_.commit(std::move(members), adoptions, turn);
+    CommitView commit = views_.commit(std::move(members), adoptions);
+    if (server_) server_->commit(commit, options_.name, turn);
+    if (!commit.nodes.empty()) turn.act(std::move(commit));
     ++cluster_.counters.views;
 }
 

@@ -108,6 +108,7 @@ Job* Jobs::find(const std::string& name) {
 void Jobs::sweep(Job& job, const Turn& turn) {
     if (!job.has_ended(turn.now)) return;
     turn.act(JournalAppend{encode(JobEndRecord{job.id()})});
+    job.end(turn);
     turn.note("job-ended", fmt::format("job {}", job.options().name));
     ids_.erase(job.options().name);
     jobs_.erase(job.id());

@@ -86,6 +86,15 @@ class Reader {
         ret_value = ok_ ? static_cast<E>(number) : last;
     }
 
+    // The same, or none of its values, which is 0.
+    template <typename E>
+    void get_or_none(E& ret_value, E last) {
+        uint8_t number = 0;
+        get(number);
+        if (number > static_cast<uint8_t>(last)) ok_ = false;
+        ret_value = ok_ ? static_cast<E>(number) : E{};
+    }
+
     void get(std::vector<uint32_t>& ret_numbers) {
         uint32_t size = 0;
         get(size);
@@ -158,6 +167,11 @@ void put_options(Writer& out, const JobOptions& o) {
     put_collective_options(out, o);
     out.put(o.progress_gap);
     out.put(o.edges);
+    out.put(o.elements);
+    out.put(o.rate);
+    out.put(o.constant_rate);
+    out.put(o.filter);
+    out.put(o.shards);
 }
 
 void get_collective_options(Reader& in, JobOptions& ret_options) {
@@ -182,7 +196,7 @@ void get_collective_options(Reader& in, JobOptions& ret_options) {
 void get_options(Reader& in, JobOptions& ret_options) {
     in.get(ret_options.name);
     in.get(ret_options.world);
-    in.get(ret_options.policy, Policy::automatic);
+    in.get(ret_options.policy, Policy::asp);
     in.get(ret_options.group_size);
     in.get(ret_options.group_min);
     in.get(ret_options.weights, Weights::dynamic);
@@ -194,6 +208,12 @@ void get_options(Reader& in, JobOptions& ret_options) {
     if (in.version() >= 2) get_collective_options(in, ret_options);
     if (in.version() >= 3) in.get(ret_options.progress_gap);
     if (in.version() >= 4) in.get(ret_options.edges);
+    if (in.version() < 5) return;
+    in.get(ret_options.elements);
+    in.get_or_none(ret_options.rate, Rate::dynamic);
+    in.get(ret_options.constant_rate);
+    in.get(ret_options.filter);
+    in.get(ret_options.shards);
 }
 
 std::vector<std::byte> encode_one(const NodeRecord& record) {

@@ -4,8 +4,8 @@
 // integers little-endian, a string as its length (2 bytes) and its bytes. The journal's own framing
 // and checksums are the shell's. Bytes that are not a record give ErrorKind::corrupt, or
 // ErrorKind::version if a later Pace wrote them. Version 1, whose jobs have no options of quorum and
-// compression, version 2, whose jobs have no progress_gap, and version 3, whose jobs have no
-// communication graph, are still read.
+// compression, version 2, whose jobs have no progress_gap, version 3, whose jobs have no
+// communication graph, and version 4, whose jobs have no options of parameter servers, are still read.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 
 namespace pace::controller {
 
-inline constexpr uint8_t kJournalVersion = 4;
+inline constexpr uint8_t kJournalVersion = 5;
 inline constexpr uint8_t kJournalVersionOldest = 1;
 
 // A node's name has got an id.

@@ -75,9 +75,10 @@ TEST(JournalRecord, OfAnotherVersionIsNamedAsSuch) {
     EXPECT_EQ(decode(bytes).error().kind, base::ErrorKind::version);
 }
 
-// Of the communication graph, the last field.
+// Of the options of parameter servers, the last fields, and of the communication graph before them.
+constexpr size_t kServerBytes = 8 + 1 + 8 + 8 + 4;
 size_t edge_bytes(const JobRecord& job) {
-    return sizeof(uint32_t) * (1 + job.options.edges.size());
+    return kServerBytes + sizeof(uint32_t) * (1 + job.options.edges.size());
 }
 
 // A journal of before there were options of quorum and compression.
@@ -122,6 +123,39 @@ TEST(JournalRecord, OfVersionTwoIsStillRead) {
         expected.edges.clear();
         EXPECT_EQ(std::get<JobRecord>(*decoded).options, expected);
     }
+}
+
+// Of before there were parameter servers.
+TEST(JournalRecord, OfVersionFourIsStillRead) {
+    for (const JournalRecord& record : samples()) {
+        const auto* job = std::get_if<JobRecord>(&record);
+        if (job == nullptr) continue;
+        std::vector<std::byte> bytes = encode(record);
+        bytes[0] = std::byte{4};
+        bytes.erase(bytes.end() - static_cast<ptrdiff_t>(kServerBytes), bytes.end());
+        const auto decoded = decode(bytes);
+        ASSERT_TRUE(decoded) << decoded.error().message;
+        EXPECT_EQ(std::get<JobRecord>(*decoded).options, job->options);
+    }
+}
+
+TEST(JournalRecord, OfAServerJobKeepsItsModel) {
+    JobRecord job{1, 1000, 7, {}};
+    job.options.name = "served";
+    job.options.world = 3;
+    job.options.policy = Policy::ssp;
+    job.options.staleness_max = 10;
+    job.options.elements = uint64_t{1} << 33U;
+    job.options.rate = Rate::constant;
+    job.options.constant_rate = 0.25;
+    job.options.filter = -1;
+    job.options.shards = 16;
+    job.options.missing = Missing::closest;
+    job.options.weights = Weights::constant;
+    job.options.quorum = Quorum::all;
+    const auto decoded = decode(encode(job));
+    ASSERT_TRUE(decoded) << decoded.error().message;
+    EXPECT_EQ(std::get<JobRecord>(*decoded), job);
 }
 
 TEST(JournalRecord, SurvivesHostileBytes) {

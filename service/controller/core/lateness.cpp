@@ -17,8 +17,9 @@ Duration timeout_of(const Worker& worker, const JobOptions& options) {
 
 StepSign step_sign_of(const JobOptions& options) {
     if (forms_groups(options.policy)) return StepSign::signals;
-    return is_partial(options) || options.policy == Policy::prague_static ? StepSign::calls
-                                                                          : StepSign::rounds;
+    const bool calls = is_partial(options) || options.policy == Policy::prague_static ||
+                       family_of(options.policy) == Family::server;
+    return calls ? StepSign::calls : StepSign::rounds;
 }
 
 void observe(Worker& worker, const WorkerReport& report, StepSign sign, TimePoint now) {

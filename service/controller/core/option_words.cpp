@@ -6,8 +6,8 @@ namespace pace::controller {
 namespace {
 
 constexpr std::string_view kPolicies[] = {
-    "all-reduce", "partial-reduce", "prague-random", "prague-smart",
-    "ad-psgd",    "full",           "prague-static", "auto"};
+    "all-reduce",    "partial-reduce", "prague-random", "prague-smart", "ad-psgd", "full",
+    "prague-static", "auto",           "bsp",           "ssp",          "asp"};
 constexpr std::string_view kWeights[] = {"constant", "dynamic"};
 constexpr std::string_view kMissing[] = {"closest", "initial"};
 constexpr std::string_view kQuorums[] = {"all", "solo", "majority", "majority-strict", "count"};
@@ -21,6 +21,7 @@ constexpr std::string_view kIndices[] = {"plain", "compressed"};
 constexpr std::string_view kValues[] = {"f32", "f16", "bf16"};
 constexpr std::string_view kHierarchies[] = {"node", "flat"};
 constexpr std::string_view kDenseFallbacks[] = {"automatic", "never"};
+constexpr std::string_view kRates[] = {"sum", "constant", "dynamic"};
 
 }  // namespace
 
@@ -62,6 +63,9 @@ Words words_of(Hierarchy) {
 }
 Words words_of(DenseFallback) {
     return kDenseFallbacks;
+}
+Words words_of(Rate) {
+    return kRates;
 }
 
 std::string numbered(Words words) {

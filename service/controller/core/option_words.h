@@ -26,6 +26,7 @@ Words words_of(Indices);
 Words words_of(Values);
 Words words_of(Hierarchy);
 Words words_of(DenseFallback);
+Words words_of(Rate);
 
 template <typename Choice>
 concept HasWords = requires(Choice choice) { words_of(choice); };

@@ -7,7 +7,7 @@
 
 namespace pace::controller {
 
-enum class Family : uint8_t { collective = 1, averaging = 2 };
+enum class Family : uint8_t { collective = 1, averaging = 2, server = 3 };
 enum class Policy : uint8_t {
     all_reduce = 1,
     partial_reduce = 2,
@@ -16,7 +16,10 @@ enum class Policy : uint8_t {
     ad_psgd = 5,
     full = 6,
     prague_static = 7,
-    automatic = 8
+    automatic = 8,
+    bsp = 9,
+    ssp = 10,
+    asp = 11
 };
 enum class Weights : uint8_t { constant = 1, dynamic = 2 };
 enum class Missing : uint8_t { closest = 1, initial = 2 };
@@ -39,6 +42,7 @@ enum class Indices : uint8_t { plain = 1, compressed = 2 };
 enum class Values : uint8_t { f32 = 1, f16 = 2, bf16 = 3 };
 enum class Hierarchy : uint8_t { node = 1, flat = 2 };
 enum class DenseFallback : uint8_t { automatic = 1, never = 2 };
+enum class Rate : uint8_t { sum = 1, constant = 2, dynamic = 3 };
 
 // A job's options as a whole. Zero (or 0.0, or an empty enum) means default where a default is
 // named.
@@ -61,7 +65,8 @@ struct JobOptions {
     Quorum quorum = Quorum::all;
     uint32_t quorum_count = 0;  // with Quorum::count only
     Late late = Late::accumulate;
-    uint32_t staleness_max = 0;  // rounds; with another quorum than all; default 32
+    uint32_t staleness_max =
+        0;  // rounds; with another quorum than all; default 32. With ssp: steps; default 3
     DivideBy divide_by = DivideBy::world;
     uint32_t resync_every = 0;  // rounds; 0: never
     Compression compression = Compression::off;
@@ -78,6 +83,13 @@ struct JobOptions {
     uint32_t progress_gap = 0;  // signals; with prague_smart only; default 4
     std::vector<uint32_t>
         edges;  // of the communication graph, pairs of ranks; with ad_psgd only; empty: all are neighbours
+
+    // Of the server family.
+    uint64_t elements = 0;     // of the model
+    Rate rate = Rate{};        // default dynamic
+    double constant_rate = 0;  // with Rate::constant only; default 1/world
+    double filter = 0;         // smaller elements of updates wait; default 1e-6; below 0: off
+    uint32_t shards = 0;       // 0: one for each node of the first view
     bool operator==(const JobOptions&) const = default;
 };
 
@@ -97,12 +109,13 @@ constexpr bool is_top_k(Compression compression) {
 }
 
 constexpr Family family_of(Policy policy) {
+    if (policy >= Policy::bsp) return Family::server;
     return policy == Policy::all_reduce ? Family::collective : Family::averaging;
 }
 
 // Whether the controller forms the groups that workers average in.
 constexpr bool forms_groups(Policy policy) {
-    return policy != Policy::all_reduce && policy != Policy::prague_static;
+    return family_of(policy) == Family::averaging && policy != Policy::prague_static;
 }
 
 }  // namespace pace::controller

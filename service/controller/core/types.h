@@ -13,18 +13,14 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "service/controller/core/ids.h"
 #include "service/controller/core/options.h"
+#include "service/controller/core/server_types.h"
 
 namespace pace::controller {
 
 using base::Duration;
 using base::TimePoint;
-
-using NodeId = uint32_t;     // index the core gives to a node's name; 0 is no node
-using JobId = uint32_t;      // index the core gives to a job; 0 is no job
-using Rank = uint32_t;       // a worker's number in its job, 0 .. world-1
-using GroupId = uint64_t;    // unique in the cluster's life, never 0
-using RequestId = uint64_t;  // chosen by the asker, returned in the answer
 
 // A member of a view, or of a group.
 struct Member {
@@ -152,6 +148,7 @@ struct ViewPrepared {
     uint64_t completed = 0;     // rounds
     uint64_t round_epoch = 0;   // the view over which the node's last round began
     uint64_t result_epoch = 0;  // that of its last completed round; 0: it has not that one's result
+    ServerReport server{};      // of a server job
 };
 
 // A round, or a group, makes no progress; the node waits for these nodes. Without any: something has
@@ -206,9 +203,9 @@ struct Heartbeat {
 // Time has passed. The shell sends one no later than Core::next_deadline().
 struct Tick {};
 
-using Event =
-    std::variant<NodeAttach, NodeHeard, NodeLost, PeerLost, WorkerJoin, JobCreate, WorkerLeave,
-                 WorkerAdmit, Ready, Withdraw, GroupDone, ViewPrepared, Stalled, Heartbeat, Tick>;
+using Event = std::variant<NodeAttach, NodeHeard, NodeLost, PeerLost, WorkerJoin, JobCreate,
+                           WorkerLeave, WorkerAdmit, Ready, Withdraw, GroupDone, ViewPrepared,
+                           Stalled, Heartbeat, ServerStored, ServerAsked, ServerAssigned, Tick>;
 
 // ---------------------------------------------------------------------------------------------
 // actions
@@ -266,6 +263,14 @@ struct CommitView {
         bool operator==(const Adoption&) const = default;
     };
     std::vector<Adoption> adoptions;
+
+    // Of a server job: the node of each shard of the model, its generation, and the order up to here. Nodes that have not heard the
+    // last of it go through `missed` first. A node that knows the model in another generation forgets it.
+    std::vector<NodeId> shards{};
+    uint64_t generation = 0;
+    ServerLedger ledger{};
+    std::vector<ServerEntry> missed{};
+    bool model_lost = false;  // this generation begins because nobody had all of the model any more
 };
 
 // To every node of a group: exchange with these weights, now. One action for the whole group; the
@@ -354,9 +359,10 @@ struct Note {
     std::string detail;
 };
 
-using Action = std::variant<Attached, JoinAccepted, JoinRefused, PrepareView, CommitView,
-                            GroupOrder, GroupAbort, WorkerSuspended, WorkerLeft, Withdrawn, Probe,
-                            Excluded, NodeGone, NodeKnown, JournalAppend, Note>;
+using Action =
+    std::variant<Attached, JoinAccepted, JoinRefused, PrepareView, CommitView, GroupOrder,
+                 ServerOrder, ServerEnd, GroupAbort, WorkerSuspended, WorkerLeft, Withdrawn, Probe,
+                 Excluded, NodeGone, NodeKnown, JournalAppend, Note>;
 using Actions = std::vector<Action>;
 
 }  // namespace pace::controller

@@ -79,8 +79,8 @@ NodeId Views::first_awaited() const {
     return changing_ && it != answers_.end() ? it->node : 0;
 }
 
-void Views::commit(std::vector<Member> members, const std::vector<CommitView::Adoption>& adoptions,
-                   const Turn& turn) {
+CommitView Views::commit(std::vector<Member> members,
+                         const std::vector<CommitView::Adoption>& adoptions) {
     const Answer donor = find_donor();
     CommitView commit;
     commit.job = job_;
@@ -104,7 +104,7 @@ void Views::commit(std::vector<Member> members, const std::vector<CommitView::Ad
     const bool donor_left =
         std::find(commit.nodes.begin(), commit.nodes.end(), donor.node) == commit.nodes.end();
     if (donor_left && !commit.behind.empty()) commit.nodes.push_back(donor.node);
-    if (!commit.nodes.empty()) turn.act(std::move(commit));
+    return commit;
 }
 
 }  // namespace pace::controller

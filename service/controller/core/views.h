@@ -62,9 +62,9 @@ class Views {
     // A node that has not answered yet; 0 if none.
     NodeId first_awaited() const;
 
-    // Ends the change: tells the nodes of the members (in rank order), all of them covered.
-    void commit(std::vector<Member> members, const std::vector<CommitView::Adoption>& adoptions,
-                const Turn& turn);
+    // Ends the change: what to tell the nodes of the members (in rank order), all of them covered.
+    CommitView commit(std::vector<Member> members,
+                      const std::vector<CommitView::Adoption>& adoptions);
 
   private:
     struct Answer {

@@ -10,6 +10,9 @@ namespace pace::controller {
 
 std::unique_ptr<GroupPolicy> make_policy(const JobOptions& options, uint64_t seed, ZoneOf zone_of) {
     switch (options.policy) {
+        case Policy::bsp:
+        case Policy::ssp:
+        case Policy::asp:
         case Policy::all_reduce:
         case Policy::prague_static:
         case Policy::automatic:  // it chooses one of the others

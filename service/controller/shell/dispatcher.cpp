@@ -198,6 +198,14 @@ void Dispatcher::deliver(const CommitView& action) {
     for (const NodeId node : action.nodes) tell(node, action);
 }
 
+void Dispatcher::deliver(const ServerOrder& action) {
+    for (const NodeId node : action.nodes) tell(node, action);
+}
+
+void Dispatcher::deliver(const ServerEnd& action) {
+    for (const NodeId node : action.nodes) tell(node, action);
+}
+
 // One action for the whole group, to each node once. Members are ordered by rank, not by node.
 void Dispatcher::deliver(const GroupOrder& action) {
     addressees_.clear();

@@ -79,6 +79,8 @@ class Dispatcher {
     void deliver(const Attached& action);
     void deliver(const CommitView& action);
     void deliver(const GroupOrder& action);
+    void deliver(const ServerOrder& action);
+    void deliver(const ServerEnd& action);
     void deliver(const NodeKnown& action);
     void deliver(const NodeGone& action);
     void deliver(const Excluded& action);

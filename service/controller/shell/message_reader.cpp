@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "protocol/server_codec.h"
 #include "protocol/version.h"
 #include "protocol/zone.h"
 
@@ -211,12 +212,40 @@ base::Result<std::optional<Event>> read_event(const wire::Envelope& envelope, No
         }
         case wire::Body::ViewPrepared: {
             const auto& table = *envelope.body_as_ViewPrepared();
+            PACE_TRY_ASSIGN(server, protocol::read_report<ServerReport>(table.server()));
             return Read(ViewPrepared{.node = node,
                                      .job = table.job(),
                                      .epoch = table.epoch(),
                                      .completed = table.completed(),
                                      .round_epoch = table.round_epoch(),
-                                     .result_epoch = table.result_epoch()});
+                                     .result_epoch = table.result_epoch(),
+                                     .server = std::move(server)});
+        }
+        case wire::Body::ServerStored: {
+            const auto& table = *envelope.body_as_ServerStored();
+            return Read(ServerStored{.node = node,
+                                     .job = table.job(),
+                                     .generation = table.generation(),
+                                     .rank = table.rank(),
+                                     .clock = table.clock()});
+        }
+        case wire::Body::ServerAsked: {
+            const auto& table = *envelope.body_as_ServerAsked();
+            return Read(ServerAsked{.node = node,
+                                    .job = table.job(),
+                                    .generation = table.generation(),
+                                    .rank = table.rank(),
+                                    .clock = table.clock(),
+                                    .own = table.own(),
+                                    .first = table.first(),
+                                    .count = table.count()});
+        }
+        case wire::Body::ServerAssigned: {
+            const auto& table = *envelope.body_as_ServerAssigned();
+            return Read(ServerAssigned{.node = node,
+                                       .job = table.job(),
+                                       .generation = table.generation(),
+                                       .round = table.round()});
         }
         case wire::Body::Stalled:
             return Read(event_of(*envelope.body_as_Stalled(), node));

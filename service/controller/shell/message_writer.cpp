@@ -1,5 +1,7 @@
 #include "service/controller/shell/message_writer.h"
 
+#include "protocol/server_codec.h"
+
 namespace pace::controller {
 
 namespace wire = protocol::control;
@@ -68,8 +70,27 @@ MessageWriter::Bytes MessageWriter::write(Addressee to, const CommitView& action
         });
     const auto behind = builder.CreateVector(action.behind);
     const auto leavers = builder.CreateVector(action.leavers);
-    return finish(to, wire::CreateCommitView(builder, action.job, action.epoch, action.base_round,
+    if (action.generation == 0)
+        return finish(to,
+                      wire::CreateCommitView(builder, action.job, action.epoch, action.base_round,
                                              action.donor, members, adoptions, behind, leavers));
+    const auto shards = builder.CreateVector(action.shards);
+    const auto ledger = protocol::write_ledger(builder, action.ledger);
+    const auto missed = protocol::write_entries(builder, action.missed);
+    return finish(to,
+                  wire::CreateCommitView(builder, action.job, action.epoch, action.base_round,
+                                         action.donor, members, adoptions, behind, leavers, shards,
+                                         action.generation, ledger, missed, action.model_lost));
+}
+
+MessageWriter::Bytes MessageWriter::write(Addressee to, const ServerOrder& action) {
+    auto& builder = envelope_.begin();
+    const auto entries = protocol::write_entries(builder, action.entries);
+    return finish(to, wire::CreateServerOrder(builder, action.job, action.generation, entries));
+}
+
+MessageWriter::Bytes MessageWriter::write(Addressee to, const ServerEnd& action) {
+    return finish(to, wire::CreateServerEnd(envelope_.begin(), action.job));
 }
 
 MessageWriter::Bytes MessageWriter::write(Addressee to, const GroupOrder& action) {

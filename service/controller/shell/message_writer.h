@@ -33,6 +33,8 @@ class MessageWriter {
     Bytes write(Addressee to, const PrepareView& action);
     Bytes write(Addressee to, const CommitView& action);
     Bytes write(Addressee to, const GroupOrder& action);
+    Bytes write(Addressee to, const ServerOrder& action);
+    Bytes write(Addressee to, const ServerEnd& action);
     Bytes write(Addressee to, const GroupAbort& action);
     Bytes write(Addressee to, const WorkerSuspended& action);
     Bytes write(Addressee to, const WorkerLeft& action);

@@ -77,6 +77,15 @@ Json of_rounds(const JobOptions& options) {
     return json;
 }
 
+Json of_server(const JobOptions& options) {
+    Json json{{"elements", options.elements},
+              {"rate", name_of(options.rate)},
+              {"filter", options.filter}};
+    if (options.policy == Policy::ssp) json["staleness_max"] = options.staleness_max;
+    if (options.rate == Rate::constant) json["constant_rate"] = options.constant_rate;
+    return json;
+}
+
 // Only what counts in such a job.
 Json json_of(const JobOptions& options) {
     Json json{{"world", options.world},
@@ -84,6 +93,7 @@ Json json_of(const JobOptions& options) {
               {"worker_timeout_ms", options.worker_timeout_ms}};
     if (forms_groups(options.policy)) json.update(of_groups(options));
     if (options.policy == Policy::all_reduce) json.update(of_rounds(options));
+    if (family_of(options.policy) == Family::server) json.update(of_server(options));
     return json;
 }
 

@@ -1,0 +1,104 @@
+// Job: what the controller hears of this node's workers, and what becomes of them when the daemon is attached anew.
+#include "daemon/control/controller_link.h"
+#include "daemon/exchange/job.h"
+
+namespace pace::daemon {
+
+using base::ErrorKind;
+using protocol::Outcome;
+using protocol::Verb;
+
+control::WorkerJoin Job::announcement(const Worker& worker) const {
+    control::WorkerJoin join;
+    join.rank = worker.rank;
+    join.options = state_.options;
+    join.uid = worker.uid;
+    join.resume = true;
+    join.iteration = worker.iteration;
+    join.rounds_completed = rounds_.completed();
+    // Who still waits for a model is no member to go on with: a controller that has forgotten its donor names another.
+    join.epoch = worker.has_model() ? state_.view.epoch : 0;
+    return join;
+}
+
+void Job::resumed(const WorkerPtr& worker, bool under_way) {
+    worker->resuming = false;
+    worker->admit_sent = false;
+    const bool was_member = worker->has_model();
+    worker->newcomer = worker->newcomer || under_way;
+    const bool collective = state_.options.policy == control::Policy::all_reduce;
+    if (under_way && was_member && collective) {
+        // The others went on without it: a gradient of an old model must not enter their rounds.
+        worker->suspended = true;
+        rounds_.departed(*worker);
+        if (worker->state == Worker::State::waiting)
+            state_.end_all(worker, ended_as(Outcome::stale,
+                                            "the cluster went on without this node; call "
+                                            "pace_broadcast for the current model"));
+    }
+    // Nobody takes part in its round any more, and nobody stops it.
+    if (under_way && was_member && worker->state == Worker::State::moving) {
+        const auto error =
+            base::make_error(ErrorKind::aborted, "the cluster went on without this node");
+        rounds_.stop(error);
+        groups_.prepare(error);
+    }
+    switch (worker->state) {
+        case Worker::State::idle:
+            if (!worker->queue.empty()) {
+                advance(worker);
+            } else {
+                groups_.announce_again(*worker);
+            }
+            break;
+        case Worker::State::ready:
+            if (worker->newcomer) admit(worker, false);
+            groups_.called(worker);
+            break;
+        case Worker::State::waiting:
+            if (worker->newcomer) admit(worker, false);
+            rounds_.try_start();
+            break;
+        case Worker::State::adopting:
+            worker->newcomer = true;
+            admit(worker, true);
+            break;
+        case Worker::State::pulling:
+            if (worker->newcomer) admit(worker, false);
+            break;
+        case Worker::State::moving:
+        case Worker::State::refused:
+            break;
+    }
+}
+
+void Job::invalidate(const base::Error& error) {
+    state_.view = {};
+    state_.wants_view = false;
+    adoptions_.stop(error);
+    rounds_.invalidate(error);
+    groups_.abort_all(error);
+    if (serving_) serving_->invalidate(error);
+}
+
+void Job::report_workers(std::vector<control::WorkerReport>& reports) const {
+    const base::TimePoint now = base::now();
+    for (const auto& [rank, worker] : state_.workers) {
+        control::WorkerReport report;
+        report.job = state_.id;
+        report.rank = rank;
+        report.iteration = worker->iteration;
+        report.calls = worker->calls;
+        const bool in_round = !worker->queue.empty() && worker->head().verb != Verb::average &&
+                              !protocol::is_served(worker->head().verb);
+        report.rounds_submitted = rounds_.completed() + (in_round ? 1 : 0);
+        if (worker->state == Worker::State::idle || worker->lagging)
+            report.busy_ms = static_cast<uint64_t>(
+                std::chrono::duration_cast<std::chrono::milliseconds>(now - worker->busy_since)
+                    .count());
+        report.stopped = worker->port != nullptr && worker->port->process_stopped();
+        reports.push_back(report);
+    }
+}
+
+}  // namespace pace::daemon

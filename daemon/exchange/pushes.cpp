@@ -1,0 +1,154 @@
+#include "daemon/exchange/pushes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "daemon/control/controller_link.h"
+#include "daemon/exchange/model_range.h"
+
+namespace pace::daemon {
+
+using base::ErrorKind;
+using base::Result;
+using server::HybridVector;
+
+bool Pushes::has_room(control::Rank rank) const {
+    const auto out = out_.find(rank);
+    return out == out_.end() || out->second.unordered.size() < kWindow;
+}
+
+uint64_t Pushes::next_clock(control::Rank rank) const {
+    const auto out = out_.find(rank);
+    return out == out_.end() ? 0 : out->second.next;
+}
+
+// By shard. A shard of which the update has nothing gets nothing, and is told so.
+Result<std::vector<HybridVector>> Pushes::cut(const Request& request) const {
+    const uint64_t elements = job_.options.elements;
+    const server::Partition partition = host_.partition();
+    std::vector<HybridVector> parts;
+    parts.reserve(partition.shards());
+    for (uint32_t shard = 0; shard < partition.shards(); ++shard)
+        parts.emplace_back(partition.range(shard).size());
+    if (request.sparse) {
+        PACE_TRY_ASSIGN(all, entries_of(request, elements));
+        for (size_t i = 0; i < all.indices.size();) {
+            const uint32_t shard = partition.shard_of(all.indices[i]);
+            const server::Range range = partition.range(shard);
+            sparse::Entries entries;
+            for (; i < all.indices.size() && all.indices[i] < range.end; ++i)
+                entries.push_back(static_cast<uint32_t>(all.indices[i] - range.begin),
+                                  all.values[i]);
+            parts[shard] = HybridVector::of(range.size(), std::move(entries));
+        }
+        return parts;
+    }
+    PACE_TRY(check_range(request, elements));
+    for (uint32_t shard = 0; shard < partition.shards(); ++shard) {
+        const server::Range range = partition.range(shard);
+        const uint64_t begin = std::max<uint64_t>(range.begin, request.first);
+        const uint64_t end = std::min<uint64_t>(range.end, request.first + request.elements);
+        if (begin >= end) continue;
+        std::vector<float> part(range.size(), 0.0F);
+        read_range(request.buffers, begin - request.first,
+                   std::span(part).subspan(begin - range.begin, end - begin));
+        parts[shard] = HybridVector::of(part);
+    }
+    return parts;
+}
+
+Result<> Pushes::take(control::Rank rank, const Request& request) {
+    Out& out = out_[rank];
+    if (request.iteration < out.next)
+        return base::make_error(ErrorKind::invalid,
+                                "clock is {}, but this worker has pushed its update of that step; "
+                                "its next one is {}",
+                                request.iteration, out.next);
+    PACE_TRY_ASSIGN(parts, cut(request));
+    const auto filter = static_cast<float>(std::max(job_.options.filter, 0.0));
+    if (out.waiting.empty())
+        for (const HybridVector& part : parts) out.waiting.emplace_back(part.length(), filter);
+    Push push;
+    for (size_t shard = 0; shard < parts.size(); ++shard)
+        push.parts.push_back(
+            std::make_shared<const HybridVector>(out.waiting[shard].pass(std::move(parts[shard]))));
+    push.held.assign(parts.size(), false);
+    push.missing = parts.size();
+    out.next = request.iteration + 1;
+    Push& kept = out.unordered[request.iteration];
+    kept = std::move(push);
+    send(rank, request.iteration, kept);
+    return {};
+}
+
+void Pushes::send(control::Rank rank, uint64_t clock, Push& push) {
+    for (uint32_t shard = 0; shard < push.parts.size(); ++shard) {
+        if (push.held[shard]) continue;
+        if (host_.keeps(shard)) {
+            host_.hold(shard, rank, clock, push.parts[shard]);
+            push.held[shard] = true;
+            --push.missing;
+            continue;
+        }
+        server::Letter letter;
+        letter.kind = server::LetterKind::update;
+        letter.shard = shard;
+        letter.rank = rank;
+        letter.generation = host_.generation();
+        letter.clock = clock;
+        auto elements = server::write_elements(*push.parts[shard], letter);
+        mail_.send(host_.places()[shard], letter, std::move(elements));
+    }
+    tell_if_held(rank, clock, push);
+}
+
+void Pushes::tell_if_held(control::Rank rank, uint64_t clock, const Push& push) const {
+    if (push.missing == 0)
+        job_.services.control->send(
+            control::ServerStored{job_.id, host_.generation(), rank, clock});
+}
+
+void Pushes::held(uint32_t shard, control::Rank rank, uint64_t clock) {
+    const auto out = out_.find(rank);
+    if (out == out_.end()) return;
+    const auto push = out->second.unordered.find(clock);
+    if (push == out->second.unordered.end() || shard >= push->second.held.size() ||
+        push->second.held[shard])
+        return;
+    push->second.held[shard] = true;
+    --push->second.missing;
+    tell_if_held(rank, clock, push->second);
+}
+
+void Pushes::ordered(const control::ServerEntry& entry) {
+    const control::Rank rank = entry.worker.rank;
+    if (entry.step == control::ServerStep::join && job_.find(rank))
+        out_[rank].next = std::max(out_[rank].next, entry.worker.clock);
+    const auto out = out_.find(rank);
+    if (entry.step == control::ServerStep::push && out != out_.end())
+        out->second.unordered.erase(entry.clock);
+}
+
+void Pushes::forget(control::Rank rank) {
+    out_.erase(rank);
+}
+
+void Pushes::commit(bool anew) {
+    const auto& workers = host_.ledger().workers;
+    std::erase_if(out_, [this](const auto& out) { return !job_.find(out.first); });
+    for (const auto& [rank, worker] : job_.workers) {
+        Out& out = out_[rank];
+        if (anew) out.unordered.clear();
+        if (anew) out.waiting.clear();
+        const auto known = workers.find(rank);
+        if (known != workers.end()) {
+            out.next = std::max(out.next, known->second.clock);
+            // Those below have been ordered, in a view that this node was not in.
+            out.unordered.erase(out.unordered.begin(),
+                                out.unordered.lower_bound(known->second.clock));
+        }
+        for (auto& [clock, push] : out.unordered) send(rank, clock, push);
+    }
+}
+
+}  // namespace pace::daemon

@@ -1,0 +1,68 @@
+// Pushes: the updates of this node's workers on their way to the shards of a model.
+//
+// An update is taken as a whole, cut by shard, and sent to the node of each. When all shards hold it, the controller is told,
+// and gives it its place in the order. Until that is heard it is kept here: another view may find that it did not arrive.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "daemon/exchange/job_state.h"
+#include "daemon/exchange/server_mail.h"
+#include "daemon/exchange/shard_host.h"
+#include "daemon/server/small_entries.h"
+
+namespace pace::daemon {
+
+class Pushes {
+  public:
+    // Of a worker, that are not ordered yet: then it has to wait. A guess: enough to hide the way there.
+    static constexpr size_t kWindow = 4;
+
+    Pushes(JobState& job, ShardHost& host, ServerMail& mail)
+        : job_(job), host_(host), mail_(mail) {}
+
+    // Whether another update of the worker can be taken.
+    bool has_room(control::Rank rank) const;
+    // Takes the update that the request's buffers hold. ErrorKind::invalid, naming what is wrong; nothing is changed then.
+    base::Result<> take(control::Rank rank, const Request& request);
+
+    // Its next update is of this clock.
+    uint64_t next_clock(control::Rank rank) const;
+
+    // The shard holds the worker's update.
+    void held(uint32_t shard, control::Rank rank, uint64_t clock);
+    // The order has been heard to here.
+    void ordered(const control::ServerEntry& entry);
+    // The worker is gone, or must begin anew.
+    void forget(control::Rank rank);
+
+    // A view has committed: sends again what may not have arrived. `anew`: the model is another one, to which no update belongs.
+    void commit(bool anew);
+
+  private:
+    struct Push {
+        std::vector<server::Shard::Update> parts;  // by shard
+        std::vector<bool> held;
+        size_t missing = 0;
+    };
+    struct Out {
+        uint64_t next = 0;
+        std::map<uint64_t, Push> unordered;         // by clock
+        std::vector<server::SmallEntries> waiting;  // by shard
+    };
+
+    base::Result<std::vector<server::HybridVector>> cut(const Request& request) const;
+    void send(control::Rank rank, uint64_t clock, Push& push);
+    void tell_if_held(control::Rank rank, uint64_t clock, const Push& push) const;
+
+    JobState& job_;
+    ShardHost& host_;
+    ServerMail& mail_;
+    std::map<control::Rank, Out> out_;
+};
+
+}  // namespace pace::daemon

@@ -1,0 +1,104 @@
+#include "daemon/server/checkpoint_folder.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string_view>
+#include <system_error>
+
+namespace pace::server {
+
+using base::ErrorKind;
+using base::Result;
+
+namespace {
+
+constexpr std::string_view kUnfinished = ".part";
+constexpr size_t kPositionDigits = 20;
+
+base::Error folder_error(const std::string& path, const std::error_code& code) {
+    const ErrorKind kind =
+        code == std::errc::permission_denied ? ErrorKind::denied : ErrorKind::disk;
+    return base::make_error(kind, "checkpoint folder {}: {}", path, code.message());
+}
+
+// Digits alone, up to `end`, which follows.
+template <typename Number>
+bool take_number(std::string_view& rest, std::string_view end, Number& ret_number) {
+    const size_t at = end.empty() ? rest.size() : rest.find(end);
+    if (at == std::string_view::npos || at == 0) return false;
+    const auto [last, error] = std::from_chars(rest.data(), rest.data() + at, ret_number);
+    if (error != std::errc() || last != rest.data() + at) return false;
+    rest.remove_prefix(at + end.size());
+    return true;
+}
+
+}  // namespace
+
+std::string text_of(const CheckpointName& name) {
+    return fmt::format("{:020}.{}-of-{}", name.position, name.shard, name.shards);
+}
+
+std::optional<CheckpointName> parse_checkpoint_name(const std::string& text) {
+    CheckpointName name;
+    std::string_view rest = text;
+    if (rest.find('.') != kPositionDigits || !take_number(rest, ".", name.position) ||
+        !take_number(rest, "-of-", name.shard) || !take_number(rest, "", name.shards) ||
+        name.shard >= name.shards || text_of(name) != text)
+        return std::nullopt;
+    return name;
+}
+
+// A job may be called "..": with what follows, its folder is a name like any other.
+CheckpointFolder::CheckpointFolder(const std::string& folder, const std::string& job)
+    : path_(fmt::format("{}/{}.model", folder, job)) {}
+
+Result<> CheckpointFolder::create() const {
+    std::error_code error;
+    std::filesystem::create_directories(path_, error);
+    if (error) return folder_error(path_, error);
+    return {};
+}
+
+std::string CheckpointFolder::path_of(const CheckpointName& name) const {
+    return path_ + "/" + text_of(name);
+}
+
+Result<std::vector<CheckpointName>> CheckpointFolder::list() const {
+    std::vector<CheckpointName> names;
+    std::error_code error;
+    std::filesystem::directory_iterator entry(path_, error);
+    if (error == std::errc::no_such_file_or_directory) return names;
+    for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error))
+        if (const auto name = parse_checkpoint_name(entry->path().filename().string()))
+            names.push_back(*name);
+    if (error) return folder_error(path_, error);
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+void CheckpointFolder::remove_before(uint64_t position) const {
+    std::error_code error;
+    std::vector<std::filesystem::path> old;
+    for (std::filesystem::directory_iterator entry(path_, error);
+         !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+        std::string text = entry->path().filename().string();
+        if (text.ends_with(kUnfinished)) text.resize(text.size() - kUnfinished.size());
+        const auto name = parse_checkpoint_name(text);
+        if (name && name->position < position) old.push_back(entry->path());
+    }
+    for (const auto& path : old) std::filesystem::remove(path, error);
+}
+
+std::optional<uint64_t> newest_whole(const std::vector<CheckpointName>& names, uint32_t shards) {
+    std::map<uint64_t, std::set<uint32_t>> there;
+    for (const CheckpointName& name : names)
+        if (name.shards == shards) there[name.position].insert(name.shard);
+    for (auto at = there.rbegin(); at != there.rend(); ++at)
+        if (at->second.size() == shards) return at->first;
+    return std::nullopt;
+}
+
+}  // namespace pace::server

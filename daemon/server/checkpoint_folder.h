@@ -1,0 +1,48 @@
+// CheckpointFolder: the checkpoints of one job's shards that are on this daemon's disk, by position and shard.
+//
+//     FOLDER/JOB.model/POSITION.SHARD-of-SHARDS      all in digits, POSITION in twenty of them
+//
+// Whatever else is in the folder is left alone. Blocks for the disk; one thread at a time.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace pace::server {
+
+struct CheckpointName {
+    uint64_t position = 0;
+    uint32_t shards = 1;
+    uint32_t shard = 0;
+    auto operator<=>(const CheckpointName&) const = default;
+};
+
+std::string text_of(const CheckpointName& name);
+std::optional<CheckpointName> parse_checkpoint_name(const std::string& text);
+
+class CheckpointFolder {
+  public:
+    // Of a job's name as job options allow it.
+    CheckpointFolder(const std::string& folder, const std::string& job);
+
+    // Makes the folder, if it is not there. ErrorKind::disk or denied.
+    base::Result<> create() const;
+    std::string path_of(const CheckpointName& name) const;
+    // In order. A folder that is not there has none.
+    base::Result<std::vector<CheckpointName>> list() const;
+    // Removes what is of positions before this one, and what was never finished.
+    void remove_before(uint64_t position) const;
+
+  private:
+    std::string path_;
+};
+
+// The newest position at which all of the shards are among the names; none if there is none.
+std::optional<uint64_t> newest_whole(const std::vector<CheckpointName>& names, uint32_t shards);
+
+}  // namespace pace::server

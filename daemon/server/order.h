@@ -1,0 +1,63 @@
+// Entry: what happens to the model at one position of the controller's order. Ledger: what follows from the order so far,
+// apart from the model. Both mean what the structs of these names in service/controller/core/types.h say.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace pace::server {
+
+enum class Step : uint8_t { assign = 1, push = 2, pull = 3, join = 4, leave = 5 };
+
+constexpr bool is_valid(Step step) {
+    return step >= Step::assign && step <= Step::leave;
+}
+
+struct WorkerClock {
+    uint64_t clock = 0;
+    uint64_t version = 0;
+    uint64_t prefetched = 0;
+    bool operator==(const WorkerClock&) const = default;
+};
+
+struct Entry {
+    uint64_t position = 0;
+    Step step = Step::push;
+    uint64_t clock = 0;
+    uint64_t version = 0;
+    double rate = 0;
+    std::vector<uint64_t> expired;
+    uint64_t slowest = 0;
+    uint32_t rank = 0;
+    WorkerClock worker;
+    uint64_t first = 0;  // of a pull: elements [first, first + count)
+    uint64_t count = 0;
+};
+
+class Ledger {
+  public:
+    // The entry is the next one.
+    void add(const Entry& entry) {
+        position = entry.position;
+        if (entry.step == Step::leave) workers.erase(entry.rank);
+        if (entry.step == Step::push || entry.step == Step::pull || entry.step == Step::join)
+            workers[entry.rank] = entry.worker;
+        if (entry.step == Step::assign) versions.clear();
+        if (entry.step == Step::push) {
+            ++pushes;
+            fastest = fastest > entry.clock + 1 ? fastest : entry.clock + 1;
+            ++versions[entry.version];
+        }
+        for (const uint64_t version : entry.expired) versions.erase(version);
+    }
+    bool operator==(const Ledger&) const = default;
+
+    uint64_t position = 0;
+    uint64_t fastest = 0;
+    uint64_t pushes = 0;
+    std::map<uint32_t, WorkerClock> workers;  // by rank
+    std::map<uint64_t, uint64_t> versions;    // that may get further updates, and how many each has
+};
+
+}  // namespace pace::server

@@ -1,0 +1,112 @@
+#include "daemon/server/shard.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "daemon/kernels/reduce.h"
+
+namespace pace::server {
+
+using base::ErrorKind;
+using base::Result;
+
+void Shard::hold(uint32_t rank, uint64_t clock, Update update) {
+    held_.try_emplace({rank, clock}, std::move(update));
+}
+
+void Shard::drop(uint32_t rank, uint64_t below) {
+    held_.erase(held_.lower_bound({rank, 0}), held_.lower_bound({rank, below}));
+}
+
+Result<> Shard::act(const Entry& entry) {
+    switch (entry.step) {
+        case Step::assign:
+            return assign(entry);
+        case Step::push:
+            PACE_TRY(push(entry));
+            break;
+        case Step::pull:
+        case Step::join:
+        case Step::leave:
+            break;
+    }
+    for (const uint64_t expired : entry.expired) {
+        const auto version = versions_.find(expired);
+        if (version == versions_.end()) continue;  // it had been assigned over
+        version->second.sum.settle();
+        version->second.sum.add_to(base_, version->second.rate);
+        versions_.erase(version);
+    }
+    return {};
+}
+
+Result<> Shard::assign(const Entry& entry) {
+    const auto model = models_held_.find(entry.clock);
+    if (model == models_held_.end() || model->second.size() != base_.size())
+        return base::make_error(ErrorKind::internal,
+                                "position {} makes the model of round {} that of a shard of {} "
+                                "elements, which has it not",
+                                entry.position, entry.clock, base_.size());
+    base_ = std::move(model->second);
+    models_held_.erase(models_held_.begin(), std::next(model));
+    versions_.clear();
+    return {};
+}
+
+Result<> Shard::push(const Entry& entry) {
+    const auto update = held_.find({entry.rank, entry.clock});
+    if (update == held_.end())
+        return base::make_error(ErrorKind::internal,
+                                "position {} names the update of rank {} of clock {}, which is not "
+                                "here",
+                                entry.position, entry.rank, entry.clock);
+    const auto version = versions_.find(entry.version);
+    const bool at_once = entry.expired.size() == 1 && entry.expired.front() == entry.version;
+    if (version == versions_.end() && at_once) {
+        update->second->add_to(base_, entry.rate);
+    } else if (version == versions_.end()) {
+        versions_.emplace(entry.version, Version{*update->second, entry.rate});
+    } else {
+        version->second.sum.add(*update->second);
+        version->second.rate = entry.rate;
+    }
+    held_.erase(update);
+    return {};
+}
+
+void Shard::settle() {
+    for (auto& [number, version] : versions_) version.sum.settle();
+}
+
+// Whole versions that follow each other are added in one pass.
+void Shard::read(size_t first, std::span<float> out) const {
+    if (out.empty()) return;
+    auto* const bytes = reinterpret_cast<std::byte*>(out.data());
+    const auto source = [first](std::span<const float> elements, double rate) {
+        return kernels::Source{reinterpret_cast<const std::byte*>(elements.data() + first), rate};
+    };
+    std::vector<kernels::Source> sources{source(base_, 1.0)};
+    const auto add_up = [&] {
+        kernels::weighted_sum(protocol::DType::f32, sources, 1.0, bytes, out.size());
+        sources = {{bytes, 1.0}};
+    };
+    for (const auto& [number, version] : versions_) {
+        if (version.sum.is_dense()) {
+            sources.push_back(source(version.sum.elements(), version.rate));
+            continue;
+        }
+        if (sources.size() > 1 || sources.front().data != bytes) add_up();
+        version.sum.add_to(out, version.rate, first);
+    }
+    if (sources.size() > 1 || sources.front().data != bytes) add_up();
+}
+
+Shard::Memory Shard::memory() const {
+    Memory memory;
+    memory.model = base_.size() * sizeof(float);
+    for (const auto& [number, version] : versions_) memory.versions += version.sum.bytes();
+    for (const auto& [key, update] : held_) memory.held += update->bytes();
+    return memory;
+}
+
+}  // namespace pace::server

@@ -1,0 +1,14 @@
+// The numbers by which the controller names things.
+#pragma once
+
+#include <cstdint>
+
+namespace pace::controller {
+
+using NodeId = uint32_t;     // index the core gives to a node's name; 0 is no node
+using JobId = uint32_t;      // index the core gives to a job; 0 is no job
+using Rank = uint32_t;       // a worker's number in its job, 0 .. world-1
+using GroupId = uint64_t;    // unique in the cluster's life, never 0
+using RequestId = uint64_t;  // chosen by the asker, returned in the answer
+
+}  // namespace pace::controller

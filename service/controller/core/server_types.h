@@ -1,0 +1,108 @@
+// The vocabulary of server jobs: the order of what happens to a model, and the events and actions about it; the rest is in types.h.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "service/controller/core/ids.h"
+
+namespace pace::controller {
+
+// What follows from a server job's order up to a position, apart from the model itself. Whoever takes up the order goes on
+// from here.
+struct ServerLedger {
+    struct Worker {
+        Rank rank = 0;
+        uint64_t clock = 0;       // its next update's
+        uint64_t version = 0;     // of the model, that it works on
+        uint64_t prefetched = 0;  // that it goes on with after its next update; 0: none
+        bool operator==(const Worker&) const = default;
+    };
+    struct Version {
+        uint64_t version = 0;
+        uint64_t updates = 0;
+        bool operator==(const Version&) const = default;
+    };
+    uint64_t position = 0;
+    uint64_t fastest = 0;  // clock
+    uint64_t pushes = 0;
+    std::vector<Worker> workers;    // by rank
+    std::vector<Version> versions;  // that may get further updates, in order
+    bool operator==(const ServerLedger&) const = default;
+};
+
+// What happens to the model of a server job at one position of its order (core/server.h).
+// assign: what a round of pace_broadcast has given all workers becomes the model.
+enum class ServerStep : uint8_t { assign = 1, push = 2, pull = 3, join = 4, leave = 5 };
+
+struct ServerEntry {
+    uint64_t position = 0;  // 1, 2, …
+    ServerStep step = ServerStep::push;
+    uint64_t clock = 0;    // of a push, or pull: its step; of an assignment: the round
+    uint64_t version = 0;  // of a push: that it belongs to
+    double rate = 0;       // of a push: what every update of that version counts from here on
+    std::vector<uint64_t> expired;  // versions that get no further updates
+    uint64_t slowest = 0;           // the slowest worker's clock
+    ServerLedger::Worker
+        worker;          // whose push or pull it is, who joins or leaves: as it is after that
+    uint64_t first = 0;  // of a pull: elements [first, first + count)
+    uint64_t count = 0;
+};
+
+// What a node says of a server job's model when a view is prepared.
+struct ServerReport {
+    uint64_t generation = 0;  // 0: it knows nothing of the model
+    uint32_t shards_in_all = 0;
+    std::vector<uint32_t> shards;   // that it keeps
+    ServerLedger ledger;            // as far as it has heard the order
+    std::vector<ServerEntry> tail;  // the last of the order, in order
+};
+
+// ---------------------------------------------------------------------------------------- events
+
+// Every shard of a server job's model holds the worker's update. `generation` is that of the model.
+struct ServerStored {
+    NodeId node = 0;
+    JobId job = 0;
+    uint64_t generation = 0;
+    Rank rank = 0;
+    uint64_t clock = 0;
+};
+
+// The worker wants the model for its step of `clock`, with those of its own updates whose clock is below `own`.
+struct ServerAsked {
+    NodeId node = 0;
+    JobId job = 0;
+    uint64_t generation = 0;
+    Rank rank = 0;
+    uint64_t clock = 0;
+    uint64_t own = 0;
+    uint64_t first = 0;  // elements of the model, that are asked for
+    uint64_t count = 0;
+};
+
+// A round of pace_broadcast has been committed at the node, and is to be the model.
+struct ServerAssigned {
+    NodeId node = 0;
+    JobId job = 0;
+    uint64_t generation = 0;
+    uint64_t round = 0;
+};
+
+// --------------------------------------------------------------------------------------- actions
+
+// To all nodes of a server job: what happens next to its model.
+struct ServerOrder {
+    std::vector<NodeId> nodes;  // addressees
+    JobId job = 0;
+    uint64_t generation = 0;
+    std::vector<ServerEntry> entries;
+};
+
+// To nodes that keep shards of a job that has ended: forget them.
+struct ServerEnd {
+    std::vector<NodeId> nodes;  // addressees
+    JobId job = 0;
+};
+
+}  // namespace pace::controller
