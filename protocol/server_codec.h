@@ -98,11 +98,11 @@ base::Result<std::vector<Entry>> read_entries(const EntryVector* tables) {
 template <typename Report>
 flatbuffers::Offset<control::ServerReport> write_report(flatbuffers::FlatBufferBuilder& builder,
                                                         const Report& report) {
+    const auto places = builder.CreateVector(report.places);
     const auto shards = builder.CreateVector(report.shards);
     const auto ledger = write_ledger(builder, report.ledger);
     const auto tail = write_entries(builder, report.tail);
-    return control::CreateServerReport(builder, report.generation, report.shards_in_all, shards,
-                                       ledger, tail);
+    return control::CreateServerReport(builder, report.generation, places, shards, ledger, tail);
 }
 
 // An absent table is the report of a node that knows nothing.
@@ -113,7 +113,8 @@ base::Result<Report> read_report(const control::ServerReport* table) {
     using Entry = typename decltype(report.tail)::value_type;
     PACE_TRY_ASSIGN(tail, read_entries<Entry>(table->tail()));
     report.generation = table->generation();
-    report.shards_in_all = table->shards_in_all();
+    if (table->places() != nullptr)
+        report.places.assign(table->places()->begin(), table->places()->end());
     if (table->shards() != nullptr)
         report.shards.assign(table->shards()->begin(), table->shards()->end());
     report.ledger = read_ledger<decltype(report.ledger)>(table->ledger());

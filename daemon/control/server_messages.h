@@ -47,7 +47,7 @@ struct ServerEntry {
 
 struct ServerReport {
     uint64_t generation = 0;
-    uint32_t shards_in_all = 0;
+    std::vector<NodeId> places;  // by shard
     std::vector<uint32_t> shards;
     ServerLedger ledger;
     std::vector<ServerEntry> tail;

@@ -174,10 +174,10 @@ bool Engine::tell_leave(const Job& job, control::Rank rank, bool orderly, uint64
     return services_.control->send(message);
 }
 
-// No worker here tells the controller of this node any more. Said at every heartbeat: a controller that was restarted may learn of
-// the job only later.
+// No worker here tells the controller of this node any more, or of the shards that it keeps. Said at every heartbeat: a controller that was
+// restarted may learn of the job only later.
 void Engine::tell_owing(const Job& job) {
-    if (job.unused() && job.owes()) tell_leave(job, control::kNoRank, true);
+    if (job.keeps_shards() || (job.unused() && job.owes())) tell_leave(job, control::kNoRank, true);
 }
 
 void Engine::drop_unused_later() {

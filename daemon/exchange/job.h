@@ -38,7 +38,7 @@ class Job {
     // The trainer has left, or is gone. What it has in an exchange still ends there.
     void remove(const WorkerPtr& worker);
     bool unused() const { return state_.workers.empty(); }
-    bool owes() const { return rounds_.owes() || keeps_shards(); }
+    bool owes() const { return rounds_.owes(); }
     bool keeps_shards() const { return serving_ && serving_->keeps_shards(); }
 
     // From the controller.

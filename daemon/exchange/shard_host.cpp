@@ -142,7 +142,7 @@ Result<> ShardHost::hold_model(uint32_t shard, uint64_t round, std::vector<float
 control::ServerReport ShardHost::report() const {
     control::ServerReport report;
     report.generation = generation_;
-    report.shards_in_all = static_cast<uint32_t>(places_.size());
+    report.places = places_;
     for (const auto& [number, shard] : shards_) report.shards.push_back(number);
     report.ledger.position = ledger_.position;
     report.ledger.fastest = ledger_.fastest;

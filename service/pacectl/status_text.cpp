@@ -276,9 +276,41 @@ std::string auto_text(const Json& job) {
                        switches == 1 ? "change" : "changes");
 }
 
+// Of a parameter server.
+std::string model_text(const Json& job) {
+    const Json& model = member(job, "model");
+    if (!model.is_object()) return {};
+    const size_t shards = list(model, "shards").size();
+    std::string lines = fmt::format(
+        "  model: {} {}, {} pushes, {} pulls, clocks {} to {}, {} live {}{}\n", shards,
+        shards == 1 ? "shard" : "shards", count(model, "pushes"), count(model, "pulls"),
+        count(model, "slowest_clock"), count(model, "fastest_clock"), count(model, "live_versions"),
+        count(model, "live_versions") == 1 ? "version" : "versions",
+        member(model, "waits_for_a_node") == true ? "; waits for a node that keeps a part of it"
+                                                  : "");
+    if (count(model, "pulls_waited") + count(model, "pulls_waiting") > 0)
+        lines += fmt::format("  pulls held back by staleness: {}, {:.3f} s in all, {} now\n",
+                             count(model, "pulls_waited"), number(model, "waited_total_s"),
+                             count(model, "pulls_waiting"));
+    std::string buckets;
+    const Json& staleness = list(model, "staleness");
+    for (size_t i = 0; i < staleness.size(); ++i)
+        if (staleness[i].is_number_unsigned() && staleness[i] != 0)
+            buckets += fmt::format(" {}:{}", i, staleness[i].get<uint64_t>());
+    if (!buckets.empty())
+        lines += fmt::format("  pushes by versions that they were behind:{}\n", buckets);
+    return lines;
+}
+
 std::string shape_of(const Json& job) {
     const Json& options = member(job, "options");
     std::string shape = text(options, "policy");
+    if (member(options, "rate").is_string())
+        shape += fmt::format("{}, rate {}",
+                             member(options, "staleness_max").is_number()
+                                 ? fmt::format(" of {}", text(options, "staleness_max"))
+                                 : "",
+                             text(options, "rate"));
     if (const Json& chosen = member(job, "auto"); chosen.is_object()) {
         shape += fmt::format(" ({}", text(chosen, "policy"));
         if (member(chosen, "group_size").is_number()) shape += " of " + text(chosen, "group_size");
@@ -306,6 +338,7 @@ std::string job_text(const Json& status, const Json& job, const StatusLimits& li
                     shape_of(job), list(job, "workers").size() + count(job, "workers_left_out"),
                     text(options, "world"), text(job, "epoch"), state_of(job));
     lines += auto_text(job);
+    lines += model_text(job);
     lines += slowest_text(job, names);
     lines += progress_text(job);
     lines += zones_text(job, names);

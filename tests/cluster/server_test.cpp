@@ -263,6 +263,21 @@ TEST(Server, ANewcomerGetsTheModelAndBeginsAtTheSlowestClock) {
     EXPECT_EQ(newcomer.model(3), 5.0F);
 }
 
+TEST(Server, TheStatusShowsClocksStalenessAndWaiting) {
+    Cluster cluster({.nodes = 2});
+    Team team(cluster, {.policy = PACE_POLICY_BSP, .rate = PACE_RATE_DYNAMIC, .shards = 3}, {0, 1});
+    team[0].finish(team[0].push(0));
+    const pace_request held = team[0].pull(1);
+    EXPECT_EQ(team[0].session().wait(held, 0), PACE_TIMEOUT);
+    team[1].finish(team[1].push(0));
+    team[0].finish(held);
+    const std::string status = cluster.pacectl(0, {"status"});
+    EXPECT_NE(status.find("model: 3 shards, 2 pushes, 1 pulls, clocks 1 to 1"), std::string::npos)
+        << status;
+    EXPECT_NE(status.find("bsp, rate dynamic"), std::string::npos) << status;
+    EXPECT_NE(status.find("pushes by versions that they were behind: 0:1 1:1"), std::string::npos)
+        << status;
+}
 // -------------------------------------------------------------------------------------- bad input
 
 void expect_refused(ServerWorker& worker, pace_request request, const std::string& named) {

@@ -120,9 +120,8 @@ Worker* Job::live_at(NodeId node, Rank rank) {
 }
 
 void Job::leave(const WorkerLeave& event, const Turn& turn) {
-    if (event.rank == kNoRank && server_ && !server_->is_host(event.node)) {
-        owing_.insert(event.node);
-        if (live_ > 0) request_view(event.node);
+    if (event.rank == kNoRank && server_) {
+        if (server_->announce(event.node) && live_ > 0) request_view(event.node);
         return;
     }
     if (event.rank == kNoRank && is_top_k(options_.compression)) {
@@ -144,6 +143,7 @@ void Job::on_node_lost(NodeId node, const std::string& reason, const Turn& turn)
         if (live_at(node, rank) != nullptr) detach(rank, WorkerState::lost, turn);
     }
     if (views_.is_changing() && views_.covers(node)) view_broken_ = true;
+    if (server_) server_->on_node_lost(node);
     if (server_ && server_->is_host(node)) request_view(0);
 }
 
@@ -293,6 +293,8 @@ std::optional<TimePoint> Job::next_deadline() const {
     if (groups_ && !gathering_ && views_.view().epoch > 0) {
         if (const auto group = groups_->next_deadline()) consider(*group);
     }
+    if (server_ && server_->absent_until() && !gathering_ && !views_.is_changing())
+        consider(*server_->absent_until());
     return earliest;
 }
 

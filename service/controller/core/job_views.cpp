@@ -42,6 +42,7 @@ void Job::settle(const Turn& turn) {
                   fmt::format("job {}: all {} workers have joined", options_.name, options_.world));
         view_wanted_ = true;
     }
+    if (server_ && server_->absent_until() && turn.now >= *server_->absent_until()) request_view(0);
     while (view_broken_ || (view_wanted_ && !views_.is_changing()) || views_.is_prepared()) {
         if (views_.is_prepared() && !view_broken_) {
             commit_view(turn);
@@ -120,7 +121,7 @@ void Job::commit_view(const Turn& turn) {
     if (!members.empty())
         std::erase_if(owing_, [this](NodeId node) { return views_.covers(node); });
     CommitView commit = views_.commit(std::move(members), adoptions);
-    if (server_) server_->commit(commit, options_.name, turn);
+    if (server_) server_->commit(commit, cluster_.options.liveness_max, turn);
     if (!commit.nodes.empty()) turn.act(std::move(commit));
     ++cluster_.counters.views;
 }

@@ -75,7 +75,11 @@ class Server {
 
     const ServerClocks& clocks() const { return clocks_; }
     const std::map<uint64_t, uint64_t>& live_versions() const { return versions_; }
-    const ServerStatistics& statistics() const { return statistics_; }
+    ServerStatistics statistics() const {
+        ServerStatistics now = statistics_;
+        now.waiting = waiting_.size();
+        return now;
+    }
     uint64_t position() const { return position_; }
     bool is_waiting(Rank rank) const { return waiting_.contains(rank); }
 

@@ -8,40 +8,62 @@
 #include "service/controller/core/views.h"
 
 namespace pace::controller {
+namespace {
+
+void sort_each_once(std::vector<NodeId>& nodes) {
+    std::sort(nodes.begin(), nodes.end());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+}
+
+}  // namespace
 
 ServerJob::ServerJob(JobId job, const JobOptions& options, uint64_t token)
-    : job_(job), token_(token), shards_(options.shards), order_(server_options_of(options)) {}
+    : job_(job),
+      name_(options.name),
+      token_(token),
+      shards_(options.shards),
+      order_(server_options_of(options)) {}
 
-// Before the first view nothing is ordered: it would be said again.
+// --------------------------------------------------------------------------------------- the order
+
+// Before the first view, and while a node is waited for, nothing is ordered: it will be said again.
+bool ServerJob::hears(uint64_t generation) const {
+    return generation == generation_ && !told_.empty() && !absent_until_;
+}
+
 void ServerJob::on_stored(const ServerStored& event, TimePoint now) {
-    if (event.generation == generation_ && !told_.empty())
-        order_.stored(event.rank, event.clock, now);
+    if (hears(event.generation)) order_.stored(event.rank, event.clock, now);
 }
 
 void ServerJob::on_asked(const ServerAsked& event, TimePoint now) {
-    if (event.generation == generation_ && !told_.empty())
+    if (hears(event.generation))
         order_.asked(event.rank, event.clock, event.own, {event.first, event.count}, now);
 }
 
 void ServerJob::on_assigned(const ServerAssigned& event) {
-    if (event.generation == generation_ && !told_.empty()) order_.assign(event.round);
+    if (hears(event.generation)) order_.assign(event.round);
 }
 
 void ServerJob::send(const Turn& turn) {
     if (told_.empty()) return;
-    entries_.clear();
-    order_.take(entries_);
-    if (entries_.empty()) return;
     ServerOrder order;
+    order_.take(order.entries);
+    if (order.entries.empty()) return;
+    remember(order.entries);
     order.nodes = told_;
     order.job = job_;
     order.generation = generation_;
-    order.entries = std::exchange(entries_, {});
     turn.act(std::move(order));
 }
 
-// The controller has forgotten, or begins: what the nodes know counts.
-void ServerJob::take_up() {
+void ServerJob::remember(const std::vector<ServerEntry>& entries) {
+    recent_.insert(recent_.end(), entries.begin(), entries.end());
+    while (recent_.size() > kRecentMax) recent_.pop_front();
+}
+
+// ------------------------------------------------------------------------------------------- views
+
+const ServerReport* ServerJob::farthest_report() const {
     const ServerReport* farthest = nullptr;
     const auto less = [](const ServerReport& a, const ServerReport& b) {
         return std::pair(a.generation, a.ledger.position) <
@@ -49,75 +71,130 @@ void ServerJob::take_up() {
     };
     for (const auto& [node, report] : reports_)
         if (farthest == nullptr || less(*farthest, report)) farthest = &report;
-    if (farthest == nullptr || farthest->generation == 0) return;
+    return farthest;
+}
+
+// A node that has heard the order up to `from`, or beyond, can be told the rest.
+ServerJob::Shard ServerJob::look_for(size_t shard, NodeId node, uint64_t generation,
+                                     uint64_t from) const {
+    const auto found = reports_.find(node);
+    if (found == reports_.end()) return Shard::absent;
+    const ServerReport& report = found->second;
+    const bool has_it =
+        std::find(report.shards.begin(), report.shards.end(), shard) != report.shards.end();
+    const bool knows = report.generation == generation && report.ledger.position >= from;
+    return has_it && knows ? Shard::kept : Shard::lost;
+}
+
+// Somebody is not there. True as long as that may change.
+bool ServerJob::may_wait(Duration patience, const Turn& turn) {
+    if (!absent_until_) {
+        absent_until_ = turn.now + patience;
+        turn.warn("model-waits",
+                  fmt::format("job {}: a node that keeps a part of its model is gone; pushes and "
+                              "pulls wait until it is back, for at most {:.1f} s",
+                              name_, base::to_seconds(patience)));
+    }
+    return turn.now < *absent_until_;
+}
+
+// The controller has forgotten: what the nodes know counts. False if it is too early for that: one that is not there yet may have heard more.
+bool ServerJob::take_up(Duration patience, const Turn& turn) {
+    const ServerReport* farthest = farthest_report();
+    if (farthest == nullptr || farthest->generation == 0) return true;
+    const std::vector<NodeId>& places = farthest->places;
+    const bool all_here = std::all_of(places.begin(), places.end(),
+                                      [this](NodeId node) { return reports_.contains(node); });
+    if (!all_here && may_wait(patience, turn)) return false;
     generation_ = farthest->generation;
+    places_ = places;
     order_.restore(farthest->ledger);
-    places_.assign(farthest->shards_in_all, 0);
-    missed_ = farthest->tail;
-    const uint64_t catches_up_from =
-        missed_.empty() ? order_.position() : missed_.front().position - 1;
-    for (const auto& [node, report] : reports_) {
-        if (report.generation != generation_ || report.ledger.position < catches_up_from) continue;
-        for (const uint32_t shard : report.shards)
-            if (shard < places_.size()) places_[shard] = node;
-    }
+    recent_.assign(farthest->tail.begin(), farthest->tail.end());
+    return true;
 }
 
-bool ServerJob::is_kept(size_t shard) const {
-    const auto report = reports_.find(places_[shard]);
-    if (report == reports_.end() || report->second.generation != generation_) return false;
-    const std::vector<uint32_t>& kept = report->second.shards;
-    return std::find(kept.begin(), kept.end(), shard) != kept.end();
-}
+void ServerJob::commit(CommitView& commit, Duration patience, const Turn& turn) {
+    if (generation_ == 0 && !take_up(patience, turn)) return;
+    send(turn);
+    std::vector<ServerEntry> untold;
+    order_.take(untold);  // with nobody to be told: it is in the ledger
+    remember(untold);
 
-void ServerJob::commit(CommitView& commit, const std::string& name, const Turn& turn) {
-    if (generation_ == 0) take_up();
-    std::vector<NodeId> nodes = nodes_of(commit.members);
     const bool begins = places_.empty();
+    std::vector<NodeId> nodes = nodes_of(commit.members);
     if (begins) places_.assign(shards_ == 0 ? nodes.size() : shards_, 0);
-    bool lost = false;
-    for (size_t shard = 0; shard < places_.size(); ++shard) {
-        if (!begins && !is_kept(shard)) {
-            lost = true;
-            places_[shard] = 0;
-        }
-        if (places_[shard] != 0) nodes.push_back(places_[shard]);
+    const uint64_t from = recent_.empty() ? order_.position() : recent_.front().position - 1;
+    bool absent = false;
+    commit.model_lost = false;
+    for (size_t shard = 0; shard < places_.size() && !begins; ++shard) {
+        const Shard found = look_for(shard, places_[shard], generation_, from);
+        absent = absent || found == Shard::absent;
+        commit.model_lost = commit.model_lost || found == Shard::lost;
     }
-    std::sort(nodes.begin(), nodes.end());
-    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-    if (nodes.empty()) return;
-    places_ = place_shards(token_, places_, nodes);
-    if (begins || lost) {
-        ++generation_;
-        order_.begin_anew();
+    if (!absent) absent_until_.reset();
+    if (!absent) announced_.clear();
+    if (absent && !commit.model_lost && !may_wait(patience, turn)) commit.model_lost = true;
+    for (NodeId& node : places_)
+        if (commit.model_lost && !reports_.contains(node)) node = 0;
+    for (const NodeId node : places_)
+        if (reports_.contains(node)) nodes.push_back(node);
+    sort_each_once(nodes);
+    if (nodes.empty()) {
+        absent_until_.reset();  // nobody waits
+        return;
     }
-    if (lost)
+    if (begins || commit.model_lost) {
+        places_ = place_shards(token_, places_, nodes);
+        begin_anew();
+    }
+    if (commit.model_lost)
         turn.warn("model-lost",
                   fmt::format("job {}: nobody has all of its model any more; it waits for a "
                               "pace_broadcast",
-                              name));
-    send(turn);
-    entries_.clear();
-    order_.take(entries_);  // without anybody to be told: it is in the ledger
-    told_ = nodes;
-    commit.nodes.insert(commit.nodes.end(), nodes.begin(), nodes.end());
-    std::sort(commit.nodes.begin(), commit.nodes.end());
-    commit.nodes.erase(std::unique(commit.nodes.begin(), commit.nodes.end()), commit.nodes.end());
+                              name_));
+    told_ = std::move(nodes);
+    tell(commit);
+}
+
+void ServerJob::begin_anew() {
+    ++generation_;
+    absent_until_.reset();
+    announced_.clear();
+    recent_.clear();
+    order_.begin_anew();
+}
+
+// Whoever keeps shards of a model that is no more is told once, and forgets them.
+void ServerJob::tell(CommitView& commit) {
+    commit.nodes.insert(commit.nodes.end(), told_.begin(), told_.end());
+    for (const auto& [node, report] : reports_)
+        if (!report.shards.empty()) commit.nodes.push_back(node);
+    sort_each_once(commit.nodes);
     commit.shards = places_;
     commit.generation = generation_;
     commit.ledger = order_.ledger();
-    commit.missed = std::exchange(missed_, {});
-    commit.model_lost = lost;
+    uint64_t heard_by_all = commit.ledger.position;
+    for (const auto& [node, report] : reports_)
+        if (report.generation == generation_ && !report.shards.empty())
+            heard_by_all = std::min(heard_by_all, report.ledger.position);
+    for (const ServerEntry& entry : recent_)
+        if (entry.position > heard_by_all) commit.missed.push_back(entry);
 }
 
 bool ServerJob::is_host(NodeId node) const {
     return std::find(places_.begin(), places_.end(), node) != places_.end();
 }
 
+// One that has been waited for brings about a view; one that is known says nothing new.
+bool ServerJob::announce(NodeId node) {
+    if (is_host(node) && !absent_until_) return false;
+    return announced_.insert(node).second;
+}
+
 std::vector<NodeId> ServerJob::hosts() const {
     std::vector<NodeId> nodes = places_;
-    std::sort(nodes.begin(), nodes.end());
-    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    nodes.insert(nodes.end(), announced_.begin(), announced_.end());
+    sort_each_once(nodes);
     return nodes;
 }
 

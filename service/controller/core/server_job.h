@@ -3,11 +3,16 @@
 // The order is the controller's while it lives. After its restart it goes on from the ledger of the node that has come
 // farthest; what daemons have pushed and asked for and not seen ordered, they say again after every view.
 //
-// A shard that no node has any more takes the model with it: all shards begin anew, as another *generation*.
+// A node that keeps shards and is not there is waited for, for a while: pushes and pulls wait, too, and it catches up. A shard that no
+// node has any more takes the model with it: all shards begin anew, as another *generation*.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
+#include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "service/controller/core/server.h"
@@ -19,6 +24,9 @@ class ServerJob {
   public:
     // Options as check() returns them.
     ServerJob(JobId job, const JobOptions& options, uint64_t token);
+
+    // Entries of the order that a node may have missed and is given again; as many as its own tail has.
+    static constexpr size_t kRecentMax = 256;
 
     void add_member(Rank rank) { order_.add_member(rank); }
     void remove_member(Rank rank, TimePoint now) { order_.remove_member(rank, now); }
@@ -34,13 +42,20 @@ class ServerJob {
     void send(const Turn& turn);
 
     // A change of view begins; its nodes' answers come; it ends. `commit` has its members and nodes, and gets what else
-    // there is to say.
+    // there is to say. Nodes with shards that are not there are waited for so long.
     void begin_view() { reports_.clear(); }
     void on_prepared(NodeId node, const ServerReport& report) { reports_[node] = report; }
-    void commit(CommitView& commit, const std::string& name, const Turn& turn);
+    void commit(CommitView& commit, Duration patience, const Turn& turn);
+
+    // Until when a node with shards is waited for; then a view is due that goes on without it.
+    std::optional<TimePoint> absent_until() const { return absent_until_; }
+    // The node says that it keeps shards. True if a view is due for that.
+    bool announce(NodeId node);
+    void on_node_lost(NodeId node) { announced_.erase(node); }
 
     // It keeps a shard.
     bool is_host(NodeId node) const;
+    // Those, and whoever says so.
     std::vector<NodeId> hosts() const;
 
     // Somebody waits for a pull that this worker's clock holds back.
@@ -51,19 +66,30 @@ class ServerJob {
     uint64_t generation() const { return generation_; }
 
   private:
-    void take_up();
-    bool is_kept(size_t shard) const;
+    // Whether a shard is where it is said to be.
+    enum class Shard : uint8_t { kept, absent, lost };
+
+    bool hears(uint64_t generation) const;
+    const ServerReport* farthest_report() const;
+    Shard look_for(size_t shard, NodeId node, uint64_t generation, uint64_t from) const;
+    bool may_wait(Duration patience, const Turn& turn);
+    bool take_up(Duration patience, const Turn& turn);
+    void begin_anew();
+    void remember(const std::vector<ServerEntry>& entries);
+    void tell(CommitView& commit);
 
     JobId job_;
+    std::string name_;
     uint64_t token_;
     uint32_t shards_;  // 0: as many as the first view has nodes
     Server order_;
     std::vector<NodeId> places_;  // by shard; empty: no view yet
     uint64_t generation_ = 0;     // 0: not known yet
     std::map<NodeId, ServerReport> reports_;
-    std::vector<ServerEntry> missed_;   // that not all nodes may have heard
-    std::vector<NodeId> told_;          // who hears of the order
-    std::vector<ServerEntry> entries_;  // scratch of send
+    std::deque<ServerEntry> recent_;  // the last of the order
+    std::optional<TimePoint> absent_until_;
+    std::set<NodeId> announced_;  // since the last view that has all of the model
+    std::vector<NodeId> told_;    // who hears of the order
 };
 
 }  // namespace pace::controller

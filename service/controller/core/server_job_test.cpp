@@ -91,6 +91,7 @@ class Hosts {
     }
     void hear(const CommitView& commit) {
         view = commit;
+        if (commit.generation == 0) return;
         for (const NodeId node : commit.nodes) {
             ServerReport& report = reports[node];
             if (report.generation == commit.generation)
@@ -102,7 +103,7 @@ class Hosts {
             if (report.generation != commit.generation) report.tail.clear();
             report.generation = commit.generation;
             report.ledger = commit.ledger;
-            report.shards_in_all = static_cast<uint32_t>(commit.shards.size());
+            report.places = commit.shards;
             report.shards.clear();
             for (uint32_t shard = 0; shard < commit.shards.size(); ++shard)
                 if (commit.shards[shard] == node) report.shards.push_back(shard);
@@ -236,12 +237,54 @@ TEST(ServerJob, TheModelIsLostWithANodeThatKeptAShard) {
     const auto nodes = hosts.start(serving(3));
     hosts.push(0, 0);
     hosts.send(NodeLost{nodes[1], "gone"});
+    EXPECT_FALSE(hosts.view.model_lost);  // it is waited for
+    hosts.fixture.pass_hearing(seconds(3), {nodes[0], nodes[2]});
+    hosts.send(Tick{});
     EXPECT_TRUE(hosts.view.model_lost);
     EXPECT_EQ(hosts.view.generation, 2U);
     EXPECT_EQ(hosts.view.shards.size(), 3U);
     EXPECT_EQ(std::count(hosts.view.shards.begin(), hosts.view.shards.end(), nodes[1]), 0);
     EXPECT_TRUE(hosts.view.ledger.versions.empty());
     EXPECT_EQ(hosts.view.ledger.workers.size(), 2U);
+}
+
+// Nothing is ordered meanwhile; it hears of who has left.
+TEST(ServerJob, ANodeThatComesBackInTimeKeepsItsShard) {
+    Hosts hosts;
+    const auto nodes = hosts.start(serving(3));
+    hosts.push(0, 0);
+    hosts.send(NodeLost{nodes[1], "gone"});
+    hosts.take_steps();
+    hosts.push(0, 1);
+    hosts.pull(2, 0);
+    EXPECT_TRUE(hosts.take_steps().empty());
+    const NodeId back = hosts.attach("node1", nodes[1]);
+    ASSERT_EQ(back, nodes[1]);
+    hosts.send(WorkerLeave{back, 1, kNoRank, true, 0});
+    EXPECT_FALSE(hosts.view.model_lost);
+    EXPECT_EQ(hosts.view.generation, 1U);
+    hosts.push(0, 1);
+    hosts.pull(2, 0);
+    EXPECT_EQ(hosts.take_steps(), (std::vector<ServerStep>{ServerStep::push, ServerStep::pull}));
+    EXPECT_EQ(hosts.reports[back].ledger.position, hosts.reports[nodes[0]].ledger.position);
+}
+
+TEST(ServerJob, ARestartedControllerWaitsForNodesThatHaveNoWorkers) {
+    Hosts hosts;
+    const auto nodes = hosts.start(serving(2));
+    hosts.push(0, 0);
+    hosts.send(WorkerLeave{nodes[1], 1, 1, true, 0});
+    hosts.fixture.restart();
+    hosts.fixture.replay_journal();
+    const uint64_t epoch = hosts.view.epoch;
+    ASSERT_EQ(hosts.attach("node0", nodes[0]), nodes[0]);
+    hosts.send(WorkerJoin{100, nodes[0], 0, serving(2), 1000, true, 5, 0, epoch});
+    EXPECT_EQ(hosts.view.generation, 0U);  // too early to say
+    ASSERT_EQ(hosts.attach("node1", nodes[1]), nodes[1]);
+    hosts.send(WorkerLeave{nodes[1], 1, kNoRank, true, 0});
+    EXPECT_EQ(hosts.view.generation, 1U);
+    EXPECT_FALSE(hosts.view.model_lost);
+    EXPECT_EQ(hosts.view.ledger.pushes, 1U);
 }
 
 TEST(ServerJob, ANewcomersNodeLearnsOfTheOrder) {

@@ -51,8 +51,8 @@ struct ServerEntry {
 
 // What a node says of a server job's model when a view is prepared.
 struct ServerReport {
-    uint64_t generation = 0;  // 0: it knows nothing of the model
-    uint32_t shards_in_all = 0;
+    uint64_t generation = 0;        // 0: it knows nothing of the model
+    std::vector<NodeId> places;     // the node of each shard
     std::vector<uint32_t> shards;   // that it keeps
     ServerLedger ledger;            // as far as it has heard the order
     std::vector<ServerEntry> tail;  // the last of the order, in order

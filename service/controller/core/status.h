@@ -9,6 +9,7 @@
 #include "service/controller/core/core.h"
 #include "service/controller/core/group_history.h"
 #include "service/controller/core/link_table.h"
+#include "service/controller/core/server.h"
 #include "service/controller/core/types.h"
 
 namespace pace::controller {
@@ -95,6 +96,19 @@ struct AutoView {
     uint64_t switches = 0;
 };
 
+// A server job's model.
+struct ModelView {
+    uint64_t position = 0;    // of the order
+    uint64_t generation = 0;  // 0: not known yet
+    bool waits = false;       // a node with a part of it is not there
+    uint64_t slowest = 0;     // clocks
+    uint64_t fastest = 0;
+    uint64_t pushes = 0;
+    uint64_t live_versions = 0;
+    ServerStatistics statistics;
+    std::vector<NodeId> places;  // by shard
+};
+
 struct JobView {
     JobId job = 0;
     JobOptions options;
@@ -126,6 +140,8 @@ struct JobView {
     std::vector<GroupRecord> recent_groups;  // oldest first
     double spectral_gap = 0;                 // of the last T groups, over the members
     GroupHistory::Staleness staleness{};     // see GroupHistory for the buckets
+
+    std::optional<ModelView> model;  // of server jobs
 };
 
 struct StatusView {

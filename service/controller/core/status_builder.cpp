@@ -184,6 +184,25 @@ NodeView view_of(const Node& node, TimePoint now) {
     return view;
 }
 
+namespace {
+
+ModelView view_of(const ServerJob& server) {
+    const Server& order = server.order();
+    ModelView view;
+    view.position = order.position();
+    view.generation = server.generation();
+    view.waits = server.absent_until().has_value();
+    view.slowest = order.clocks().slowest();
+    view.fastest = order.clocks().fastest();
+    view.pushes = order.clocks().pushes();
+    view.live_versions = order.live_versions().size();
+    view.statistics = order.statistics();
+    view.places = server.places();
+    return view;
+}
+
+}  // namespace
+
 JobView view_of(const Job& job, TimePoint now) {
     JobView view;
     view.job = job.id();
@@ -202,6 +221,7 @@ JobView view_of(const Job& job, TimePoint now) {
     view.progress = progress_of(job);
     if (job.groups() != nullptr) add_groups(job, now, view);
     if (job.reported_groups() != nullptr) add_reported_groups(job, view);
+    if (job.server() != nullptr) view.model = view_of(*job.server());
     return view;
 }
 

@@ -259,6 +259,26 @@ void add_zones(const JobView& job, Room& room, Json& json) {
     json["zones_left_out"] = left_out;
 }
 
+Json json_of(const ModelView& model) {
+    // Up to the last bucket that is not empty.
+    const auto& staleness = model.statistics.staleness;
+    size_t buckets = staleness.size();
+    while (buckets > 0 && staleness[buckets - 1] == 0) --buckets;
+    return {{"position", model.position},
+            {"generation", model.generation},
+            {"waits_for_a_node", model.waits},
+            {"slowest_clock", model.slowest},
+            {"fastest_clock", model.fastest},
+            {"pushes", model.pushes},
+            {"pulls", model.statistics.pulls},
+            {"pulls_waiting", model.statistics.waiting},
+            {"pulls_waited", model.statistics.waited},
+            {"waited_total_s", model.statistics.waited_total_s},
+            {"live_versions", model.live_versions},
+            {"staleness", std::span(staleness).first(buckets)},
+            {"shards", model.places}};
+}
+
 Json json_of(const JobView& job, TimePoint now, Room& room) {
     const bool in_groups = family_of(job.options.policy) == Family::averaging;
     Json json{{"job", job.job},
@@ -282,6 +302,7 @@ Json json_of(const JobView& job, TimePoint now, Room& room) {
         workers.push_back(json_of(worker, in_groups));
     json["workers_left_out"] = job.workers.size() - listed;
     if (in_groups) add_groups(job, now, room.groups_of_each, json);
+    if (job.model) json["model"] = json_of(*job.model);
     return json;
 }
 

@@ -1,0 +1,189 @@
+// Parameter servers while what they run on dies, freezes and comes back: pushes count once or not at all, and the rest goes on.
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "cluster.h"
+#include "server_worker.h"
+
+namespace pace::cluster {
+namespace {
+
+using Workers = std::vector<std::unique_ptr<ServerWorker>>;
+
+Workers open(Cluster& cluster, ServerJob job, const std::vector<size_t>& nodes) {
+    job.world = static_cast<uint32_t>(nodes.size());
+    Workers workers;
+    for (uint32_t rank = 0; rank < nodes.size(); ++rank)
+        workers.push_back(std::make_unique<ServerWorker>(cluster.endpoint(nodes[rank]), job, rank));
+    return workers;
+}
+
+void expect_even(const ServerWorker& worker) {
+    for (uint64_t i = 1; i < worker.elements(); ++i)
+        ASSERT_EQ(worker.model(i), worker.model(0)) << i;
+}
+
+// A worker that pushes ones and pulls, one step after the other, in a thread of its own.
+class Trainer {
+  public:
+    explicit Trainer(ServerWorker& worker) : worker_(worker) {
+        worker_.set_update(1);
+        thread_ = std::thread([this] { run(); });
+    }
+    ~Trainer() {
+        stop_ = true;
+        if (thread_.joinable()) thread_.join();
+    }
+    // After its current step. Returns how many it has made.
+    uint64_t stop() {
+        stop_ = true;
+        thread_.join();
+        return steps_;
+    }
+    uint64_t steps() const { return steps_; }
+    // False if that takes too long.
+    bool reach(uint64_t steps) const {
+        const Deadline deadline = soon();
+        while (steps_ < steps) {
+            if (std::chrono::steady_clock::now() >= deadline) return false;
+            std::this_thread::yield();
+        }
+        return true;
+    }
+
+  private:
+    void run() {
+        while (!stop_) {
+            worker_.finish(worker_.push(steps_));
+            worker_.finish(worker_.pull(steps_ + 1));
+            expect_even(worker_);
+            ++steps_;
+        }
+    }
+    ServerWorker& worker_;
+    std::atomic<bool> stop_ = false;
+    std::atomic<uint64_t> steps_ = 0;
+    std::thread thread_;
+};
+
+TEST(ServerFaults, ARestartedControllerGoesOnAndNothingIsLostOrCountedTwice) {
+    for (const bool loses_journal : {false, true}) {
+        Cluster cluster({.nodes = 3});
+        Workers workers =
+            open(cluster, {.policy = PACE_POLICY_SSP, .elements = 300, .shards = 5}, {0, 1, 2, 0});
+        std::vector<std::unique_ptr<Trainer>> trainers;
+        for (auto& worker : workers) trainers.push_back(std::make_unique<Trainer>(*worker));
+        ASSERT_TRUE(trainers[0]->reach(20)) << cluster.logs();
+        for (int life = 0; life < 3; ++life) {
+            cluster.kill_controller();
+            if (loses_journal) cluster.lose_journal();
+            cluster.start_controller();
+            for (auto& trainer : trainers)
+                ASSERT_TRUE(trainer->reach(trainer->steps() + 5)) << cluster.logs();
+        }
+        // SSP: whoever stops holds up the others, so that they leave.
+        uint64_t steps = 0;
+        std::atomic<size_t> stopped = 0;
+        std::vector<std::thread> stopping;
+        std::vector<uint64_t> made(workers.size());
+        for (size_t i = 0; i < workers.size(); ++i)
+            stopping.emplace_back([&, i] {
+                made[i] = trainers[i]->stop();
+                ++stopped;
+                if (i > 0) workers[i].reset();
+            });
+        for (std::thread& thread : stopping) thread.join();
+        for (const uint64_t own : made) steps += own;
+        workers[0]->finish(workers[0]->pull(made[0]));
+        EXPECT_EQ(workers[0]->model(0), static_cast<float>(steps)) << cluster.logs();
+        expect_even(*workers[0]);
+    }
+}
+
+TEST(ServerFaults, ATrainerThatIsKilledIsWaitedForNoMore) {
+    Cluster cluster({.nodes = 2});
+    // A child of this process that opens a session would have to be a program: here, a session whose daemon sees it go without a word.
+    Workers workers = open(cluster, {.policy = PACE_POLICY_BSP}, {0, 1, 1});
+    workers[0]->finish(workers[0]->push(0));
+    workers[1]->finish(workers[1]->push(0));
+    const pace_request held = workers[0]->pull(1);
+    EXPECT_EQ(workers[0]->session().wait(held, 0), PACE_TIMEOUT);
+    cluster.daemon(1).signal(SIGKILL);
+    // Its daemon is gone with half of the model.
+    EXPECT_EQ(workers[0]->session().wait(held), PACE_STALE) << cluster.logs();
+}
+
+TEST(ServerFaults, TheModelIsLostWithADaemonAndABroadcastGivesItAnew) {
+    Cluster cluster({.nodes = 3});
+    Workers workers = open(cluster, {.elements = 30, .shards = 3}, {0, 0, 2});
+    for (auto& worker : workers) {
+        worker->set_update(1);
+        worker->finish(worker->push(0));
+    }
+    workers[0]->finish(workers[0]->pull(1));
+    cluster.daemon(2).signal(SIGKILL);
+    // Whenever that is noticed.
+    const Deadline deadline = soon();
+    pace_status status = PACE_OK;
+    for (uint64_t clock = 1; status == PACE_OK && std::chrono::steady_clock::now() < deadline;
+         ++clock) {
+        status = workers[0]->session().wait(workers[0]->pull(1));
+    }
+    EXPECT_EQ(status, PACE_STALE) << cluster.logs();
+    EXPECT_EQ(workers[1]->session().wait(workers[1]->push(1)), PACE_STALE);
+    // What worker 0 has pulled last is the model again.
+    workers[0]->set_model(5);
+    const pace_request first = workers[0]->broadcast(0);
+    const pace_request second = workers[1]->broadcast(0);
+    workers[0]->finish(first);
+    workers[1]->finish(second);
+    workers[1]->finish(workers[1]->push(workers[1]->info().iteration));
+    workers[1]->finish(workers[1]->pull(workers[1]->info().iteration));
+    EXPECT_EQ(workers[1]->model(7), 6.0F) << cluster.logs();
+    expect_even(*workers[1]);
+}
+
+TEST(ServerFaults, ShardsOutliveTheWorkersOfTheirNode) {
+    Cluster cluster({.nodes = 3});
+    Workers workers = open(cluster, {.elements = 30, .shards = 6}, {0, 1, 2});
+    for (auto& worker : workers) {
+        worker->set_update(1);
+        worker->finish(worker->push(0));
+        worker->finish(worker->pull(1));
+    }
+    workers[2].reset();
+    workers[1].reset();
+    workers[0]->finish(workers[0]->push(1));
+    workers[0]->finish(workers[0]->pull(2));
+    EXPECT_EQ(workers[0]->model(0), 4.0F) << cluster.logs();
+    expect_even(*workers[0]);
+    // Also over a restart of the controller, which hears of nodes that have no worker.
+    cluster.kill_controller();
+    cluster.start_controller();
+    workers[0]->finish(workers[0]->push(2));
+    workers[0]->finish(workers[0]->pull(3));
+    EXPECT_EQ(workers[0]->model(0), 5.0F) << cluster.logs();
+    expect_even(*workers[0]);
+}
+
+TEST(ServerFaults, AFrozenDaemonHoldsUpTheOthersNoLongerThanItIsWaitedFor) {
+    Cluster cluster({.nodes = 3});
+    Workers workers = open(cluster, {.elements = 30, .shards = 2}, {0, 1, 2});
+    for (auto& worker : workers) worker->finish(worker->push(0));
+    cluster.daemon(2).signal(SIGSTOP);
+    // It may keep a shard, or not: either way somebody says what to do.
+    workers[0]->set_update(1);
+    const pace_status pushed = workers[0]->session().wait(workers[0]->push(1));
+    const pace_status pulled = workers[0]->session().wait(workers[0]->pull(2));
+    EXPECT_TRUE(pushed == PACE_OK || pushed == PACE_STALE) << pushed;
+    EXPECT_TRUE(pulled == PACE_OK || pulled == PACE_STALE) << pulled << cluster.logs();
+    cluster.daemon(2).signal(SIGCONT);
+}
+
+}  // namespace
+}  // namespace pace::cluster
