@@ -201,7 +201,7 @@ void Job::cancel(const WorkerPtr& worker, uint64_t id) {
         return;
     }
     if (worker->state == Worker::State::pulling && !worker->newcomer) {
-        serving_->withdraw(*worker);
+        serving_->withdraw(worker);
         return;
     }
     // Idle: the controller has not taken the worker back yet, so nothing has begun.

@@ -36,6 +36,16 @@ void Job::resumed(const WorkerPtr& worker, bool under_way) {
                                             "the cluster went on without this node; call "
                                             "pace_broadcast for the current model"));
     }
+    if (under_way && was_member && serving_) {
+        // Its clock is another one now.
+        const std::string because =
+            "the cluster went on without this node; call pace_broadcast for the current model";
+        worker->suspended = true;
+        serving_->suspend(worker, because);
+        if (worker->state == Worker::State::pulling &&
+            worker->head().verb != protocol::Verb::broadcast)
+            state_.end_all(worker, ended_as(Outcome::stale, because));
+    }
     // Nobody takes part in its round any more, and nobody stops it.
     if (under_way && was_member && worker->state == Worker::State::moving) {
         const auto error =

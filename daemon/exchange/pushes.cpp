@@ -74,6 +74,7 @@ Result<> Pushes::take(control::Rank rank, const Request& request) {
             std::make_shared<const HybridVector>(out.waiting[shard].pass(std::move(parts[shard]))));
     push.held.assign(parts.size(), false);
     push.missing = parts.size();
+    push.number = ++pushes_;
     out.next = request.iteration + 1;
     Push& kept = out.unordered[request.iteration];
     kept = std::move(push);
@@ -96,6 +97,7 @@ void Pushes::send(control::Rank rank, uint64_t clock, Push& push) {
         letter.rank = rank;
         letter.generation = host_.generation();
         letter.clock = clock;
+        letter.position = push.number;
         auto elements = server::write_elements(*push.parts[shard], letter);
         mail_.send(host_.places()[shard], letter, std::move(elements));
     }
@@ -108,12 +110,12 @@ void Pushes::tell_if_held(control::Rank rank, uint64_t clock, const Push& push) 
             control::ServerStored{job_.id, host_.generation(), rank, clock});
 }
 
-void Pushes::held(uint32_t shard, control::Rank rank, uint64_t clock) {
+void Pushes::held(uint32_t shard, control::Rank rank, uint64_t clock, uint64_t number) {
     const auto out = out_.find(rank);
     if (out == out_.end()) return;
     const auto push = out->second.unordered.find(clock);
-    if (push == out->second.unordered.end() || shard >= push->second.held.size() ||
-        push->second.held[shard])
+    if (push == out->second.unordered.end() || push->second.number != number ||
+        shard >= push->second.held.size() || push->second.held[shard])
         return;
     push->second.held[shard] = true;
     --push->second.missing;
@@ -122,8 +124,12 @@ void Pushes::held(uint32_t shard, control::Rank rank, uint64_t clock) {
 
 void Pushes::ordered(const control::ServerEntry& entry) {
     const control::Rank rank = entry.worker.rank;
-    if (entry.step == control::ServerStep::join && job_.find(rank))
-        out_[rank].next = std::max(out_[rank].next, entry.worker.clock);
+    if (entry.step == control::ServerStep::join && job_.find(rank)) {
+        Out& joined = out_[rank];
+        joined.next = std::max(joined.next, entry.worker.clock);
+        joined.unordered.erase(joined.unordered.begin(),
+                               joined.unordered.lower_bound(entry.worker.clock));
+    }
     const auto out = out_.find(rank);
     if (entry.step == control::ServerStep::push && out != out_.end())
         out->second.unordered.erase(entry.clock);
@@ -142,7 +148,7 @@ void Pushes::commit(bool anew) {
         if (anew) out.waiting.clear();
         const auto known = workers.find(rank);
         if (known != workers.end()) {
-            out.next = std::max(out.next, known->second.clock);
+            out.next = anew ? known->second.clock : std::max(out.next, known->second.clock);
             // Those below have been ordered, in a view that this node was not in.
             out.unordered.erase(out.unordered.begin(),
                                 out.unordered.lower_bound(known->second.clock));

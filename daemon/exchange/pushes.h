@@ -33,8 +33,8 @@ class Pushes {
     // Its next update is of this clock.
     uint64_t next_clock(control::Rank rank) const;
 
-    // The shard holds the worker's update.
-    void held(uint32_t shard, control::Rank rank, uint64_t clock);
+    // The shard holds the update that was sent under this number.
+    void held(uint32_t shard, control::Rank rank, uint64_t clock, uint64_t number);
     // The order has been heard to here.
     void ordered(const control::ServerEntry& entry);
     // The worker is gone, or must begin anew.
@@ -48,6 +48,8 @@ class Pushes {
         std::vector<server::Shard::Update> parts;  // by shard
         std::vector<bool> held;
         size_t missing = 0;
+        uint64_t number =
+            0;  // another worker of the rank may have pushed for the same clock before
     };
     struct Out {
         uint64_t next = 0;
@@ -63,6 +65,7 @@ class Pushes {
     ShardHost& host_;
     ServerMail& mail_;
     std::map<control::Rank, Out> out_;
+    uint64_t pushes_ = 0;
 };
 
 }  // namespace pace::daemon

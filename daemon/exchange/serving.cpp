@@ -142,8 +142,13 @@ bool Serving::cancel(const WorkerPtr& worker, uint64_t id, const std::string& me
     return true;
 }
 
-void Serving::withdraw(const Worker& worker) {
-    job_.services.control->send(control::Withdraw{job_.id, worker.rank});
+void Serving::withdraw(const WorkerPtr& worker) {
+    if (pulls_.asks(worker->rank)) {
+        job_.services.control->send(control::Withdraw{job_.id, worker->rank});
+        return;
+    }
+    // There is no view yet.
+    job_.end_head(worker, ended_as(Outcome::canceled, "canceled before it had begun"));
 }
 
 void Serving::withdrawn(control::Rank rank) {
@@ -193,6 +198,12 @@ void Serving::commit(const control::CommitView& view) {
     nodes.insert(nodes.end(), view.shards.begin(), view.shards.end());
     std::sort(nodes.begin(), nodes.end());
     nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    if (host_.waits_for_round() && !job_.view.contains_node(job_.services.self)) {
+        // Whoever was to send it may be gone.
+        check(base::make_error(ErrorKind::aborted,
+                               "the model that a round of pace_broadcast assigns did not come"));
+        return;
+    }
     mail_.open(job_.token, view.epoch, nodes);
     heard(*missed);
     pushes_.commit(anew && !first);
@@ -202,6 +213,7 @@ void Serving::commit(const control::CommitView& view) {
     for (const auto& [rank, worker] : workers) {
         if (lost_) end_pushes(worker, ended_as(Outcome::stale, kLost));
         if (!job_.view.contains(rank)) continue;
+        worker->iteration = std::max(worker->iteration, pushes_.next_clock(rank));
         try_pushes(worker);
         if (worker->state != Worker::State::pulling) continue;
         if (lost_ && worker->head().verb == Verb::broadcast) {
@@ -320,7 +332,7 @@ Result<> Serving::take(NodeId from, const Letter& letter, std::span<const std::b
     const size_t length = host_.partition().range(letter.shard).size();
     switch (letter.kind) {
         case LetterKind::held:
-            pushes_.held(letter.shard, letter.rank, letter.clock);
+            pushes_.held(letter.shard, letter.rank, letter.clock, letter.position);
             return {};
         case LetterKind::part: {
             PACE_TRY_ASSIGN(values, server::read_floats(letter, letter.count, elements));
@@ -347,6 +359,7 @@ Result<> Serving::take(NodeId from, const Letter& letter, std::span<const std::b
     answer.rank = letter.rank;
     answer.generation = letter.generation;
     answer.clock = letter.clock;
+    answer.position = letter.position;
     mail_.send(from, answer, {});
     return {};
 }

@@ -29,7 +29,7 @@ class Serving {
     // False if it is none of this part's requests, or one that has begun.
     bool cancel(const WorkerPtr& worker, uint64_t id, const std::string& message);
     // The trainer has canceled its pull; withdrawn() or the model follows.
-    void withdraw(const Worker& worker);
+    void withdraw(const WorkerPtr& worker);
     void withdrawn(control::Rank rank);
 
     // A round of pace_broadcast has been committed here.

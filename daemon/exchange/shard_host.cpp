@@ -52,6 +52,7 @@ Result<std::vector<control::ServerEntry>> ShardHost::commit(const control::Commi
     places_ = view.shards;
     if (shards_.empty()) {
         // Nothing to act upon: it goes on from where the others are.
+        if (ledger_.position != view.ledger.position) tail_.clear();
         ledger_ = ledger_of(view.ledger);
         to_act_.clear();
         return heard;

@@ -50,6 +50,9 @@ class ShardHost {
     bool keeps(uint32_t shard) const { return shards_.contains(shard); }
     bool keeps_any() const { return !shards_.empty(); }
 
+    // The order has come to an assignment of which it has not the model.
+    bool waits_for_round() const { return !to_act_.empty(); }
+
     // Of a shard that it keeps.
     void hold(uint32_t shard, uint32_t rank, uint64_t clock, server::Shard::Update update) {
         shards_.at(shard).hold(rank, clock, std::move(update));

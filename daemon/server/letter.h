@@ -20,9 +20,10 @@ namespace pace::server {
 
 enum class LetterKind : uint8_t {
     update = 1,  // a worker's update of this clock, of a shard
-    held = 2,    // the answer: the shard holds it
-    part = 3,    // what a worker has pulled for this clock, of a shard, at this position
-    model = 4,   // what a round, the clock, makes of a shard
+    held =
+        2,  // the answer: the shard holds it; with the same position, which tells one push from another
+    part = 3,   // what a worker has pulled for this clock, of a shard, at this position
+    model = 4,  // what a round, the clock, makes of a shard
 };
 
 struct Letter {

@@ -11,11 +11,7 @@ using base::ErrorKind;
 using base::Result;
 
 void Shard::hold(uint32_t rank, uint64_t clock, Update update) {
-    held_.try_emplace({rank, clock}, std::move(update));
-}
-
-void Shard::drop(uint32_t rank, uint64_t below) {
-    held_.erase(held_.lower_bound({rank, 0}), held_.lower_bound({rank, below}));
+    held_.insert_or_assign({rank, clock}, std::move(update));
 }
 
 Result<> Shard::act(const Entry& entry) {
@@ -25,9 +21,12 @@ Result<> Shard::act(const Entry& entry) {
         case Step::push:
             PACE_TRY(push(entry));
             break;
+        case Step::leave:
+            // What it has pushed and is not ordered never will be.
+            held_.erase(held_.lower_bound({entry.rank, 0}), held_.lower_bound({entry.rank + 1, 0}));
+            break;
         case Step::pull:
         case Step::join:
-        case Step::leave:
             break;
     }
     for (const uint64_t expired : entry.expired) {

@@ -46,7 +46,8 @@ class Shard {
 
     using Update = std::shared_ptr<const HybridVector>;
 
-    // Keeps the worker's update of this clock, of count() elements and settled. A second one is ignored.
+    // Keeps the worker's update of this clock, of count() elements and settled. A second one replaces the first: it is the same, or another
+    // worker's of that rank, which is the one that counts.
     void hold(uint32_t rank, uint64_t clock, Update update);
     void hold(uint32_t rank, uint64_t clock, HybridVector update) {
         hold(rank, clock, std::make_shared<const HybridVector>(std::move(update)));
@@ -57,8 +58,6 @@ class Shard {
     }
     bool holds_model(uint64_t round) const { return models_held_.contains(round); }
     bool holds(uint32_t rank, uint64_t clock) const { return held_.contains({rank, clock}); }
-    // Forgets what the worker has pushed below this clock and is not ordered: it will not be.
-    void drop(uint32_t rank, uint64_t below);
 
     // Acts upon the next entry of the order. ErrorKind::internal, and nothing has changed, if it names an update that is not held, or
     // a version that is not there.

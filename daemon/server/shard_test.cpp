@@ -254,16 +254,31 @@ TEST(Shard, AnAssignedModelReplacesAllAndNeedsAllElements) {
     EXPECT_TRUE(shard.versions().empty());
 }
 
-TEST(Shard, WhatIsDroppedIsNotHeldAnyMore) {
+TEST(Shard, WhatAWorkerHasLeftBehindNeverCounts) {
+    const auto ones = [](float value) {
+        return HybridVector::of(std::vector<float>{value, value, value, value});
+    };
     Shard shard(4);
-    for (uint64_t clock = 0; clock < 3; ++clock)
-        shard.hold(1, clock, HybridVector::of(std::vector<float>{1, 1, 1, 1}));
-    shard.hold(2, 0, HybridVector::of(std::vector<float>{1, 1, 1, 1}));
+    for (uint64_t clock = 0; clock < 3; ++clock) shard.hold(1, clock, ones(1));
+    shard.hold(2, 0, ones(1));
     EXPECT_EQ(shard.memory().held, 4 * 16U);
-    shard.drop(1, 2);
-    EXPECT_FALSE(shard.holds(1, 1));
-    EXPECT_TRUE(shard.holds(1, 2));
+    Entry leave;
+    leave.position = 1;
+    leave.step = Step::leave;
+    leave.rank = 1;
+    ASSERT_TRUE(shard.act(leave));
+    EXPECT_FALSE(shard.holds(1, 0));
+    EXPECT_FALSE(shard.holds(1, 2));
     EXPECT_TRUE(shard.holds(2, 0));
+    // One of its updates arrives late; that of the worker which has the rank now comes after it.
+    shard.hold(1, 0, ones(1));
+    shard.hold(1, 0, ones(5));
+    Entry push;
+    push.position = 2;
+    push.rank = 1;
+    push.rate = 1;
+    ASSERT_TRUE(shard.act(push));
+    EXPECT_EQ(model_of(shard), (std::vector<float>{5, 5, 5, 5}));
 }
 
 TEST(Ledger, FollowsTheEntries) {

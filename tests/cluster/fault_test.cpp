@@ -40,6 +40,10 @@ std::vector<std::string> endless(const std::string& mode) {
     std::vector<std::string> flags{"--steps",    "1000000000", "--step-us",    "1000",
                                    "--elements", "20000",      "--connect-ms", "1000"};
     if (mode == "reduce") return flags;
+    if (mode == "served") {
+        flags.insert(flags.end(), {"--mode", "served"});
+        return flags;
+    }
     flags.insert(flags.end(), {"--mode", "average"});
     if (mode == "announced")
         flags.insert(flags.end(), {"--announce", "1"});
@@ -59,7 +63,7 @@ class Faults : public testing::TestWithParam<const char*> {
 
 INSTANTIATE_TEST_SUITE_P(Families, Faults,
                          testing::Values("reduce", "average", "announced", "prague_smart",
-                                         "prague_static", "ordered", "kept"),
+                                         "prague_static", "ordered", "kept", "served"),
                          [](const auto& family) { return std::string(family.param); });
 
 TEST_P(Faults, AKilledTrainerCostsTheOthersNothingButItsContribution) {

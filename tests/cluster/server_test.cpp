@@ -278,6 +278,32 @@ TEST(Server, TheStatusShowsClocksStalenessAndWaiting) {
     EXPECT_NE(status.find("pushes by versions that they were behind: 0:1 1:1"), std::string::npos)
         << status;
 }
+// What its predecessor has pushed for the same steps and is not ordered, or is on its way still, is not taken for its own.
+TEST(Server, AWorkersSuccessorOnTheSameNodePushesForItself) {
+    Cluster cluster({.nodes = 3});
+    Team team(cluster, {.elements = 30, .shards = 3}, {0, 1});
+    team.broadcast(0);
+    float pushed = 0;
+    for (int successor = 0; successor < 8; ++successor) {
+        const auto own = static_cast<float>(successor + 1);
+        ServerWorker& worker = team[1];
+        const uint64_t clock = worker.info().iteration;
+        worker.set_update(own);
+        worker.finish(worker.push(clock));
+        worker.finish(worker.pull(clock + 1));
+        pushed += own;
+        EXPECT_EQ(worker.model(0), pushed);
+        (void)worker.push(clock + 1);  // which may count, or not
+        team.leave(1);
+        team.join(cluster, 1, 1);
+        team[1].finish(team[1].broadcast(0));
+        const float left_behind = team[1].model(0) - pushed;
+        EXPECT_TRUE(left_behind == 0 || left_behind == own) << left_behind;
+        pushed += left_behind;
+        for (uint64_t i = 1; i < 30; ++i) ASSERT_EQ(team[1].model(i), team[1].model(0)) << i;
+    }
+}
+
 // -------------------------------------------------------------------------------------- bad input
 
 void expect_refused(ServerWorker& worker, pace_request request, const std::string& named) {

@@ -1,6 +1,6 @@
 // The trainer of the cluster tests: a worker that uses pace.h alone and checks every number that it gets.
 //
-// It prints "joined", "step K MICROSECONDS" (on the monotonic clock) after each step, what went wrong otherwise ("outcome NAME MESSAGE"), and "done". In partial mode it is partial_trainer.h's, in sparse mode sparse_trainer.h's. In reduce mode the
+// It prints "joined", "step K MICROSECONDS" (on the monotonic clock) after each step, what went wrong otherwise ("outcome NAME MESSAGE"), and "done". In partial mode it is partial_trainer.h's, in sparse mode sparse_trainer.h's, in served mode served_trainer.h's. In reduce mode the
 // gradient of worker r at step k is (r + 1) * (k % 100 + 1) in every element, so that the sum over any members is known exactly. In average
 // mode the model is one number in every element: averaging must keep it uniform and between the smallest and the largest.
 #include <algorithm>
@@ -14,6 +14,7 @@
 
 #include "pace.h"
 #include "partial_trainer.h"
+#include "served_trainer.h"
 #include "sparse_trainer.h"
 #include "trainer_options.h"
 #include "trainer_steps.h"
@@ -270,6 +271,7 @@ class Trainer {
 int main(int argc, char** argv) {
     const TrainerOptions options = pace::cluster::parse_trainer_options(argc, argv);
     if (options.mode == "partial") return pace::cluster::PartialTrainer(options).run();
+    if (options.mode == "served") return pace::cluster::ServedTrainer(options).run();
     if (options.mode == "sparse") return pace::cluster::SparseTrainer(options).run();
     return Trainer(options).run();
 }

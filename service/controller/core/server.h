@@ -67,6 +67,8 @@ class Server {
     // After the controller has forgotten: the members, those that come later too, go on as the ledger says. What has been ordered meanwhile is
     // void.
     void restore(const ServerLedger& ledger);
+    // Those of a ledger that are not members by now have been given up: when they come, they come as new ones.
+    void forget_missing() { known_.clear(); }
     // There is another model: nothing of the old one's versions holds.
     void begin_anew();
 

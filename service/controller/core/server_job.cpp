@@ -41,7 +41,9 @@ void ServerJob::on_asked(const ServerAsked& event, TimePoint now) {
 }
 
 void ServerJob::on_assigned(const ServerAssigned& event) {
-    if (hears(event.generation)) order_.assign(event.round);
+    if (!hears(event.generation)) return;
+    order_.assign(event.round);
+    lost_ = false;
 }
 
 void ServerJob::send(const Turn& turn) {
@@ -109,6 +111,7 @@ bool ServerJob::take_up(Duration patience, const Turn& turn) {
     generation_ = farthest->generation;
     places_ = places;
     order_.restore(farthest->ledger);
+    order_.forget_missing();
     recent_.assign(farthest->tail.begin(), farthest->tail.end());
     return true;
 }
@@ -125,17 +128,17 @@ void ServerJob::commit(CommitView& commit, Duration patience, const Turn& turn) 
     if (begins) places_.assign(shards_ == 0 ? nodes.size() : shards_, 0);
     const uint64_t from = recent_.empty() ? order_.position() : recent_.front().position - 1;
     bool absent = false;
-    commit.model_lost = false;
+    bool lost = false;
     for (size_t shard = 0; shard < places_.size() && !begins; ++shard) {
         const Shard found = look_for(shard, places_[shard], generation_, from);
         absent = absent || found == Shard::absent;
-        commit.model_lost = commit.model_lost || found == Shard::lost;
+        lost = lost || found == Shard::lost;
     }
     if (!absent) absent_until_.reset();
     if (!absent) announced_.clear();
-    if (absent && !commit.model_lost && !may_wait(patience, turn)) commit.model_lost = true;
+    if (absent && !lost) lost = !may_wait(patience, turn);
     for (NodeId& node : places_)
-        if (commit.model_lost && !reports_.contains(node)) node = 0;
+        if (lost && !reports_.contains(node)) node = 0;
     for (const NodeId node : places_)
         if (reports_.contains(node)) nodes.push_back(node);
     sort_each_once(nodes);
@@ -143,11 +146,12 @@ void ServerJob::commit(CommitView& commit, Duration patience, const Turn& turn) 
         absent_until_.reset();  // nobody waits
         return;
     }
-    if (begins || commit.model_lost) {
+    if (begins || lost) {
         places_ = place_shards(token_, places_, nodes);
         begin_anew();
     }
-    if (commit.model_lost)
+    lost_ = lost_ || lost;
+    if (lost)
         turn.warn("model-lost",
                   fmt::format("job {}: nobody has all of its model any more; it waits for a "
                               "pace_broadcast",
@@ -173,6 +177,7 @@ void ServerJob::tell(CommitView& commit) {
     commit.shards = places_;
     commit.generation = generation_;
     commit.ledger = order_.ledger();
+    commit.model_lost = lost_;
     uint64_t heard_by_all = commit.ledger.position;
     for (const auto& [node, report] : reports_)
         if (report.generation == generation_ && !report.shards.empty())

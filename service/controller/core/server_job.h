@@ -88,6 +88,7 @@ class ServerJob {
     std::map<NodeId, ServerReport> reports_;
     std::deque<ServerEntry> recent_;  // the last of the order
     std::optional<TimePoint> absent_until_;
+    bool lost_ = false;           // the model; nothing has been assigned since
     std::set<NodeId> announced_;  // since the last view that has all of the model
     std::vector<NodeId> told_;    // who hears of the order
 };

@@ -270,7 +270,8 @@ struct CommitView {
     uint64_t generation = 0;
     ServerLedger ledger{};
     std::vector<ServerEntry> missed{};
-    bool model_lost = false;  // this generation begins because nobody had all of the model any more
+    bool model_lost =
+        false;  // nobody had all of the model any more, and nothing has been assigned since
 };
 
 // To every node of a group: exchange with these weights, now. One action for the whole group; the

@@ -1,0 +1,115 @@
+#include "served_trainer.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+
+#include "trainer_steps.h"
+
+namespace pace::cluster {
+
+namespace {
+
+void say(const char* word) {
+    std::puts(word);
+    std::fflush(stdout);
+}
+
+}  // namespace
+
+int ServedTrainer::run() {
+    if (!open()) return 1;
+    say("joined");
+    if (!start()) return 1;
+    while (step_ < options_.steps) {
+        compute(options_.step_us);
+        const pace_status status = step();
+        if (status == PACE_OK) {
+            std::printf("step %" PRIu64 " %" PRIu64 "\n", step_, now_us());
+            std::fflush(stdout);
+            ++step_;
+        } else if (status < 0 && status != PACE_E_DAEMON_GONE) {
+            return 1;
+        } else if (status == PACE_STALE && !start()) {
+            return 1;
+        }
+    }
+    say("done");
+    pace_session_free(session_);
+    return wrong_ ? 4 : 0;
+}
+
+bool ServedTrainer::open() {
+    pace_job_options job = PACE_JOB_OPTIONS_INIT;
+    job.name = options_.job.c_str();
+    job.rank = options_.rank;
+    job.world = options_.world;
+    job.connect_ms = options_.connect_ms;
+    job.policy = PACE_POLICY_SSP;
+    job.elements = options_.elements;
+    job.shards = 7;
+    if (outcome(pace_session_open(options_.endpoint.c_str(), &job, &session_, &error_)) != PACE_OK)
+        return false;
+    const auto create = [this](pace_buffer& buffer, float*& ret_data) {
+        return outcome(pace_buffer_create(session_, PACE_F32, options_.elements, nullptr, &buffer,
+                                          reinterpret_cast<void**>(&ret_data), &error_)) == PACE_OK;
+    };
+    if (!create(model_, model_data_) || !create(update_, update_data_)) return false;
+    std::fill_n(update_data_, options_.elements, 1.0F);
+    return true;
+}
+
+// Everyone begins with rank 0's model, which is also what the job has after it has lost its own; a newcomer with the current one.
+bool ServedTrainer::start() {
+    for (;;) {
+        std::fill_n(model_data_, options_.elements, model_data_[0]);
+        pace_request request{};
+        pace_status status = pace_broadcast(session_, &model_, 1, 0, &request, &error_);
+        status = status == PACE_OK ? finish(request) : outcome(status);
+        if (status < 0 && status != PACE_E_DAEMON_GONE) return false;
+        if (status != PACE_OK) continue;
+        check_even();
+        step_ = info_.iteration;
+        std::printf("model at %" PRIu64 "\n", info_.iteration);
+        std::fflush(stdout);
+        return true;
+    }
+}
+
+pace_status ServedTrainer::step() {
+    pace_request request{};
+    pace_status status = pace_push(session_, &update_, 1, step_, nullptr, &request, &error_);
+    if (status != PACE_OK) return outcome(status);
+    if (status = finish(request); status != PACE_OK) return status;
+    status = pace_pull(session_, &model_, 1, step_ + 1, nullptr, &request, &error_);
+    if (status != PACE_OK) return outcome(status);
+    if (status = finish(request); status != PACE_OK) return status;
+    check_even();
+    return PACE_OK;
+}
+
+pace_status ServedTrainer::finish(pace_request request) {
+    info_ = PACE_REQUEST_INFO_INIT;
+    return outcome(pace_request_wait(session_, request, PACE_FOREVER, &info_, &error_));
+}
+
+pace_status ServedTrainer::outcome(pace_status status) const {
+    if (status != PACE_OK) {
+        std::printf("outcome %s %s\n", pace_status_name(status), error_.message);
+        std::fflush(stdout);
+    }
+    return status;
+}
+
+void ServedTrainer::check_even() {
+    for (uint64_t i = 1; i < options_.elements; ++i) {
+        if (model_data_[i] == model_data_[0]) continue;
+        std::printf("wrong at step %" PRIu64 ": a torn model: differs at element %" PRIu64 "\n",
+                    step_, i);
+        std::fflush(stdout);
+        wrong_ = true;
+        return;
+    }
+}
+
+}  // namespace pace::cluster
