@@ -76,6 +76,8 @@ void Serving::end_push(const WorkerPtr& worker, const Request& request, Ending e
     ++job_.services.counters.requests;
     if (ending.outcome == Outcome::failed) ++job_.services.counters.requests_failed;
     if (worker->port != nullptr) worker->port->request_ended(request.id, ending);
+    // A pull after it waits for an update that does not come.
+    if (ending.outcome != Outcome::done && pulls_.asks(worker->rank)) ask(worker);
 }
 
 void Serving::end_pushes(const WorkerPtr& worker, const Ending& ending) {
@@ -351,8 +353,10 @@ Result<> Serving::take(NodeId from, const Letter& letter, std::span<const std::b
         return host_.hold_model(letter.shard, letter.clock, std::move(model));
     }
     PACE_TRY_ASSIGN(update, server::read_vector(letter, length, elements));
-    host_.hold(letter.shard, letter.rank, letter.clock,
-               std::make_shared<const server::HybridVector>(std::move(update)));
+    // One that is ordered has been held before; the answer was lost with a view.
+    if (!host_.has_ordered(letter.rank, letter.clock))
+        host_.hold(letter.shard, letter.rank, letter.clock,
+                   std::make_shared<const server::HybridVector>(std::move(update)));
     Letter answer;
     answer.kind = LetterKind::held;
     answer.shard = letter.shard;

@@ -61,6 +61,10 @@ class ShardHost {
     base::Result<> hold_model(uint32_t shard, uint64_t round, std::vector<float> model);
 
     const server::Ledger& ledger() const { return ledger_; }
+    bool has_ordered(uint32_t rank, uint64_t clock) const {
+        const auto worker = ledger_.workers.find(rank);
+        return worker != ledger_.workers.end() && clock < worker->second.clock;
+    }
     control::ServerReport report() const;
     void forget();
 

@@ -331,6 +331,24 @@ TEST(Server, BadInputIsNamedAndChangesNothing) {
     for (uint64_t i = 0; i < 40; ++i) ASSERT_EQ(worker.model(i), 1.0F) << i;
 }
 
+// More than a worker may have on their way, the last of them wrong: a pull after it waits for the others alone.
+TEST(Server, APullAfterAPushThatIsRefusedDoesNotWaitForIt) {
+    Cluster cluster({.nodes = 2});
+    Team team(cluster, {.elements = 20000, .shards = 2}, {0, 1});
+    ServerWorker& worker = team[0];
+    worker.set_update(1);
+    std::vector<pace_request> pushes;
+    for (uint64_t clock = 0; clock < 12; ++clock) {
+        pushes.push_back(worker.push(clock));
+        worker.finish(pushes.back());
+    }
+    const pace_request wrong = worker.push_sparse(12, {5, 5}, {1, 1});
+    const pace_request pull = worker.pull(12);
+    expect_refused(worker, wrong, "index 5 follows 5");
+    worker.finish(pull);
+    EXPECT_EQ(worker.model(7), 12.0F);
+}
+
 TEST(Server, TypesAndVerbsThatDoNotFitAreRefused) {
     Cluster cluster({.nodes = 1});
     Team team(cluster, {}, {0});
