@@ -28,7 +28,7 @@ void Pulls::ask_again() {
 }
 
 // What came at one position is of one moment; pulls of one worker and clock may have several, where it had to ask again.
-void Pulls::add(ShardHost::Part part) {
+void Pulls::add(ShardHost::Part&& part) {
     const auto found = asked_.find(part.rank);
     if (found == asked_.end() || found->second.clock != part.clock) return;
     Asked& asked = found->second;

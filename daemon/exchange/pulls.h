@@ -25,7 +25,7 @@ class Pulls {
     bool asks(control::Rank rank) const { return asked_.contains(rank); }
     void forget(control::Rank rank) { asked_.erase(rank); }
     // Some of it has come.
-    void add(ShardHost::Part part);
+    void add(ShardHost::Part&& part);
     // A view has committed, and may have lost what was on its way.
     void ask_again();
 

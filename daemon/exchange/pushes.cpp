@@ -125,10 +125,9 @@ void Pushes::held(uint32_t shard, control::Rank rank, uint64_t clock, uint64_t n
 void Pushes::ordered(const control::ServerEntry& entry) {
     const control::Rank rank = entry.worker.rank;
     if (entry.step == control::ServerStep::join && job_.find(rank)) {
-        Out& joined = out_[rank];
-        joined.next = std::max(joined.next, entry.worker.clock);
-        joined.unordered.erase(joined.unordered.begin(),
-                               joined.unordered.lower_bound(entry.worker.clock));
+        // It begins there, wherever a predecessor of that rank has been.
+        out_[rank].unordered.clear();
+        out_[rank].next = entry.worker.clock;
     }
     const auto out = out_.find(rank);
     if (entry.step == control::ServerStep::push && out != out_.end())
@@ -143,6 +142,7 @@ void Pushes::commit(bool anew) {
     const auto& workers = host_.ledger().workers;
     std::erase_if(out_, [this](const auto& out) { return !job_.find(out.first); });
     for (const auto& [rank, worker] : job_.workers) {
+        if (!job_.view.contains(rank)) continue;  // of its rank, not of it
         Out& out = out_[rank];
         if (anew) out.unordered.clear();
         if (anew) out.waiting.clear();

@@ -13,13 +13,13 @@ namespace {
 
 using base::ErrorKind;
 
-constexpr size_t kElements = 1000;
+constexpr size_t kModelElements = 1000;
 constexpr size_t kAll = std::numeric_limits<size_t>::max();
 
 // Shard 1 of 3, with a dense and a sparse version, and the ledger that belongs to it.
 struct Example {
-    Checkpoint about{"job", kElements, 3, 1, {}};
-    Shard shard{Partition(kElements, 3).range(1).size()};
+    Checkpoint about{"job", kModelElements, 3, 1, {}};
+    Shard shard{Partition(kModelElements, 3).range(1).size()};
 
     Example() {
         base::Random random(1);
@@ -69,7 +69,7 @@ TEST(Checkpoint, GivesBackTheShardAndItsClocks) {
     const auto read = load(folder.path("file"));
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(read->about.job, "job");
-    EXPECT_EQ(read->about.elements, kElements);
+    EXPECT_EQ(read->about.elements, kModelElements);
     EXPECT_EQ(read->about.shards, 3U);
     EXPECT_EQ(read->about.shard, 1U);
     EXPECT_EQ(read->about.ledger, example.about.ledger);

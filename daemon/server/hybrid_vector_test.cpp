@@ -7,23 +7,10 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "daemon/server/test_vectors.h"
 
 namespace pace::server {
 namespace {
-
-std::vector<float> drawn(size_t length, double share, base::Random& random) {
-    std::vector<float> elements(length, 0.0F);
-    for (float& element : elements)
-        if (random.uniform() < share) element = static_cast<float>(random.uniform() - 0.5);
-    return elements;
-}
-
-std::vector<float> whole(HybridVector vector) {
-    vector.settle();
-    std::vector<float> out(vector.length(), 0.0F);
-    vector.add_to(out, 1.0);
-    return out;
-}
 
 TEST(HybridVector, HalfFullIsKeptWholeAndLessAsEntries) {
     EXPECT_TRUE(HybridVector::of(std::vector<float>{1, 0, 2, 0}).is_dense());

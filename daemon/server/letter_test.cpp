@@ -3,24 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "daemon/server/test_vectors.h"
 
 namespace pace::server {
 namespace {
 
 using base::ErrorKind;
-
-std::vector<float> drawn(size_t length, double share, base::Random& random) {
-    std::vector<float> elements(length, 0.0F);
-    for (float& element : elements)
-        if (random.uniform() < share) element = static_cast<float>(random.uniform() + 0.5);
-    return elements;
-}
-
-std::vector<float> whole(const HybridVector& vector) {
-    std::vector<float> out(vector.length(), 0.0F);
-    vector.add_to(out, 1.0);
-    return out;
-}
 
 TEST(Letter, AHeadIsReadBack) {
     const Letter letter{LetterKind::part, 3, 4, 5, 6, 7, 8, false, 9, 36};

@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "daemon/server/partition.h"
+#include "daemon/server/test_vectors.h"
 
 namespace pace::server {
 namespace {
@@ -108,13 +109,6 @@ class Shards {
 };
 
 constexpr uint32_t kWorkers = 6;
-
-std::vector<float> drawn(size_t elements, double share, base::Random& random) {
-    std::vector<float> update(elements, 0.0F);
-    for (float& element : update)
-        if (random.uniform() < share) element = static_cast<float>(random.uniform() - 0.5);
-    return update;
-}
 
 // A run of pushes and pulls, the same for everyone with this seed.
 template <typename Act>

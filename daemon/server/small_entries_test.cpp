@@ -6,15 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "daemon/server/test_vectors.h"
 
 namespace pace::server {
 namespace {
-
-std::vector<float> whole(const HybridVector& vector) {
-    std::vector<float> out(vector.length(), 0.0F);
-    vector.add_to(out, 1.0);
-    return out;
-}
 
 TEST(SmallEntries, WhatIsSmallWaitsUntilItHasGrown) {
     SmallEntries small(6, 1.0F);

@@ -24,15 +24,12 @@ int ServedTrainer::run() {
     while (step_ < options_.steps) {
         compute(options_.step_us);
         const pace_status status = step();
-        if (status == PACE_OK) {
-            std::printf("step %" PRIu64 " %" PRIu64 "\n", step_, now_us());
-            std::fflush(stdout);
-            ++step_;
-        } else if (status < 0 && status != PACE_E_DAEMON_GONE) {
-            return 1;
-        } else if (status == PACE_STALE && !start()) {
-            return 1;
-        }
+        const bool is_fault = status < 0 && status != PACE_E_DAEMON_GONE;
+        if (is_fault || (status == PACE_STALE && !start())) return 1;
+        if (status != PACE_OK) continue;
+        std::printf("step %" PRIu64 " %" PRIu64 "\n", step_, now_us());
+        std::fflush(stdout);
+        ++step_;
     }
     say("done");
     pace_session_free(session_);

@@ -8,9 +8,9 @@
 
 namespace {
 
-class Input final : public pace::server::ByteReader {
+class Unpacked final : public pace::server::ByteReader {
   public:
-    explicit Input(std::span<const std::byte> bytes) : rest_(bytes) {}
+    explicit Unpacked(std::span<const std::byte> bytes) : rest_(bytes) {}
 
     pace::base::Result<> read(std::span<std::byte> bytes) override {
         if (bytes.size() > rest_.size())
@@ -35,7 +35,7 @@ class Input final : public pace::server::ByteReader {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const pace::fuzz::Bytes bytes = pace::fuzz::bytes_of(data, size);
-    Input input(bytes);
+    Unpacked input(bytes);
     auto read = pace::server::read_checkpoint(input, size_t{1} << 20U);
     if (!read) return 0;
     read->shard.settle();
