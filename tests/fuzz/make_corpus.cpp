@@ -7,6 +7,8 @@
 
 #include <protocol/client_generated.h>
 
+#include "daemon/server/checkpoint.h"
+#include "daemon/server/letter.h"
 #include "daemon/sparse/elias_fano.h"
 #include "daemon/sparse/residual.h"
 #include "protocol/control_codec.h"
@@ -257,6 +259,48 @@ void write_residuals() {
     write("residual", "five", residual.save());
 }
 
+// A shard with a dense and a sparse version, unpacked.
+void write_checkpoints() {
+    using pace::server::HybridVector;
+    pace::server::Shard shard(8);
+    pace::server::Checkpoint about{"job", 24, 3, 1, {}};
+    for (uint64_t version = 0; version < 2; ++version) {
+        shard.hold(0, version,
+                   version == 0 ? HybridVector::of(std::vector<float>(8, 1.5F))
+                                : HybridVector::of(8, {{2, 5}, {1, -1}}));
+        pace::server::Entry entry;
+        entry.position = version + 1;
+        entry.clock = version;
+        entry.version = version;
+        entry.rate = 0.5;
+        entry.worker = {version + 1, version + 1, 0};
+        (void)shard.act(entry);
+        about.ledger.add(entry);
+    }
+    const std::string path = root / "checkpoint.packed";
+    auto file = pace::server::PackedWriter::create(path);
+    if (!file || !pace::server::write_checkpoint(**file, about, shard)) return;
+    auto packed = pace::server::PackedReader::open(path);
+    Bytes bytes;
+    std::byte one{};
+    while (packed && (*packed)->read({&one, 1})) bytes.push_back(one);
+    std::filesystem::remove(path);
+    write("checkpoint", "two_versions", bytes);
+}
+
+void write_letter(const std::string& name, const pace::server::HybridVector& vector) {
+    pace::server::Letter letter;
+    letter.shard = 2;
+    letter.rank = 1;
+    letter.generation = 1;
+    letter.clock = 7;
+    const auto elements = pace::server::write_elements(vector, letter);
+    const auto head = pace::server::write_head(letter);
+    Bytes bytes(head.begin(), head.end());
+    bytes.insert(bytes.end(), elements.begin(), elements.end());
+    write("letter", name, bytes);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -275,5 +319,10 @@ int main(int argc, char** argv) {
     write_journal();
     write_blocks();
     write_residuals();
+    write_checkpoints();
+    write_letter("sparse", pace::server::HybridVector::of(1000, {{1, 30, 999}, {1, 2, 3}}));
+    write_letter("dense", pace::server::HybridVector::of(std::vector<float>(1000, 0.5F)));
+    write_ring("a_push", pace::protocol::Verb::push);
+    write_ring("a_pull", pace::protocol::Verb::pull);
     return 0;
 }
