@@ -194,7 +194,7 @@ void Serving::commit(const control::CommitView& view) {
         check(missed.error());
         return;
     }
-    if (view.model_lost) lost_ = true;
+    lost_ = view.model_lost;  // the same at all nodes: they must agree on who is to broadcast
     if (lost_) base::log_warning("model lost", {{"job", job_.options.name}, {"reason", kLost}});
     std::vector<NodeId> nodes = job_.view.nodes();
     nodes.insert(nodes.end(), view.shards.begin(), view.shards.end());

@@ -41,7 +41,7 @@ void ServerJob::on_asked(const ServerAsked& event, TimePoint now) {
 }
 
 void ServerJob::on_assigned(const ServerAssigned& event) {
-    if (!hears(event.generation)) return;
+    if (event.generation != generation_ || told_.empty()) return;
     order_.assign(event.round);
     lost_ = false;
 }
