@@ -8,6 +8,13 @@ using base::ErrorKind;
 using protocol::Outcome;
 using protocol::Verb;
 
+namespace {
+
+constexpr const char* kWentOn =
+    "the cluster went on without this node; call pace_broadcast for the current model";
+
+}  // namespace
+
 control::WorkerJoin Job::announcement(const Worker& worker) const {
     control::WorkerJoin join;
     join.rank = worker.rank;
@@ -32,19 +39,14 @@ void Job::resumed(const WorkerPtr& worker, bool under_way) {
         worker->suspended = true;
         rounds_.departed(*worker);
         if (worker->state == Worker::State::waiting)
-            state_.end_all(worker, ended_as(Outcome::stale,
-                                            "the cluster went on without this node; call "
-                                            "pace_broadcast for the current model"));
+            state_.end_all(worker, ended_as(Outcome::stale, kWentOn));
     }
     if (under_way && was_member && serving_) {
         // Its clock is another one now.
-        const std::string because =
-            "the cluster went on without this node; call pace_broadcast for the current model";
         worker->suspended = true;
-        serving_->suspend(worker, because);
-        if (worker->state == Worker::State::pulling &&
-            worker->head().verb != protocol::Verb::broadcast)
-            state_.end_all(worker, ended_as(Outcome::stale, because));
+        serving_->suspend(worker, kWentOn);
+        if (worker->state == Worker::State::pulling && worker->head().verb != Verb::broadcast)
+            state_.end_all(worker, ended_as(Outcome::stale, kWentOn));
     }
     // Nobody takes part in its round any more, and nobody stops it.
     if (under_way && was_member && worker->state == Worker::State::moving) {

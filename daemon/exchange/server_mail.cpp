@@ -109,7 +109,6 @@ void ServerMail::listen(const std::shared_ptr<Line>& line) {
                 own.communicator.note(co_await receiving_elements.ended());
             }
             if (own.communicator.aborted() || own.mail == nullptr) break;
-            own.mail->counters_.bytes_received += sizeof(head) + elements.size();
             own.mail->received_(own.node, *letter, std::move(elements));
         }
         co_return own.communicator.status();
@@ -126,7 +125,6 @@ void ServerMail::send(NodeId to, const server::Letter& letter, std::vector<std::
     auto sending = std::make_unique<Sending>();
     sending->head = server::write_head(letter);
     sending->elements = std::move(elements);
-    counters_.bytes_sent += sizeof(sending->head) + sending->elements.size();
     static constexpr auto run = [](std::shared_ptr<Line> open, std::unique_ptr<Sending> what,
                                    uint32_t number) -> Task<Result<>> {
         collectives::Communicator& communicator = open->communicator;

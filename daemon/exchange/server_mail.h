@@ -37,12 +37,6 @@ class ServerMail {
     // To a node of the view; dropped if it is none, or its way is gone.
     void send(NodeId to, const server::Letter& letter, std::vector<std::byte> elements);
 
-    struct Counters {
-        uint64_t bytes_sent = 0;
-        uint64_t bytes_received = 0;
-    };
-    const Counters& counters() const { return counters_; }
-
   private:
     struct Line;
     void listen(const std::shared_ptr<Line>& line);
@@ -52,7 +46,6 @@ class ServerMail {
     Received received_;
     Broken broken_;
     std::map<NodeId, std::shared_ptr<Line>> lines_;
-    Counters counters_;
 };
 
 }  // namespace pace::daemon

@@ -21,6 +21,7 @@ namespace {
 constexpr const char* kLost =
     "a node that kept a part of the model is gone, and the model with it; call pace_broadcast, "
     "which makes the root's the model";
+constexpr const char* kCanceled = "canceled before it had begun";
 constexpr const char* kNew =
     "this worker is new in the job, or was taken out of it; call pace_broadcast or pace_pull for "
     "the current model and go on from info.iteration";
@@ -150,14 +151,14 @@ void Serving::withdraw(const WorkerPtr& worker) {
         return;
     }
     // There is no view yet.
-    job_.end_head(worker, ended_as(Outcome::canceled, "canceled before it had begun"));
+    job_.end_head(worker, ended_as(Outcome::canceled, kCanceled));
 }
 
 void Serving::withdrawn(control::Rank rank) {
     const WorkerPtr worker = job_.find(rank);
     if (!worker || !pulls_.asks(rank)) return;
     pulls_.forget(rank);
-    job_.end_head(worker, ended_as(Outcome::canceled, "canceled before it had begun"));
+    job_.end_head(worker, ended_as(Outcome::canceled, kCanceled));
 }
 
 // ------------------------------------------------------------------------------------ coming, going

@@ -156,15 +156,4 @@ control::ServerReport ShardHost::report() const {
     return report;
 }
 
-ShardHost::Memory ShardHost::memory() const {
-    Memory all;
-    for (const auto& [number, shard] : shards_) {
-        const server::Shard::Memory memory = shard.memory();
-        all.model += memory.model;
-        all.versions += memory.versions;
-        all.held += memory.held;
-    }
-    return all;
-}
-
 }  // namespace pace::daemon

@@ -68,13 +68,6 @@ class ShardHost {
     control::ServerReport report() const;
     void forget();
 
-    struct Memory {
-        size_t model = 0;
-        size_t versions = 0;
-        size_t held = 0;
-    };
-    Memory memory() const;
-
   private:
     void begin_anew(const control::CommitView& view, control::NodeId self);
     base::Result<> act();

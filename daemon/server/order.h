@@ -10,10 +10,6 @@ namespace pace::server {
 
 enum class Step : uint8_t { assign = 1, push = 2, pull = 3, join = 4, leave = 5 };
 
-constexpr bool is_valid(Step step) {
-    return step >= Step::assign && step <= Step::leave;
-}
-
 struct WorkerClock {
     uint64_t clock = 0;
     uint64_t version = 0;
