@@ -86,20 +86,15 @@ TEST(ServerFaults, ARestartedControllerGoesOnAndNothingIsLostOrCountedTwice) {
             for (auto& trainer : trainers)
                 ASSERT_TRUE(trainer->reach(trainer->steps() + 5)) << cluster.logs();
         }
-        // SSP: whoever stops holds up the others, so that they leave.
+        // Whoever stops holds up the others (SSP), so each leaves before the next one stops.
         uint64_t steps = 0;
-        std::atomic<size_t> stopped = 0;
-        std::vector<std::thread> stopping;
-        std::vector<uint64_t> made(workers.size());
-        for (size_t i = 0; i < workers.size(); ++i)
-            stopping.emplace_back([&, i] {
-                made[i] = trainers[i]->stop();
-                ++stopped;
-                if (i > 0) workers[i].reset();
-            });
-        for (std::thread& thread : stopping) thread.join();
-        for (const uint64_t own : made) steps += own;
-        workers[0]->finish(workers[0]->pull(made[0]));
+        for (size_t i = 1; i < workers.size(); ++i) {
+            steps += trainers[i]->stop();
+            workers[i].reset();
+        }
+        const uint64_t own = trainers[0]->stop();
+        steps += own;
+        workers[0]->finish(workers[0]->pull(own));
         EXPECT_EQ(workers[0]->model(0), static_cast<float>(steps)) << cluster.logs();
         expect_even(*workers[0]);
     }
