@@ -102,8 +102,13 @@ Result<double> filter_of(const pace_job_options& options) {
     return options.filter;
 }
 
+Result<> read_flag(uint32_t given, const char* name, bool& ret_flag) {
+    if (given > 1) return make_error(ErrorKind::invalid, "{} is {}; use 0 or 1", name, given);
+    ret_flag = given == 1;
+    return {};
+}
+
 Result<> read_server(const pace_job_options& options, client::JobOptions& ret_job) {
-    PACE_TRY(check_reserved(options.reserved2, "reserved2"));
     PACE_TRY(read_choice(options.rate, "rate",
                          "PACE_RATE_SUM, PACE_RATE_CONSTANT, PACE_RATE_DYNAMIC", ret_job.rate));
     PACE_TRY_ASSIGN(filter, filter_of(options));
@@ -111,6 +116,10 @@ Result<> read_server(const pace_job_options& options, client::JobOptions& ret_jo
     ret_job.constant_rate = options.constant_rate;
     ret_job.filter = filter;
     ret_job.shards = options.shards;
+    ret_job.checkpoint_every_ms = options.checkpoint_every_ms;
+    ret_job.checkpoint_copies = options.checkpoint_copies;
+    PACE_TRY(read_flag(options.restore, "restore", ret_job.restore));
+    PACE_TRY(read_flag(options.unsynchronized, "unsynchronized", ret_job.unsynchronized));
     return {};
 }
 
@@ -162,15 +171,12 @@ Result<> read_collective(const pace_job_options& options, client::JobOptions& re
     PACE_TRY(read_choice(options.dense_fallback, "dense_fallback",
                          "PACE_DENSE_FALLBACK_AUTOMATIC, PACE_DENSE_FALLBACK_NEVER",
                          ret_job.dense_fallback));
-    if (options.reject_nonfinite > 1)
-        return make_error(ErrorKind::invalid, "reject_nonfinite is {}; use 0 or 1",
-                          options.reject_nonfinite);
     ret_job.quorum_count = options.quorum_count;
     ret_job.staleness_max = options.staleness_max;
     ret_job.resync_every = options.resync_every;
     ret_job.density = options.density;
     ret_job.teams = options.teams;
-    ret_job.reject_nonfinite = options.reject_nonfinite == 1;
+    PACE_TRY(read_flag(options.reject_nonfinite, "reject_nonfinite", ret_job.reject_nonfinite));
     return {};
 }
 

@@ -354,13 +354,27 @@ typedef struct pace_job_options {
                              has_filter: set without it, it is refused */
     uint32_t
         shards; /* parts of the model, at most 4096; default: one for each node of the first workers */
-    uint32_t reserved2; /* 0 */
+    uint32_t
+        checkpoint_every_ms; /* how often the daemons save the model to their disks, if it has changed; default:
+                                     when a worker calls pace_checkpoint */
+    uint32_t
+        checkpoint_copies; /* nodes whose disks have each shard's part of a checkpoint: 2, so that it outlives any one
+                                   node, or 1, for a folder that all nodes share; default 2 */
+    uint32_t
+        restore; /* 1: the job begins with the newest checkpoint of a job of this name, if its nodes have one: each
+                         worker's first call is pace_broadcast, or pace_pull for its step 0, which gives it that
+                         model, and info.iteration says with which step it goes on. Else 0: with the root's
+                         model of pace_broadcast */
+    uint32_t
+        unsynchronized; /* 1: a pull takes each shard as it is, so that it may see an update in one and not in another,
+                                and waits for less (for comparison); else 0 */
 } pace_job_options;
 
-#define PACE_JOB_OPTIONS_INIT                                                                    \
-    {                                                                                            \
-        (uint32_t)sizeof(pace_job_options), 0, 0, 0, NULL, 0, 0, 0, 0, 0.0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, 0, 0, 0.0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0.0, 0.0, 0, 0   \
+#define PACE_JOB_OPTIONS_INIT                                                                      \
+    {                                                                                              \
+        (uint32_t)sizeof(pace_job_options), 0, 0, 0, NULL, 0, 0, 0, 0, 0.0, 0, 0, 0, 0, 0, 0, 0,   \
+            0, 0, 0, 0, 0, 0, 0, 0.0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0.0, 0.0, 0, 0, 0, \
+            0, 0                                                                                   \
     }
 
 /* -------------------------------------------------------------------------------------------------
@@ -678,7 +692,9 @@ PACE_API pace_status pace_reduce(pace_session* session, const pace_buffer* buffe
 
 /* Gives everyone the buffers of worker `root`, 0 .. world-1. The first one waits until all workers
  * have joined and fixes the initial model. In a job that is under way, a newcomer's first broadcast
- * gives it the buffers of a healthy worker instead, and info.iteration says at which iteration. */
+ * gives it the buffers of a healthy worker instead, and info.iteration says at which iteration. In the
+ * server family what everyone gets becomes the model, and a newcomer's first broadcast gives it the model; so
+ * does anyone's when that is a checkpoint's (pace_checkpoint). */
 PACE_API pace_status pace_broadcast(pace_session* session, const pace_buffer* buffers, size_t count,
                                     uint32_t root, pace_request* ret_request, pace_error* error);
 
@@ -732,10 +748,25 @@ typedef struct pace_pull_options {
  * version, which grows. A model that nobody has broadcast is zero at first. options may be NULL.
  *
  * Fails also, at its end, with E_INVALID (a buffer is not of PACE_F32, the range lies outside of the model, a
- * clock beyond the step after the last one pushed), STALE (the model is lost with a node that kept a shard of it: pace_broadcast gives it anew). */
+ * clock beyond the step after the last one pushed), STALE (the model is lost with a node that kept a shard of it: pace_broadcast gives it anew;
+ * or it is that of a checkpoint again: pace_broadcast or another pull gives it, and info.iteration the worker's step then). */
 PACE_API pace_status pace_pull(pace_session* session, const pace_buffer* buffers, size_t count,
                                uint64_t clock, const pace_pull_options* options,
                                pace_request* ret_request, pace_error* error);
+
+/* Has the daemons save the model to their disks, with all updates that this worker has pushed before, and
+ * ends when that is durable, on checkpoint_copies nodes each. Other pushes and pulls go on meanwhile; whoever
+ * asks at the same time gets the same checkpoint. info.group is the model's version in it. From the newest
+ * whole checkpoint a model that is lost with a node goes on, or another job, later (restore). Calls that are under way then, pushes, and
+ * pulls for steps that the checkpoint has not, end as STALE, until the worker has called pace_broadcast or such a pull. Older ones are removed. The clocks are saved too: info.iteration tells each worker
+ * where to go on. What is written is in the folder that the daemons' setting `checkpoints` names; while
+ * it is written, a node needs memory for a copy of its shards.
+ *
+ * Fails also, at its end, with E_VERB (the job has no parameter server), E_DISK (a node has no such folder, no room there
+ * or a broken disk; the message names it: older checkpoints and the model are as they were), STALE
+ * (as for pace_push). */
+PACE_API pace_status pace_checkpoint(pace_session* session, pace_request* ret_request,
+                                     pace_error* error);
 
 /* Writes what a top-k compression still owes to later rounds into the buffers, for a checkpoint: one
  * PACE_F32 buffer for each buffer of the pace_reduce that it belongs to, of the same counts; zeros

@@ -32,7 +32,7 @@ Result<> submit(pace_session* session, client::Operation operation, const pace_b
                 size_t count, pace_request* ret_request) {
     PACE_TRY(capi::require(session, "session"));
     PACE_TRY(capi::require(ret_request, "ret_request"));
-    if (operation.verb != Verb::barrier) {
+    if (protocol::has_buffers(operation.verb)) {
         PACE_TRY(capi::require(buffers, "buffers"));
         if (count == 0 || count > protocol::kBuffersPerExchangeMax)
             return make_error(ErrorKind::invalid, "count is {}; give 1 to {} buffers", count,
@@ -167,6 +167,14 @@ pace_status pace_pull(pace_session* session, const pace_buffer* buffers, size_t 
         operation.iteration = clock;
         operation.first = given.first;
         return submit(session, operation, buffers, count, ret_request);
+    });
+}
+
+pace_status pace_checkpoint(pace_session* session, pace_request* ret_request, pace_error* error) {
+    return capi::guard(error, [&]() -> Result<> {
+        client::Operation operation;
+        operation.verb = Verb::checkpoint;
+        return submit(session, operation, nullptr, 0, ret_request);
     });
 }
 

@@ -34,6 +34,7 @@ void read_exchange(const settings::Settings& settings, ExchangeOptions& exchange
         std::min(exchange.all_reduce.chunk_bytes_min, exchange.all_reduce.chunk_bytes_max);
     exchange.all_reduce.window = static_cast<size_t>(settings.integer("window"));
     exchange.broadcast.small_bytes_max = exchange.all_reduce.small_bytes_max;
+    exchange.checkpoints = settings.text("checkpoints");
     exchange.transfer.chunk_bytes = exchange.all_reduce.chunk_bytes_max;
 }
 

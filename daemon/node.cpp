@@ -37,6 +37,7 @@ struct Node::State {
 
     Counters counters;
     kernels::WorkerPool pool;
+    base::BackgroundThread disk;
     std::unique_ptr<transports::MemoryNetwork>
         lonely;  // in place of a data plane, on a machine of its own
     std::unique_ptr<transports::Transport> transport;
@@ -76,7 +77,7 @@ Result<> Node::State::open_transport() {
     loop.add_poller(transport.get());
     peers = std::make_unique<Peers>(*transport);
     services =
-        std::make_unique<Services>(loop, *transport, *peers, pool, counters, config.exchange);
+        std::make_unique<Services>(loop, *transport, *peers, pool, counters, config.exchange, disk);
     engine = std::make_unique<Engine>(*services);
     transport->set_peer_lost_handler([this](transports::PeerId peer, const base::Error& error) {
         engine->peer_lost(peer, error);

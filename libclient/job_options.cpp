@@ -61,7 +61,8 @@ flatbuffers::Offset<protocol::client::JobOptions> pack(flatbuffers::FlatBufferBu
         options.indices, options.values, options.hierarchy, options.dense_fallback,
         options.reject_nonfinite, options.progress_gap,
         options.edges.empty() ? nullptr : &options.edges, options.elements, options.rate,
-        options.constant_rate, options.filter, options.shards);
+        options.constant_rate, options.filter, options.shards, options.checkpoint_every_ms,
+        options.checkpoint_copies, options.restore, options.unsynchronized);
 }
 
 }  // namespace pace::client

@@ -46,6 +46,10 @@ struct JobOptions {
     double constant_rate = 0;
     double filter = 0;  // below 0: off
     uint32_t shards = 0;
+    uint32_t checkpoint_every_ms = 0;
+    uint32_t checkpoint_copies = 0;
+    bool restore = false;
+    bool unsynchronized = false;
 };
 
 // Whether only the largest elements of gradients travel, so that the rest is owed.

@@ -73,7 +73,7 @@ Result<> Session::check(const Operation& operation) const {
     if (operation.verb == Verb::broadcast && operation.root >= options_.world)
         return make_error(ErrorKind::invalid, "root is {}; it must be less than world, which is {}",
                           operation.root, options_.world);
-    const bool takes_buffers = operation.verb != Verb::barrier;
+    const bool takes_buffers = protocol::has_buffers(operation.verb);
     if (takes_buffers &&
         (operation.buffers.empty() || operation.buffers.size() > protocol::kBuffersPerExchangeMax))
         return make_error(ErrorKind::invalid, "count is {}; give 1 to {} buffers",

@@ -109,6 +109,10 @@ base::Result<Options> read_job_options(const control::JobOptions& table) {
     options.constant_rate = table.constant_rate();
     options.filter = table.filter();
     options.shards = table.shards();
+    options.checkpoint_every_ms = table.checkpoint_every_ms();
+    options.checkpoint_copies = table.checkpoint_copies();
+    options.restore = table.restore();
+    options.unsynchronized = table.unsynchronized();
     return options;
 }
 
@@ -133,7 +137,8 @@ flatbuffers::Offset<control::JobOptions> write_job_options(flatbuffers::FlatBuff
         static_cast<control::DenseFallback>(options.dense_fallback), options.reject_nonfinite,
         options.progress_gap, options.edges.empty() ? 0 : builder.CreateVector(options.edges),
         options.elements, static_cast<control::Rate>(options.rate), options.constant_rate,
-        options.filter, options.shards);
+        options.filter, options.shards, options.checkpoint_every_ms, options.checkpoint_copies,
+        options.restore, options.unsynchronized);
 }
 
 }  // namespace pace::protocol

@@ -50,6 +50,10 @@ struct Options {
     double constant_rate = 0;
     double filter = 0;
     uint32_t shards = 0;
+    uint32_t checkpoint_every_ms = 0;
+    uint32_t checkpoint_copies = 0;
+    bool restore = false;
+    bool unsynchronized = false;
     bool operator==(const Options&) const = default;
 };
 
@@ -89,6 +93,10 @@ const Options kOptions{
     .constant_rate = 0.125,
     .filter = 1e-5,
     .shards = 17,
+    .checkpoint_every_ms = 4000,
+    .checkpoint_copies = 1,
+    .restore = true,
+    .unsynchronized = true,
 };
 
 std::vector<std::byte> join_message(const Options& options) {

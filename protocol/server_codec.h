@@ -95,6 +95,33 @@ base::Result<std::vector<Entry>> read_entries(const EntryVector* tables) {
     return entries;
 }
 
+template <typename Saved>
+flatbuffers::Offset<control::SavedModel> write_saved(flatbuffers::FlatBufferBuilder& builder,
+                                                     const Saved& saved) {
+    const auto there = builder.CreateVector(saved.there);
+    const auto ledger = write_ledger(builder, saved.ledger);
+    return control::CreateSavedModel(builder, saved.token, saved.generation, saved.shards, there,
+                                     ledger);
+}
+
+// A model cannot be cut into more shards than that.
+inline constexpr uint32_t kShardsMax = 4096;
+
+// ErrorKind::corrupt if it is cut into no shards, or too many.
+template <typename Saved>
+base::Result<Saved> read_saved(const control::SavedModel& table) {
+    if (table.shards() == 0 || table.shards() > kShardsMax)
+        return base::make_error(base::ErrorKind::corrupt, "a checkpoint is cut into {} shards",
+                                table.shards());
+    Saved saved;
+    saved.token = table.token();
+    saved.generation = table.generation();
+    saved.shards = table.shards();
+    if (table.there() != nullptr) saved.there.assign(table.there()->begin(), table.there()->end());
+    saved.ledger = read_ledger<decltype(saved.ledger)>(table.ledger());
+    return saved;
+}
+
 template <typename Report>
 flatbuffers::Offset<control::ServerReport> write_report(flatbuffers::FlatBufferBuilder& builder,
                                                         const Report& report) {
@@ -102,7 +129,11 @@ flatbuffers::Offset<control::ServerReport> write_report(flatbuffers::FlatBufferB
     const auto shards = builder.CreateVector(report.shards);
     const auto ledger = write_ledger(builder, report.ledger);
     const auto tail = write_entries(builder, report.tail);
-    return control::CreateServerReport(builder, report.generation, places, shards, ledger, tail);
+    std::vector<flatbuffers::Offset<control::SavedModel>> saved;
+    saved.reserve(report.saved.size());
+    for (const auto& model : report.saved) saved.push_back(write_saved(builder, model));
+    return control::CreateServerReport(builder, report.generation, places, shards, ledger, tail,
+                                       builder.CreateVector(saved));
 }
 
 // An absent table is the report of a node that knows nothing.
@@ -119,6 +150,12 @@ base::Result<Report> read_report(const control::ServerReport* table) {
         report.shards.assign(table->shards()->begin(), table->shards()->end());
     report.ledger = read_ledger<decltype(report.ledger)>(table->ledger());
     report.tail = std::move(tail);
+    if (table->saved() == nullptr) return report;
+    for (const auto* model : *table->saved()) {
+        using Saved = typename decltype(report.saved)::value_type;
+        PACE_TRY_ASSIGN(saved, read_saved<Saved>(*model));
+        report.saved.push_back(std::move(saved));
+    }
     return report;
 }
 

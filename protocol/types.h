@@ -59,13 +59,14 @@ enum class Verb : uint8_t {
     ready = 10,
     // Of parameter servers.
     push = 11,
-    pull = 12
+    pull = 12,
+    checkpoint = 13
 };
 
 // Of a request.
 constexpr bool is_valid(Verb verb) {
-    return (verb >= Verb::broadcast && verb <= Verb::residual_load) || verb == Verb::push ||
-           verb == Verb::pull;
+    return (verb >= Verb::broadcast && verb <= Verb::residual_load) ||
+           (verb >= Verb::push && verb <= Verb::checkpoint);
 }
 
 constexpr bool is_note(Verb verb) {
@@ -98,6 +99,8 @@ constexpr std::string_view name_of(Verb verb) {
             return "push";
         case Verb::pull:
             return "pull";
+        case Verb::checkpoint:
+            return "checkpoint";
     }
     return "?";
 }
@@ -109,7 +112,11 @@ constexpr bool is_local(Verb verb) {
 
 // Of a parameter server.
 constexpr bool is_served(Verb verb) {
-    return verb == Verb::push || verb == Verb::pull;
+    return verb == Verb::push || verb == Verb::pull || verb == Verb::checkpoint;
+}
+
+constexpr bool has_buffers(Verb verb) {
+    return verb != Verb::barrier && verb != Verb::checkpoint;
 }
 
 // From which end of its buffers a trainer makes their elements ready.

@@ -42,6 +42,13 @@ constexpr std::array kDaemonSettings{
             .initial = "",
             .help = "The file in which the controller inside this daemon remembers its jobs. "
                     "Empty: it remembers nothing. Only without `controller`."},
+    Setting{.name = "checkpoints",
+            .kind = Kind::text,
+            .initial = "",
+            .help =
+                "The folder in which this daemon keeps checkpoints of the models that it serves "
+                "(parameter servers), and copies of other daemons'. Empty: none are kept, and "
+                "a job that asks for them is refused."},
     Setting{.name = "data_interface",
             .kind = Kind::text,
             .initial = "",

@@ -44,6 +44,10 @@ inline control::JobOptions options_of(const protocol::client::JobOptions& table)
     options.constant_rate = table.constant_rate();
     options.filter = table.filter();
     options.shards = table.shards();
+    options.checkpoint_every_ms = table.checkpoint_every_ms();
+    options.checkpoint_copies = table.checkpoint_copies();
+    options.restore = table.restore();
+    options.unsynchronized = table.unsynchronized();
     return options;
 }
 
@@ -68,7 +72,8 @@ inline flatbuffers::Offset<protocol::client::JobOptions> pack_options(
         options.reject_nonfinite, options.progress_gap,
         options.edges.empty() ? nullptr : &options.edges, options.elements,
         static_cast<protocol::client::Rate>(options.rate), options.constant_rate, options.filter,
-        options.shards);
+        options.shards, options.checkpoint_every_ms, options.checkpoint_copies, options.restore,
+        options.unsynchronized);
 }
 
 }  // namespace pace::daemon

@@ -68,9 +68,10 @@ Result<Request> check_submission(const protocol::SubmissionEntry& entry,
         return base::make_error(ErrorKind::invalid,
                                 "{} buffers in one exchange; at most {} are allowed", count,
                                 protocol::kBuffersPerExchangeMax);
-    if (entry.verb == Verb::barrier && count != 0)
-        return base::make_error(ErrorKind::invalid, "a barrier takes no buffers, got {}", count);
-    if (entry.verb != Verb::barrier && count == 0)
+    if (!protocol::has_buffers(entry.verb) && count != 0)
+        return base::make_error(ErrorKind::invalid, "a {} takes no buffers, got {}",
+                                protocol::name_of(entry.verb), count);
+    if (protocol::has_buffers(entry.verb) && count == 0)
         return base::make_error(ErrorKind::invalid, "{} needs at least one buffer",
                                 protocol::name_of(entry.verb));
 

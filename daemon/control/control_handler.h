@@ -39,6 +39,7 @@ class ControlHandler {
     virtual void on_commit_view(const control::CommitView& view) = 0;
     virtual void on_group_order(const control::GroupOrder& order) = 0;
     virtual void on_server_order(const control::ServerOrder& order) = 0;
+    virtual void on_checkpoint_ended(const control::CheckpointEnded& ended) = 0;
     virtual void on_server_end(const control::ServerEnd& end) = 0;
     virtual void on_group_abort(const control::GroupAbort& abort) = 0;
     virtual void on_worker_suspended(const control::WorkerSuspended& suspended) = 0;

@@ -336,45 +336,25 @@ const ControllerLink::Counters& ControllerLink::counters() const {
     return state_->counters;
 }
 
-bool ControllerLink::send(const control::PeerLost& message) {
+template <typename Message>
+bool ControllerLink::send(const Message& message) {
     return state_->send(message);
 }
-bool ControllerLink::send(const control::WorkerJoin& message) {
-    return state_->send(message);
-}
-bool ControllerLink::send(const control::JobCreate& message) {
-    return state_->send(message);
-}
-bool ControllerLink::send(const control::WorkerLeave& message) {
-    return state_->send(message);
-}
-bool ControllerLink::send(const control::WorkerAdmit& message) {
-    return state_->send(message);
-}
-bool ControllerLink::send(const control::Ready& message) {
-    return state_->send(message);
-}
-bool ControllerLink::send(const control::Withdraw& message) {
-    return state_->send(message);
-}
-bool ControllerLink::send(const control::GroupDone& message) {
-    return state_->send(message);
-}
-bool ControllerLink::send(const control::ViewPrepared& message) {
-    return state_->send(message);
-}
-bool ControllerLink::send(const control::Stalled& message) {
-    return state_->send(message);
-}
-bool ControllerLink::send(const control::ServerStored& message) {
-    return state_->send(message);
-}
-bool ControllerLink::send(const control::ServerAsked& message) {
-    return state_->send(message);
-}
-bool ControllerLink::send(const control::ServerAssigned& message) {
-    return state_->send(message);
-}
+template bool ControllerLink::send(const control::PeerLost&);
+template bool ControllerLink::send(const control::WorkerJoin&);
+template bool ControllerLink::send(const control::JobCreate&);
+template bool ControllerLink::send(const control::WorkerLeave&);
+template bool ControllerLink::send(const control::WorkerAdmit&);
+template bool ControllerLink::send(const control::Ready&);
+template bool ControllerLink::send(const control::Withdraw&);
+template bool ControllerLink::send(const control::GroupDone&);
+template bool ControllerLink::send(const control::ViewPrepared&);
+template bool ControllerLink::send(const control::Stalled&);
+template bool ControllerLink::send(const control::ServerStored&);
+template bool ControllerLink::send(const control::ServerAsked&);
+template bool ControllerLink::send(const control::ServerAssigned&);
+template bool ControllerLink::send(const control::ServerSaved&);
+template bool ControllerLink::send(const control::CheckpointAsked&);
 
 bool ControllerLink::send(const control::StatusRequest& message) {
     if (state_->phase != State::Phase::attached)

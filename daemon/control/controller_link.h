@@ -43,19 +43,10 @@ class ControllerLink final : private base::Poller {
 
     // Each hands one message to the connection. False if it was dropped since the link is not
     // attached, or just lost its connection; on_detached then follows, or has been called already.
-    bool send(const control::PeerLost& message);
-    bool send(const control::WorkerJoin& message);
-    bool send(const control::JobCreate& message);
-    bool send(const control::WorkerLeave& message);
-    bool send(const control::WorkerAdmit& message);
-    bool send(const control::Ready& message);
-    bool send(const control::Withdraw& message);
-    bool send(const control::GroupDone& message);
-    bool send(const control::ViewPrepared& message);
-    bool send(const control::Stalled& message);
-    bool send(const control::ServerStored& message);
-    bool send(const control::ServerAsked& message);
-    bool send(const control::ServerAssigned& message);
+    // Of PeerLost, WorkerJoin, JobCreate, WorkerLeave, WorkerAdmit, Ready, Withdraw, GroupDone, ViewPrepared, Stalled,
+    // ServerStored, ServerAsked, ServerAssigned, ServerSaved and CheckpointAsked.
+    template <typename Message>
+    bool send(const Message& message);
 
     // Needs no attachment, only a controller that is connected.
     bool send(const control::StatusRequest& message);

@@ -73,12 +73,22 @@ base::Result<CommitView> read(const wire::CommitView& table) {
     view.ledger = protocol::read_ledger<ServerLedger>(table.ledger());
     view.missed = std::move(missed);
     view.model_lost = table.model_lost();
+    view.saved_generation = table.saved_generation();
     return view;
 }
 
 base::Result<ServerOrder> read(const wire::ServerOrder& table) {
     PACE_TRY_ASSIGN(entries, protocol::read_entries<ServerEntry>(table.entries()));
     return ServerOrder{table.job(), table.generation(), std::move(entries)};
+}
+
+CheckpointEnded read(const wire::CheckpointEnded& table) {
+    CheckpointEnded ended{table.job(), table.generation(), table.position(), {}, {}};
+    if (table.failure() != nullptr) ended.failure = table.failure()->str();
+    if (table.answers() != nullptr)
+        for (const auto* answer : *table.answers())
+            ended.answers.push_back({answer->rank(), answer->own()});
+    return ended;
 }
 
 void read(const wire::GroupOrder& table, GroupOrder& ret_order) {
@@ -162,6 +172,9 @@ bool deliver(const wire::Envelope& envelope, ControlHandler& handler, GroupOrder
             if (ordered) handler.on_server_order(*ordered);
             return ordered.ok();
         }
+        case wire::Body::CheckpointEnded:
+            handler.on_checkpoint_ended(read(*envelope.body_as_CheckpointEnded()));
+            return true;
         case wire::Body::ServerEnd:
             handler.on_server_end({envelope.body_as_ServerEnd()->job()});
             return true;

@@ -54,6 +54,7 @@ class TestDaemon final : public ControlHandler {
         if (on_order) on_order(order);
     }
     void on_server_order(const control::ServerOrder& /*order*/) override {}
+    void on_checkpoint_ended(const control::CheckpointEnded& /*ended*/) override {}
     void on_server_end(const control::ServerEnd& /*end*/) override {}
     void on_group_abort(const control::GroupAbort& /*abort*/) override { ++aborts; }
     void on_worker_suspended(const control::WorkerSuspended& /*suspended*/) override {}

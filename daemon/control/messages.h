@@ -96,6 +96,10 @@ struct JobOptions {
     double constant_rate = 0;
     double filter = 0;
     uint32_t shards = 0;
+    uint32_t checkpoint_every_ms = 0;
+    uint32_t checkpoint_copies = 0;
+    bool restore = false;
+    bool unsynchronized = false;
     bool operator==(const JobOptions&) const = default;
 };
 
@@ -269,6 +273,7 @@ struct CommitView {
     ServerLedger ledger{};
     std::vector<ServerEntry> missed{};
     bool model_lost = false;
+    uint64_t saved_generation = 0;  // not 0: of the checkpoint that the model is again
 };
 
 struct Part {

@@ -104,7 +104,8 @@ Outgoing::Bytes Outgoing::write(const GroupDone& message) {
 Outgoing::Bytes Outgoing::write(const ViewPrepared& message) {
     auto& builder = envelope_.begin();
     flatbuffers::Offset<wire::ServerReport> server;
-    if (message.server.generation != 0) server = protocol::write_report(builder, message.server);
+    if (message.server.generation != 0 || !message.server.saved.empty())
+        server = protocol::write_report(builder, message.server);
     return finish(wire::CreateViewPrepared(builder, message.job, message.epoch, message.completed,
                                            message.round_epoch, message.result_epoch, server));
 }
@@ -123,6 +124,18 @@ Outgoing::Bytes Outgoing::write(const ServerAsked& message) {
 Outgoing::Bytes Outgoing::write(const ServerAssigned& message) {
     return finish(wire::CreateServerAssigned(envelope_.begin(), message.job, message.generation,
                                              message.round));
+}
+
+Outgoing::Bytes Outgoing::write(const ServerSaved& message) {
+    auto& builder = envelope_.begin();
+    const auto failure = message.failure.empty() ? 0 : builder.CreateString(message.failure);
+    return finish(wire::CreateServerSaved(builder, message.job, message.generation,
+                                          message.position, message.shard, failure));
+}
+
+Outgoing::Bytes Outgoing::write(const CheckpointAsked& message) {
+    return finish(wire::CreateCheckpointAsked(envelope_.begin(), message.job, message.generation,
+                                              message.rank, message.own));
 }
 
 Outgoing::Bytes Outgoing::write(const Stalled& message) {

@@ -49,6 +49,8 @@ class Outgoing {
     Bytes write(const ServerStored& message);
     Bytes write(const ServerAsked& message);
     Bytes write(const ServerAssigned& message);
+    Bytes write(const ServerSaved& message);
+    Bytes write(const CheckpointAsked& message);
     Bytes write(const StatusRequest& message);
 
   private:

@@ -2,13 +2,21 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "daemon/control/ids.h"
 
 namespace pace::daemon::control {
 
-enum class ServerStep : uint8_t { assign = 1, push = 2, pull = 3, join = 4, leave = 5 };
+enum class ServerStep : uint8_t {
+    assign = 1,
+    push = 2,
+    pull = 3,
+    join = 4,
+    leave = 5,
+    checkpoint = 6
+};
 
 struct ServerLedger {
     struct Worker {
@@ -45,12 +53,23 @@ struct ServerEntry {
     bool operator==(const ServerEntry&) const = default;
 };
 
+// Shards of one checkpoint that are on this node's disk.
+struct SavedModel {
+    uint64_t token = 0;
+    uint64_t generation = 0;
+    uint32_t shards = 0;
+    std::vector<uint32_t> there;
+    ServerLedger ledger;
+    bool operator==(const SavedModel&) const = default;
+};
+
 struct ServerReport {
     uint64_t generation = 0;
     std::vector<NodeId> places;  // by shard
     std::vector<uint32_t> shards;
     ServerLedger ledger;
     std::vector<ServerEntry> tail;
+    std::vector<SavedModel> saved;
     bool operator==(const ServerReport&) const = default;
 };
 
@@ -79,12 +98,39 @@ struct ServerAssigned {
     uint64_t round = 0;
 };
 
+struct ServerSaved {
+    JobId job = 0;
+    uint64_t generation = 0;
+    uint64_t position = 0;
+    uint32_t shard = 0;
+    std::string failure;  // empty: none
+};
+
+struct CheckpointAsked {
+    JobId job = 0;
+    uint64_t generation = 0;
+    Rank rank = 0;
+    uint64_t own = 0;
+};
+
 // ---- controller to daemon
 
 struct ServerOrder {
     JobId job = 0;
     uint64_t generation = 0;
     std::vector<ServerEntry> entries;
+};
+
+struct CheckpointEnded {
+    struct Answer {
+        Rank rank = 0;
+        uint64_t own = 0;
+    };
+    JobId job = 0;
+    uint64_t generation = 0;
+    uint64_t position = 0;
+    std::string failure;  // empty: none
+    std::vector<Answer> answers;
 };
 
 struct ServerEnd {

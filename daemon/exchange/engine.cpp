@@ -47,6 +47,15 @@ void Engine::forget(uint64_t ticket) {
 uint64_t Engine::join(const JoinRequest& request, WorkerPort* port, const Joined& joined) {
     const uint64_t ticket = questions_.new_ticket();
     Questions::Question question;
+    if (const auto fits = ShardDisk::check(services_, request.options); !fits) {
+        question.refused = [joined](const base::Error& error) { joined(error); };
+        question.send = [] { return true; };
+        ask(ticket, std::move(question));
+        services_.loop.defer([this, ticket, error = fits.error()] {
+            on_join_refused({.request = ticket, .error = error});
+        });
+        return ticket;
+    }
     question.send = [this, ticket, request] {
         control::WorkerJoin message;
         message.request = ticket;
@@ -326,17 +335,6 @@ void Engine::on_group_order(const control::GroupOrder& order) {
     }
     services_.control->send(
         control::GroupDone{.job = order.job, .group = order.group, .failed = true});
-}
-
-void Engine::on_server_order(const control::ServerOrder& order) {
-    if (const auto found = job(order.job)) found->order(order);
-}
-
-void Engine::on_server_end(const control::ServerEnd& end) {
-    const auto found = job(end.job);
-    if (!found || !found->unused()) return;
-    found->end_serving();
-    drop_unused_later();
 }
 
 void Engine::on_group_abort(const control::GroupAbort& abort) {

@@ -80,6 +80,7 @@ class Engine final : public ControlHandler {
     void on_commit_view(const control::CommitView& view) override;
     void on_group_order(const control::GroupOrder& order) override;
     void on_server_order(const control::ServerOrder& order) override;
+    void on_checkpoint_ended(const control::CheckpointEnded& ended) override;
     void on_server_end(const control::ServerEnd& end) override;
     void on_group_abort(const control::GroupAbort& abort) override;
     void on_worker_suspended(const control::WorkerSuspended& suspended) override;

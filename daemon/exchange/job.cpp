@@ -86,6 +86,10 @@ void Job::submit(const WorkerPtr& worker, Request request) {
         serving_->push(worker, std::move(request));
         return;
     }
+    if (request.verb == Verb::checkpoint) {
+        serving_->checkpoint(worker, std::move(request));
+        return;
+    }
     const bool counts = request.verb != Verb::pull;
     worker->queue.push_back(std::move(request));
     if (counts) ++worker->calls;
@@ -136,7 +140,19 @@ void Job::advance(const WorkerPtr& worker) {
         serving_->pull(worker);
         return;
     }
+    if (verb == Verb::broadcast && serving_ && serving_->is_rolled_back(worker->rank)) {
+        serving_->begin_pull(worker);
+        return;
+    }
     rounds_.called(worker);
+}
+
+// The model is there already: whoever waits for others to broadcast it gets that one.
+void Job::leave_rounds() {
+    for (const auto& [rank, worker] : state_.workers)
+        if (worker->state == Worker::State::waiting && worker->head().verb == Verb::broadcast &&
+            rounds_.withdraw(*worker))
+            worker->state = Worker::State::pulling;
 }
 
 void Job::begin_newcomer(const WorkerPtr& worker) {
@@ -243,7 +259,7 @@ void Job::withdrawn(control::Rank rank) {
 
 void Job::refuse(const WorkerPtr& worker, const base::Error& error) {
     state_.end_all(worker, failed(error));
-    if (serving_) serving_->end_pushes(worker, failed(error));
+    if (serving_) serving_->end_asides(worker, failed(error));
 }
 
 void Job::commit(const control::CommitView& view) {
@@ -262,6 +278,7 @@ void Job::commit(const control::CommitView& view) {
                         [r = rank](const control::Adoption& a) { return a.newcomer == r; });
         if (worker->state == Worker::State::adopting && !adopts) keep_own.push_back(worker);
     }
+    if (serving_ && view.saved_generation != 0) leave_rounds();
     // A node that is behind first completes the round that it missed: until then its workers' models, and their iterations,
     // are of the round before. Otherwise models are taken before the next round begins, which ends the donor's boundary.
     const bool behind = std::find(view.behind.begin(), view.behind.end(), state_.services.self) !=

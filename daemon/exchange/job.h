@@ -51,6 +51,9 @@ class Job {
     void order(const control::ServerOrder& order) {
         if (serving_) serving_->order(order);
     }
+    void checkpoint_ended(const control::CheckpointEnded& ended) {
+        if (serving_) serving_->ended(ended);
+    }
     void end_serving() {
         if (serving_) serving_->forget();
     }
@@ -75,6 +78,7 @@ class Job {
     void advance(const WorkerPtr& worker);
     static void refuse_nonfinite(const Worker& worker, const Request& request, Place place);
     void admit(const WorkerPtr& worker, bool wants_model);
+    void leave_rounds();
     void begin_newcomer(const WorkerPtr& worker);
     void report_workers(std::vector<control::WorkerReport>& reports) const;
 

@@ -35,7 +35,7 @@ struct LinkNode {
         : transport(network.create()),
           peers(*transport),
           services(std::make_unique<Services>(loop, *transport, peers, pool, counters,
-                                              ExchangeOptions{})),
+                                              ExchangeOptions{}, disk)),
           links(*services, options) {
         services->self = self;
         services->exchange_began = [] {};
@@ -45,6 +45,7 @@ struct LinkNode {
     Peers peers;
     kernels::WorkerPool pool{0};
     Counters counters;
+    base::BackgroundThread disk;
     std::unique_ptr<Services> services;
     Links links;
 };

@@ -3,8 +3,10 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "base/background_thread.h"
 #include "base/event_loop.h"
 #include "daemon/collectives/all_reduce.h"
 #include "daemon/collectives/broadcast.h"
@@ -32,6 +34,8 @@ struct ExchangeOptions {
     // A member of such an exchange that makes nothing for so long is left to a later one; well below the deadline above, at
     // which its peers would give up this node.
     base::Duration making_deadline = std::chrono::seconds(1);
+    // The folder for checkpoints of parameter servers; empty: none are kept.
+    std::string checkpoints;
 };
 
 struct Services {
@@ -41,6 +45,7 @@ struct Services {
     kernels::WorkerPool& pool;
     Counters& counters;
     ExchangeOptions options;
+    base::BackgroundThread& disk;
     ControllerLink* control = nullptr;     // set before any request arrives
     NodeId self = 0;                       // this node's number; 0 while not attached
     std::function<void()> exchange_began;  // set by the engine

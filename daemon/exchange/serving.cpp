@@ -18,9 +18,6 @@ using server::LetterKind;
 
 namespace {
 
-constexpr const char* kLost =
-    "a node that kept a part of the model is gone, and the model with it; call pace_broadcast, "
-    "which makes the root's the model";
 constexpr const char* kCanceled = "canceled before it had begun";
 constexpr const char* kNew =
     "this worker is new in the job, or was taken out of it; call pace_broadcast or pace_pull for "
@@ -30,7 +27,14 @@ constexpr const char* kNew =
 
 Serving::Serving(JobState& job)
     : job_(job),
-      host_(job.options.elements, [this](ShardHost::Part part) { deliver(std::move(part)); }),
+      host_(job.options.elements,
+            {[this](ShardHost::Part part) { deliver(std::move(part)); },
+             [this](uint32_t shard, const server::Shard& state, const server::Ledger& ledger) {
+                 saving_.save(shard, state, ledger);
+             },
+             [this](uint32_t shard, uint64_t generation, uint64_t position) {
+                 load(shard, generation, position);
+             }}),
       mail_(
           job.services, job.options.elements,
           [this](NodeId from, const Letter& letter, std::vector<std::byte> elements) {
@@ -38,19 +42,28 @@ Serving::Serving(JobState& job)
           },
           [this](NodeId, const base::Error&) { job_.wants_view = true; }),
       pushes_(job, host_, mail_),
-      pulls_(job, host_, [this](const WorkerPtr& worker, uint64_t position, uint64_t slowest) {
-          pulled(worker, position, slowest);
-      }) {}
+      pulls_(job, host_,
+             [this](const WorkerPtr& worker, uint64_t position, uint64_t slowest) {
+                 pulled(worker, position, slowest);
+             }),
+      saving_(job, host_, mail_,
+              [this](const WorkerPtr& worker, const Request& request, Ending ending) {
+                  end_aside(worker, request, std::move(ending));
+              }) {}
+
+// Why a worker's call is not taken; null: it is.
+const char* Serving::refusal(const Worker& worker) const {
+    if (worker.newcomer) return kNew;
+    if (lost_) return kLost;
+    if (rolled_back_.contains(worker.rank)) return kRestored;
+    return nullptr;
+}
 
 // ----------------------------------------------------------------------------------------- pushes
 
 void Serving::push(const WorkerPtr& worker, Request request) {
-    if (worker->newcomer) {
-        end_push(worker, request, ended_as(Outcome::stale, kNew));
-        return;
-    }
-    if (lost_) {
-        end_push(worker, request, ended_as(Outcome::stale, kLost));
+    if (const char* reason = refusal(*worker)) {
+        end_push(worker, request, ended_as(Outcome::stale, reason));
         return;
     }
     waiting_[worker->rank].push_back(std::move(request));
@@ -69,21 +82,46 @@ void Serving::try_pushes(const WorkerPtr& worker) {
     }
 }
 
-void Serving::end_push(const WorkerPtr& worker, const Request& request, Ending ending) {
-    worker->iteration = std::max(worker->iteration, pushes_.next_clock(worker->rank));
+// A request that is not in the worker's queue.
+void Serving::end_aside(const WorkerPtr& worker, const Request& request, Ending ending) const {
     worker->busy_since = base::now();
     ending.iteration = worker->iteration;
     ending.queued_ns = base::now_ns() - request.submitted_ns;
     ++job_.services.counters.requests;
     if (ending.outcome == Outcome::failed) ++job_.services.counters.requests_failed;
     if (worker->port != nullptr) worker->port->request_ended(request.id, ending);
+}
+
+void Serving::end_push(const WorkerPtr& worker, const Request& request, const Ending& ending) {
+    worker->iteration = std::max(worker->iteration, pushes_.next_clock(worker->rank));
+    end_aside(worker, request, ending);
     // A pull after it waits for an update that does not come.
     if (ending.outcome != Outcome::done && pulls_.asks(worker->rank)) ask(worker);
 }
 
-void Serving::end_pushes(const WorkerPtr& worker, const Ending& ending) {
+void Serving::end_asides(const WorkerPtr& worker, const Ending& ending) {
     for (const Request& request : std::exchange(waiting_[worker->rank], {}))
         end_push(worker, request, ending);
+    saving_.end_all(worker, ending);
+}
+
+// ------------------------------------------------------------------------------------- checkpoints
+
+void Serving::checkpoint(const WorkerPtr& worker, Request request) {
+    if (const char* reason = refusal(*worker)) {
+        end_aside(worker, request, ended_as(Outcome::stale, reason));
+        return;
+    }
+    saving_.ask(worker, std::move(request), next_clock(worker->rank));
+}
+
+void Serving::load(uint32_t shard, uint64_t generation, uint64_t position) {
+    saving_.load(
+        shard, generation, position,
+        [this, shard, model = host_.generation()](Result<server::ReadCheckpoint> read) {
+            if (host_.generation() != model) return;
+            check(read ? host_.loaded(shard, std::move(read->shard)) : Result<>(read.error()));
+        });
 }
 
 // ------------------------------------------------------------------------------------------ pulls
@@ -101,10 +139,18 @@ void Serving::pull(const WorkerPtr& worker) {
             "for the one after it",
             request.iteration, next));
     if (lost_) refused = ended_as(Outcome::stale, kLost);
+    // One of a step that the model has not seen is of a trainer that has not heard of it.
+    if (rolled_back_.contains(worker->rank) && request.iteration > next)
+        refused = ended_as(Outcome::stale, kRestored);
     if (refused.outcome != Outcome::done) {
         job_.end_head(worker, std::move(refused));
         return;
     }
+    begin_pull(worker);
+}
+
+void Serving::begin_pull(const WorkerPtr& worker) {
+    rolled_back_.erase(worker->rank);
     worker->state = Worker::State::pulling;
     if (has_view() && job_.view.contains(worker->rank)) ask(worker);
 }
@@ -135,6 +181,7 @@ void Serving::pulled(const WorkerPtr& worker, uint64_t position, uint64_t slowes
 }
 
 bool Serving::cancel(const WorkerPtr& worker, uint64_t id, const std::string& message) {
+    if (saving_.cancel(worker, id, ended_as(Outcome::canceled, message))) return true;
     std::deque<Request>& requests = waiting_[worker->rank];
     const auto request = std::find_if(requests.begin(), requests.end(),
                                       [id](const Request& other) { return other.id == id; });
@@ -166,13 +213,16 @@ void Serving::withdrawn(control::Rank rank) {
 void Serving::left(const Worker& worker) {
     pushes_.forget(worker.rank);
     pulls_.forget(worker.rank);
+    saving_.forget(worker.rank);
+    rolled_back_.erase(worker.rank);
     waiting_.erase(worker.rank);
 }
 
 void Serving::suspend(const WorkerPtr& worker, const std::string& reason) {
     pushes_.forget(worker->rank);
     pulls_.forget(worker->rank);
-    end_pushes(worker, ended_as(Outcome::stale, reason));
+    rolled_back_.erase(worker->rank);  // it is to begin anew anyway
+    end_asides(worker, ended_as(Outcome::stale, reason));
 }
 
 void Serving::invalidate(const base::Error& error) {
@@ -182,121 +232,6 @@ void Serving::invalidate(const base::Error& error) {
 void Serving::forget() {
     mail_.close(base::make_error(ErrorKind::canceled, "the job is over"));
     host_.forget();
-}
-
-// ------------------------------------------------------------------------------------------- views
-
-void Serving::commit(const control::CommitView& view) {
-    if (view.generation == 0) return;
-    const bool anew = view.generation != host_.generation();
-    const bool first = host_.generation() == 0;
-    auto missed = host_.commit(view, job_.services.self);
-    if (!missed) {
-        check(missed.error());
-        return;
-    }
-    lost_ = view.model_lost;  // the same at all nodes: they must agree on who is to broadcast
-    if (lost_) base::log_warning("model lost", {{"job", job_.options.name}, {"reason", kLost}});
-    std::vector<NodeId> nodes = job_.view.nodes();
-    nodes.insert(nodes.end(), view.shards.begin(), view.shards.end());
-    std::sort(nodes.begin(), nodes.end());
-    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-    if (host_.waits_for_round() && !job_.view.contains_node(job_.services.self)) {
-        // Whoever was to send it may be gone.
-        check(base::make_error(ErrorKind::aborted,
-                               "the model that a round of pace_broadcast assigns did not come"));
-        return;
-    }
-    mail_.open(job_.token, view.epoch, nodes);
-    heard(*missed);
-    pushes_.commit(anew && !first);
-    pulls_.ask_again();
-    // Whoever is asked to end a request here may call the next at once.
-    const auto workers = job_.workers;
-    for (const auto& [rank, worker] : workers) {
-        if (lost_) end_pushes(worker, ended_as(Outcome::stale, kLost));
-        if (!job_.view.contains(rank)) continue;
-        worker->iteration = std::max(worker->iteration, pushes_.next_clock(rank));
-        try_pushes(worker);
-        if (worker->state != Worker::State::pulling) continue;
-        if (lost_ && worker->head().verb == Verb::broadcast) {
-            worker->state = Worker::State::idle;
-            job_.advance(worker);
-        } else if (lost_) {
-            pulls_.forget(rank);
-            job_.end_head(worker, ended_as(Outcome::stale, kLost));
-        } else if (!pulls_.asks(rank)) {
-            ask(worker);
-        }
-    }
-}
-
-void Serving::order(const control::ServerOrder& order) {
-    if (order.generation != host_.generation()) return;
-    std::vector<control::ServerEntry> news;
-    const auto result = host_.hear(order.entries, news);
-    heard(news);
-    check(result);
-}
-
-void Serving::heard(const std::vector<control::ServerEntry>& entries) {
-    for (const control::ServerEntry& entry : entries) {
-        pushes_.ordered(entry);
-        const WorkerPtr worker = job_.find(entry.worker.rank);
-        if (worker && entry.step == control::ServerStep::push) try_pushes(worker);
-    }
-}
-
-void Serving::check(const Result<>& result) {
-    if (result) return;
-    base::log_error("the order of a model's updates is broken here",
-                    {{"job", job_.options.name}, {"reason", result.error().message}});
-    // What this node has is of no use: another view finds that it is lost.
-    host_.forget();
-    job_.wants_view = true;
-}
-
-// ----------------------------------------------------------------------------------- the first model
-
-bool Serving::is_model(const std::vector<BufferPtr>& buffers) const {
-    uint64_t elements = 0;
-    for (const BufferPtr& buffer : buffers) {
-        if (buffer->dtype != protocol::DType::f32) return false;
-        elements += buffer->count;
-    }
-    return elements == job_.options.elements;
-}
-
-void Serving::broadcasted(uint64_t round, const std::vector<BufferPtr>& buffers) {
-    if (!is_model(buffers) || !has_view()) return;
-    lost_ = false;
-    give_model(round, buffers);
-    job_.services.control->send(control::ServerAssigned{job_.id, host_.generation(), round});
-}
-
-// Every node with a worker has it; the first of them sends it to nodes that keep shards and have none.
-void Serving::give_model(uint64_t round, const std::vector<BufferPtr>& buffers) {
-    const std::vector<NodeId> nodes = job_.view.nodes();
-    const bool is_first = !nodes.empty() && nodes.front() == job_.services.self;
-    for (uint32_t shard = 0; shard < host_.places().size(); ++shard) {
-        const NodeId node = host_.places()[shard];
-        const bool has_it = std::find(nodes.begin(), nodes.end(), node) != nodes.end();
-        if (!host_.keeps(shard) && (has_it || !is_first)) continue;
-        const server::Range range = host_.partition().range(shard);
-        std::vector<float> model(range.size());
-        read_range(buffers, range.begin, model);
-        if (host_.keeps(shard)) {
-            check(host_.hold_model(shard, round, std::move(model)));
-            continue;
-        }
-        Letter letter;
-        letter.kind = LetterKind::model;
-        letter.shard = shard;
-        letter.generation = host_.generation();
-        letter.clock = round;
-        auto elements = server::write_elements(model, letter);
-        mail_.send(node, letter, std::move(elements));
-    }
 }
 
 // ----------------------------------------------------------------------------------------- letters
@@ -321,7 +256,7 @@ void Serving::deliver(ShardHost::Part part) {
 
 void Serving::received(NodeId from, const Letter& letter, std::vector<std::byte> elements) {
     if (letter.generation != host_.generation()) return;
-    const auto taken = take(from, letter, elements);
+    const auto taken = take(from, letter, std::move(elements));
     if (taken) return;
     base::log_warning("a letter about a model makes no sense",
                       {{"job", job_.options.name},
@@ -329,7 +264,7 @@ void Serving::received(NodeId from, const Letter& letter, std::vector<std::byte>
                        {"reason", taken.error().message}});
 }
 
-Result<> Serving::take(NodeId from, const Letter& letter, std::span<const std::byte> elements) {
+Result<> Serving::take(NodeId from, const Letter& letter, std::vector<std::byte> elements) {
     if (letter.shard >= host_.places().size())
         return base::make_error(ErrorKind::corrupt, "there is no shard {}", letter.shard);
     const size_t length = host_.partition().range(letter.shard).size();
@@ -343,6 +278,12 @@ Result<> Serving::take(NodeId from, const Letter& letter, std::span<const std::b
                         std::move(values)});
             return {};
         }
+        case LetterKind::checkpoint:
+            saving_.take_copy(from, letter, std::move(elements));
+            return {};
+        case LetterKind::kept:
+            saving_.took_copy(from, letter);
+            return {};
         case LetterKind::update:
         case LetterKind::model:
             break;

@@ -70,16 +70,31 @@ void ShardHost::begin_anew(const control::CommitView& view, control::NodeId self
     generation_ = view.generation;
     places_ = view.shards;
     ledger_ = ledger_of(view.ledger);
-    for (uint32_t shard = 0; shard < places_.size(); ++shard)
-        if (places_[shard] == self) shards_.try_emplace(shard, partition().range(shard).size());
+    for (uint32_t shard = 0; shard < places_.size(); ++shard) {
+        if (places_[shard] != self) continue;
+        shards_.try_emplace(shard, partition().range(shard).size());
+        if (view.saved_generation == 0) continue;
+        loading_[shard] = ledger_.versions;
+        hooks_.load(shard, view.saved_generation, ledger_.position);
+    }
+}
+
+Result<> ShardHost::loaded(uint32_t shard, server::Shard saved) {
+    const auto loading = loading_.find(shard);
+    if (loading == loading_.end()) return {};
+    shards_.at(shard).restore(std::move(saved), loading->second);
+    loading_.erase(loading);
+    return act();
 }
 
 void ShardHost::forget() {
     generation_ = 0;
     places_.clear();
     shards_.clear();
+    loading_.clear();
     ledger_ = {};
     to_act_.clear();
+    to_save_.clear();
     tail_.clear();
 }
 
@@ -93,7 +108,10 @@ Result<> ShardHost::hear(const std::vector<control::ServerEntry>& entries,
                                     ledger_.position);
         const server::Entry own = entry_of(entry);
         ledger_.add(own);
-        if (keeps_any()) to_act_.push_back(own);
+        if (keeps_any()) {
+            to_act_.push_back(own);
+            if (own.step == server::Step::checkpoint) to_save_[own.position] = ledger_;
+        }
         tail_.push_back(entry);
         if (tail_.size() > kTailMax) tail_.pop_front();
         ret_heard.push_back(entry);
@@ -102,12 +120,13 @@ Result<> ShardHost::hear(const std::vector<control::ServerEntry>& entries,
 }
 
 Result<> ShardHost::act() {
-    while (!to_act_.empty()) {
+    while (loading_.empty() && !to_act_.empty()) {
         const server::Entry entry = to_act_.front();
         PACE_TRY_ASSIGN(done, act(entry));
         if (!done) return {};
         to_act_.pop_front();
         if (entry.step == server::Step::pull) serve(entry);
+        if (entry.step == server::Step::checkpoint) save(entry.position);
     }
     return {};
 }
@@ -121,6 +140,15 @@ Result<bool> ShardHost::act(const server::Entry& entry) {
     return true;
 }
 
+void ShardHost::save(uint64_t position) {
+    const auto ledger = to_save_.find(position);
+    for (auto& [number, shard] : shards_) {
+        shard.settle();
+        hooks_.save(number, shard, ledger->second);
+    }
+    to_save_.erase(ledger);
+}
+
 void ShardHost::serve(const server::Entry& entry) {
     for (auto& [number, shard] : shards_) {
         const server::Range range = partition().range(number);
@@ -131,7 +159,7 @@ void ShardHost::serve(const server::Entry& entry) {
         Part part{number, entry.rank, entry.clock, entry.position, entry.slowest, {}};
         part.elements.resize(end - begin);
         shard.read(begin - range.begin, part.elements);
-        pulled_(std::move(part));
+        hooks_.pulled(std::move(part));
     }
 }
 

@@ -30,9 +30,16 @@ class ShardHost {
         uint64_t slowest = 0;
         std::vector<float> elements;
     };
-    using Pulled = std::function<void(Part part)>;
+    // What is to be done with the shards. None of it calls back from inside.
+    struct Hooks {
+        std::function<void(Part part)> pulled;
+        // The shard is to be saved as it is; the ledger is of that position.
+        std::function<void(uint32_t shard, const server::Shard&, const server::Ledger&)> save;
+        // The shard of that checkpoint is to be loaded(): until then the node acts upon nothing.
+        std::function<void(uint32_t shard, uint64_t generation, uint64_t position)> load;
+    };
 
-    ShardHost(uint64_t elements, Pulled pulled) : elements_(elements), pulled_(std::move(pulled)) {}
+    ShardHost(uint64_t elements, Hooks hooks) : elements_(elements), hooks_(std::move(hooks)) {}
 
     // A view has committed. Returns the entries that this node had missed.
     base::Result<std::vector<control::ServerEntry>> commit(const control::CommitView& view,
@@ -51,7 +58,10 @@ class ShardHost {
     bool keeps_any() const { return !shards_.empty(); }
 
     // The order has come to an assignment of which it has not the model.
-    bool waits_for_round() const { return !to_act_.empty(); }
+    bool waits_for_round() const { return loading_.empty() && !to_act_.empty(); }
+
+    // Of the checkpoint that the model of this generation is.
+    base::Result<> loaded(uint32_t shard, server::Shard saved);
 
     // Of a shard that it keeps.
     void hold(uint32_t shard, uint32_t rank, uint64_t clock, server::Shard::Update update) {
@@ -73,15 +83,19 @@ class ShardHost {
     base::Result<> act();
     base::Result<bool> act(const server::Entry& entry);
     void serve(const server::Entry& entry);
+    void save(uint64_t position);
 
     uint64_t elements_;
-    Pulled pulled_;
+    Hooks hooks_;
     uint64_t generation_ = 0;  // 0: no view yet
     std::vector<control::NodeId> places_;
     std::map<uint32_t, server::Shard> shards_;
-    server::Ledger ledger_;                  // of what was heard
-    std::deque<server::Entry> to_act_;       // heard, in order
-    std::deque<control::ServerEntry> tail_;  // the last that was heard
+    std::map<uint32_t, std::map<uint64_t, uint64_t>>
+        loading_;            // shards that are not loaded yet, and the versions that live then
+    server::Ledger ledger_;  // of what was heard
+    std::deque<server::Entry> to_act_;            // heard, in order
+    std::map<uint64_t, server::Ledger> to_save_;  // at checkpoints that were heard, by position
+    std::deque<control::ServerEntry> tail_;       // the last that was heard
 };
 
 }  // namespace pace::daemon

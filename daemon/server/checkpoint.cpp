@@ -128,7 +128,8 @@ Result<> get_about(Reader& reader, Checkpoint& ret_about) {
     std::vector<char> name;
     uint64_t elements = 0;
     PACE_TRY(reader.get_elements(name, name_bytes));
-    PACE_TRY(reader.get_all(elements, ret_about.shards, ret_about.shard));
+    PACE_TRY(reader.get_all(ret_about.token, ret_about.generation, elements, ret_about.shards,
+                            ret_about.shard));
     if (ret_about.shard >= ret_about.shards)
         return reader.corrupt(
             fmt::format("it is shard {} of {}", ret_about.shard, ret_about.shards));
@@ -204,12 +205,21 @@ Result<> write_checkpoint(PackedWriter& file, const Checkpoint& about, const Sha
     PACE_TRY(file.write(std::as_bytes(std::span(kMagic))));
     PACE_TRY(put_all(file, kCheckpointVersion, static_cast<uint32_t>(about.job.size())));
     PACE_TRY(file.write(std::as_bytes(std::span(about.job))));
-    PACE_TRY(put_all(file, static_cast<uint64_t>(about.elements), about.shards, about.shard));
+    PACE_TRY(put_all(file, about.token, about.generation, static_cast<uint64_t>(about.elements),
+                     about.shards, about.shard));
     PACE_TRY(put_ledger(file, about.ledger));
     PACE_TRY(put_elements(file, std::span<const float>(shard.base())));
     PACE_TRY(put(file, static_cast<uint64_t>(shard.versions().size())));
     for (const auto& [number, version] : shard.versions()) PACE_TRY(put_sum(file, number, version));
     return file.commit();
+}
+
+Result<Checkpoint> read_about(ByteReader& bytes_untrusted) {
+    Reader reader(bytes_untrusted);
+    Checkpoint about;
+    PACE_TRY(get_about(reader, about));
+    PACE_TRY(get_ledger(reader, about.ledger));
+    return about;
 }
 
 Result<ReadCheckpoint> read_checkpoint(ByteReader& bytes_untrusted, size_t elements_max) {

@@ -3,7 +3,8 @@
 //
 // In a PackedWriter's file, little-endian:
 //
-//     | "PACESHRD" | version u32 | length of the job's name u32, name | elements of the model u64 | shards u32, shard u32 |
+//     | "PACESHRD" | version u32 | length of the job's name u32, name | token u64, generation u64 |
+//     | elements of the model u64 | shards u32, shard u32 |
 //     | position u64, fastest u64, pushes u64 | workers u64: rank u32, clock u64, version u64, prefetched u64 each |
 //     | versions u64: version u64, updates u64 each | elements of the shard as f32 |
 //     | sums u64: version u64, rate f64, dense u64, entries u64, indices u32 each unless dense, values f32 each |
@@ -26,7 +27,9 @@ inline constexpr uint32_t kCheckpointVersion = 1;
 
 struct Checkpoint {
     std::string job;
-    size_t elements = 0;  // of the whole model
+    uint64_t token = 0;       // of the job, which another of its name has not
+    uint64_t generation = 0;  // of its model
+    size_t elements = 0;      // of the whole model
     uint32_t shards = 1;
     uint32_t shard = 0;
     Ledger ledger;  // at whose position the shard is
@@ -39,6 +42,9 @@ struct ReadCheckpoint {
     Checkpoint about;
     Shard shard{0};
 };
+
+// What a checkpoint says of itself; nothing after it is read. Errors as of read_checkpoint().
+base::Result<Checkpoint> read_about(ByteReader& bytes_untrusted);
 
 // Of bytes that nobody vouches for. ErrorKind::corrupt of what write_checkpoint() did not write, version of another
 // version's, limit of a shard of more than `elements_max` elements.

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <map>
-#include <set>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace pace::server {
 
@@ -16,7 +15,6 @@ using base::Result;
 namespace {
 
 constexpr std::string_view kUnfinished = ".part";
-constexpr size_t kPositionDigits = 20;
 
 base::Error folder_error(const std::string& path, const std::error_code& code) {
     const ErrorKind kind =
@@ -38,13 +36,14 @@ bool take_number(std::string_view& rest, std::string_view end, Number& ret_numbe
 }  // namespace
 
 std::string text_of(const CheckpointName& name) {
-    return fmt::format("{:020}.{}-of-{}", name.position, name.shard, name.shards);
+    return fmt::format("{:020}.{:020}.{}-of-{}", name.generation, name.position, name.shard,
+                       name.shards);
 }
 
 std::optional<CheckpointName> parse_checkpoint_name(const std::string& text) {
     CheckpointName name;
     std::string_view rest = text;
-    if (rest.find('.') != kPositionDigits || !take_number(rest, ".", name.position) ||
+    if (!take_number(rest, ".", name.generation) || !take_number(rest, ".", name.position) ||
         !take_number(rest, "-of-", name.shard) || !take_number(rest, "", name.shards) ||
         name.shard >= name.shards || text_of(name) != text)
         return std::nullopt;
@@ -79,7 +78,7 @@ Result<std::vector<CheckpointName>> CheckpointFolder::list() const {
     return names;
 }
 
-void CheckpointFolder::remove_before(uint64_t position) const {
+void CheckpointFolder::remove_before(uint64_t generation, uint64_t position) const {
     std::error_code error;
     std::vector<std::filesystem::path> old;
     for (std::filesystem::directory_iterator entry(path_, error);
@@ -87,18 +86,10 @@ void CheckpointFolder::remove_before(uint64_t position) const {
         std::string text = entry->path().filename().string();
         if (text.ends_with(kUnfinished)) text.resize(text.size() - kUnfinished.size());
         const auto name = parse_checkpoint_name(text);
-        if (name && name->position < position) old.push_back(entry->path());
+        if (name && std::pair(name->generation, name->position) < std::pair(generation, position))
+            old.push_back(entry->path());
     }
     for (const auto& path : old) std::filesystem::remove(path, error);
-}
-
-std::optional<uint64_t> newest_whole(const std::vector<CheckpointName>& names, uint32_t shards) {
-    std::map<uint64_t, std::set<uint32_t>> there;
-    for (const CheckpointName& name : names)
-        if (name.shards == shards) there[name.position].insert(name.shard);
-    for (auto at = there.rbegin(); at != there.rend(); ++at)
-        if (at->second.size() == shards) return at->first;
-    return std::nullopt;
 }
 
 }  // namespace pace::server

@@ -1,6 +1,6 @@
-// CheckpointFolder: the checkpoints of one job's shards that are on this daemon's disk, by position and shard.
+// CheckpointFolder: the checkpoints of one job's shards that are on this daemon's disk, by generation, position and shard.
 //
-//     FOLDER/JOB.model/POSITION.SHARD-of-SHARDS      all in digits, POSITION in twenty of them
+//     FOLDER/JOB.model/GENERATION.POSITION.SHARD-of-SHARDS      all in digits, the first two in twenty of them
 //
 // Whatever else is in the folder is left alone. Blocks for the disk; one thread at a time.
 #pragma once
@@ -16,6 +16,7 @@
 namespace pace::server {
 
 struct CheckpointName {
+    uint64_t generation = 0;
     uint64_t position = 0;
     uint32_t shards = 1;
     uint32_t shard = 0;
@@ -35,14 +36,11 @@ class CheckpointFolder {
     std::string path_of(const CheckpointName& name) const;
     // In order. A folder that is not there has none.
     base::Result<std::vector<CheckpointName>> list() const;
-    // Removes what is of positions before this one, and what was never finished.
-    void remove_before(uint64_t position) const;
+    // Removes what is older than these positions of this generation, finished or not.
+    void remove_before(uint64_t generation, uint64_t position) const;
 
   private:
     std::string path_;
 };
-
-// The newest position at which all of the shards are among the names; none if there is none.
-std::optional<uint64_t> newest_whole(const std::vector<CheckpointName>& names, uint32_t shards);
 
 }  // namespace pace::server

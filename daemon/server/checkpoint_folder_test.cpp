@@ -8,15 +8,18 @@ namespace pace::server {
 namespace {
 
 TEST(CheckpointFolder, NamesAreReadBackAndNothingElseIsAName) {
-    const CheckpointName name{105, 16, 3};
-    EXPECT_EQ(text_of(name), "00000000000000000105.3-of-16");
+    const CheckpointName name{7, 105, 16, 3};
+    EXPECT_EQ(text_of(name), "00000000000000000007.00000000000000000105.3-of-16");
     EXPECT_EQ(parse_checkpoint_name(text_of(name)), name);
-    const CheckpointName last{~uint64_t{0}, 1, 0};
+    const CheckpointName last{~uint64_t{0}, ~uint64_t{0}, 1, 0};
     EXPECT_EQ(parse_checkpoint_name(text_of(last)), last);
-    for (const char* text : {"", "105.3-of-16", "00000000000000000105.16-of-16",
-                             "00000000000000000105.3-of-016", "00000000000000000105.3-of-16.part",
-                             "00000000000000000105.-3-of-16", "99999999999999999999.0-of-1",
-                             "00000000000000000105.3-of-", "0000000000000000010x.0-of-1"})
+    const std::string start = "00000000000000000007.00000000000000000105";
+    EXPECT_TRUE(parse_checkpoint_name(start + ".3-of-16"));
+    for (const std::string& text :
+         {std::string(), std::string("7.105.3-of-16"), start.substr(0, 20) + ".3-of-16",
+          start + ".16-of-16", start + ".3-of-016", start + ".3-of-16.part", start + ".-3-of-16",
+          start + ".3-of-", "99999999999999999999." + start.substr(21) + ".0-of-1",
+          start.substr(0, 40) + "x.0-of-1"})
         EXPECT_FALSE(parse_checkpoint_name(text)) << text;
 }
 
@@ -27,25 +30,28 @@ TEST(CheckpointFolder, ListsWhatIsThereInOrder) {
     EXPECT_TRUE(job.list()->empty());
     ASSERT_TRUE(job.create());
     ASSERT_TRUE(job.create());
-    for (const char* name : {"00000000000000000020.0-of-2", "00000000000000000009.1-of-2", "notes",
-                             "00000000000000000020.1-of-2.part"})
+    for (const char* name : {"00000000000000000002.00000000000000000020.0-of-2",
+                             "00000000000000000002.00000000000000000009.1-of-2", "notes",
+                             "00000000000000000002.00000000000000000020.1-of-2.part"})
         folder.write(std::string("checkpoints/job.model/") + name, {'x'});
     const auto names = job.list();
     ASSERT_TRUE(names);
-    EXPECT_EQ(*names, (std::vector<CheckpointName>{{9, 2, 1}, {20, 2, 0}}));
+    EXPECT_EQ(*names, (std::vector<CheckpointName>{{2, 9, 2, 1}, {2, 20, 2, 0}}));
 }
 
 TEST(CheckpointFolder, RemovesOldOnesAndWhatWasNeverFinished) {
     const TestFolder folder;
     const CheckpointFolder job(folder.path(), "job");
     ASSERT_TRUE(job.create());
-    for (const char* name : {"00000000000000000020.0-of-2", "00000000000000000009.1-of-2", "notes",
-                             "00000000000000000010.1-of-2.part"})
+    for (const char* name : {"00000000000000000002.00000000000000000020.0-of-2",
+                             "00000000000000000002.00000000000000000009.1-of-2", "notes",
+                             "00000000000000000001.00000000000000000030.0-of-2",
+                             "00000000000000000002.00000000000000000010.1-of-2.part"})
         folder.write(std::string("job.model/") + name, {'x'});
-    job.remove_before(20);
-    EXPECT_EQ(*job.list(), (std::vector<CheckpointName>{{20, 2, 0}}));
-    EXPECT_FALSE(
-        std::filesystem::exists(folder.path("job.model/00000000000000000010.1-of-2.part")));
+    job.remove_before(2, 20);
+    EXPECT_EQ(*job.list(), (std::vector<CheckpointName>{{2, 20, 2, 0}}));
+    EXPECT_FALSE(std::filesystem::exists(
+        folder.path("job.model/00000000000000000002.00000000000000000010.1-of-2.part")));
     EXPECT_TRUE(std::filesystem::exists(folder.path("job.model/notes")));
 }
 
@@ -62,14 +68,6 @@ TEST(CheckpointFolder, AFolderThatCannotBeMadeIsNamed) {
     const auto made = CheckpointFolder(folder.path("file"), "job").create();
     ASSERT_FALSE(made);
     EXPECT_NE(made.error().message.find("file/job.model"), std::string::npos);
-}
-
-TEST(CheckpointFolder, ThePositionThatAllShardsHaveIsTheNewestWholeOne) {
-    EXPECT_EQ(newest_whole({}, 2), std::nullopt);
-    const std::vector<CheckpointName> names{{9, 2, 0}, {9, 2, 1}, {20, 2, 0}, {30, 1, 0}};
-    EXPECT_EQ(newest_whole(names, 2), 9U);
-    EXPECT_EQ(newest_whole(names, 1), 30U);
-    EXPECT_EQ(newest_whole(names, 3), std::nullopt);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ constexpr size_t kAll = std::numeric_limits<size_t>::max();
 
 // Shard 1 of 3, with a dense and a sparse version, and the ledger that belongs to it.
 struct Example {
-    Checkpoint about{"job", kModelElements, 3, 1, {}};
+    Checkpoint about{"job", 99, 7, kModelElements, 3, 1, {}};
     Shard shard{Partition(kModelElements, 3).range(1).size()};
 
     Example() {
@@ -69,6 +69,8 @@ TEST(Checkpoint, GivesBackTheShardAndItsClocks) {
     const auto read = load(folder.path("file"));
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(read->about.job, "job");
+    EXPECT_EQ(read->about.token, 99U);
+    EXPECT_EQ(read->about.generation, 7U);
     EXPECT_EQ(read->about.elements, kModelElements);
     EXPECT_EQ(read->about.shards, 3U);
     EXPECT_EQ(read->about.shard, 1U);
@@ -112,7 +114,7 @@ TEST(Checkpoint, MoreElementsThanAreTakenAreALimit) {
 TEST(Checkpoint, AnEmptyShardIsSavedToo) {
     const TestFolder folder;
     Example example;
-    example.about = {"job", 2, 3, 2, {}};
+    example.about = {"job", 99, 7, 2, 3, 2, {}};
     example.shard = Shard(0);
     ASSERT_TRUE(save(folder.path("file"), example));
     const auto read = load(folder.path("file"));
@@ -136,6 +138,41 @@ std::vector<char> unpacked(const std::string& path) {
     return bytes;
 }
 
+TEST(Checkpoint, TellsOfItselfWithoutBeingReadWhole) {
+    const TestFolder folder;
+    const Example example;
+    ASSERT_TRUE(save(folder.path("file"), example));
+    auto file = PackedReader::open(folder.path("file"));
+    ASSERT_TRUE(file);
+    const auto about = read_about(**file);
+    ASSERT_TRUE(about) << about.error().message;
+    EXPECT_EQ(about->token, 99U);
+    EXPECT_EQ(about->ledger, example.about.ledger);
+}
+
+// A shard that goes back to a checkpoint has what it held, and versions that nobody adds to any more are part of the base.
+TEST(Checkpoint, AShardGoesBackToOne) {
+    const TestFolder folder;
+    Example example;
+    ASSERT_TRUE(save(folder.path("file"), example));
+    const std::vector<float> before = model_of(example.shard);
+    base::Random random(2);
+    Shard& shard = example.shard;
+    example.push(random, 0, 2, 2, 1.0);
+    shard.settle();
+    ASSERT_NE(model_of(shard), before);
+    shard.hold(1, 1, HybridVector::of(std::vector<float>(shard.count(), 1.0F)));
+    auto read = load(folder.path("file"));
+    ASSERT_TRUE(read);
+    shard.restore(std::move(read->shard), {{1, 1}});
+    shard.settle();
+    const std::vector<float> after = model_of(shard);
+    for (size_t i = 0; i < before.size(); ++i) EXPECT_NEAR(after[i], before[i], 1e-6F) << i;
+    EXPECT_EQ(shard.versions().size(), 1U);
+    EXPECT_TRUE(shard.versions().contains(1));
+    EXPECT_TRUE(shard.holds(1, 1));
+}
+
 TEST(Checkpoint, WhatLiesAboutItselfIsRefused) {
     const TestFolder folder;
     const Example example;
@@ -151,12 +188,12 @@ TEST(Checkpoint, WhatLiesAboutItselfIsRefused) {
     EXPECT_EQ(with(0, 'X').error().kind, ErrorKind::corrupt);
     EXPECT_EQ(with(8, uint32_t{2}).error().kind, ErrorKind::version);
     EXPECT_EQ(with(12, uint32_t{1000}).error().kind, ErrorKind::corrupt);
-    EXPECT_EQ(with(19, uint64_t{1} << 60U).error().kind, ErrorKind::limit);
-    EXPECT_EQ(with(19, uint64_t{2000}).error().kind, ErrorKind::corrupt);  // another length
-    EXPECT_EQ(with(27, uint32_t{0}).error().kind, ErrorKind::corrupt);
-    EXPECT_EQ(with(31, uint32_t{3}).error().kind, ErrorKind::corrupt);
-    EXPECT_EQ(with(59, uint64_t{1} << 40U).error().kind, ErrorKind::corrupt);  // workers
-    EXPECT_EQ(with(95, uint32_t{0}).error().kind, ErrorKind::corrupt);         // rank 0 twice
+    EXPECT_EQ(with(35, uint64_t{1} << 60U).error().kind, ErrorKind::limit);
+    EXPECT_EQ(with(35, uint64_t{2000}).error().kind, ErrorKind::corrupt);  // another length
+    EXPECT_EQ(with(43, uint32_t{0}).error().kind, ErrorKind::corrupt);
+    EXPECT_EQ(with(47, uint32_t{3}).error().kind, ErrorKind::corrupt);
+    EXPECT_EQ(with(75, uint64_t{1} << 40U).error().kind, ErrorKind::corrupt);  // workers
+    EXPECT_EQ(with(111, uint32_t{0}).error().kind, ErrorKind::corrupt);        // rank 0 twice
     for (size_t size = 0; size < good.size(); size += 7)
         EXPECT_FALSE(load_bytes(folder, {good.begin(), good.begin() + static_cast<long>(size)}));
 }

@@ -72,10 +72,15 @@ Result<Letter> read_head(std::span<const std::byte, kLetterBytes> head_untrusted
     letter.sparse = head.form == 1;
     letter.count = head.count;
     letter.bytes = head.bytes;
-    if (letter.kind < LetterKind::update || letter.kind > LetterKind::model || head.form > 1 ||
+    if (letter.kind < LetterKind::update || letter.kind > LetterKind::kept || head.form > 1 ||
         head.zero != 0 || head.reserved != 0)
         return corrupt(letter, "is of no kind");
     if (letter.count > elements_max) return corrupt(letter, "has more elements than the model");
+    if (letter.kind == LetterKind::checkpoint) {
+        if (letter.sparse || letter.count != 0 || letter.bytes > checkpoint_bytes_max(elements_max))
+            return corrupt(letter, "has no checkpoint of that model");
+        return letter;
+    }
     if (!letter.sparse && letter.bytes != letter.count * sizeof(float))
         return corrupt(letter, "has elements of another size");
     // Indices take at most 8 bytes each: 2 bits and what their lower parts are.

@@ -2,7 +2,8 @@
 //
 //     head: kind u8, form u8, 0 u16 | shard u32 | rank u32 | 0 u32 | generation u64 | clock u64 | position u64 |
 //           slowest u64 | count u64 | bytes u64             little-endian, kLetterBytes in all
-//     elements: dense, count floats; or sparse, count indices in Elias-Fano code and as many floats (daemon/sparse/wire.h)
+//     elements: dense, count floats; or sparse, count indices in Elias-Fano code and as many floats (daemon/sparse/wire.h);
+//               of a checkpoint's, count is 0 and they are its file
 //
 // What comes in is checked: a peer may be of another mind about the job, or broken.
 #pragma once
@@ -24,6 +25,9 @@ enum class LetterKind : uint8_t {
         2,  // the answer: the shard holds it; with the same position, which tells one push from another
     part = 3,   // what a worker has pulled for this clock, of a shard, at this position
     model = 4,  // what a round, the clock, makes of a shard
+    checkpoint =
+        5,  // a shard's file of the checkpoint at this position, of which the node is to keep a copy
+    kept = 6,  // the answer; with rank 1 if it could not
 };
 
 struct Letter {
@@ -43,6 +47,11 @@ struct Letter {
 
 inline constexpr size_t kLetterBytes = 64;
 using LetterHead = std::array<std::byte, kLetterBytes>;
+
+// Of a checkpoint's file of a shard, in a model of so many elements: many live versions, whole.
+constexpr uint64_t checkpoint_bytes_max(uint64_t elements) {
+    return (uint64_t{16} << 20U) + elements * sizeof(float) * 128;
+}
 
 LetterHead write_head(const Letter& letter);
 // ErrorKind::corrupt unless write_head() writes these bytes, of a letter with at most `elements_max` elements.

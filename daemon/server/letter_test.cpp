@@ -43,7 +43,7 @@ TEST(Letter, FewEntriesTakeFewBytes) {
 
 TEST(Letter, WhatIsNoLetterIsRefused) {
     const Letter good{LetterKind::update, 0, 0, 1, 0, 0, 0, false, 4, 16};
-    for (const auto& [at, value] : {std::pair(0, 0), {0, 5}, {1, 2}, {2, 1}, {12, 1}}) {
+    for (const auto& [at, value] : {std::pair(0, 0), {0, 7}, {1, 2}, {2, 1}, {12, 1}}) {
         LetterHead head = write_head(good);
         head[static_cast<size_t>(at)] = static_cast<std::byte>(value);
         EXPECT_FALSE(read_head(head, 100)) << at;
@@ -55,6 +55,18 @@ TEST(Letter, WhatIsNoLetterIsRefused) {
     lying.sparse = true;
     lying.bytes = 1000;
     EXPECT_FALSE(read_head(write_head(lying), 100));
+}
+
+TEST(Letter, ACheckpointsFileIsBounded) {
+    Letter letter{LetterKind::checkpoint, 3, 0, 5, 0, 7, 0, false, 0, 12345};
+    const auto read = read_head(write_head(letter), 100);
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(*read, letter);
+    letter.bytes = checkpoint_bytes_max(100) + 1;
+    EXPECT_FALSE(read_head(write_head(letter), 100));
+    letter.bytes = 4;
+    letter.count = 1;
+    EXPECT_FALSE(read_head(write_head(letter), 100));
 }
 
 TEST(Letter, ElementsThatAreNotTheShardsAreRefused) {

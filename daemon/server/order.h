@@ -8,7 +8,7 @@
 
 namespace pace::server {
 
-enum class Step : uint8_t { assign = 1, push = 2, pull = 3, join = 4, leave = 5 };
+enum class Step : uint8_t { assign = 1, push = 2, pull = 3, join = 4, leave = 5, checkpoint = 6 };
 
 struct WorkerClock {
     uint64_t clock = 0;

@@ -1,12 +1,5 @@
 #include "daemon/server/packed_file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdio>
-#include <filesystem>
 #include <utility>
 
 #include <zstd.h>
@@ -21,34 +14,12 @@ namespace {
 // Fast: numbers of a model compress little at any level, and its zeros at every.
 constexpr int kLevel = 1;
 
-std::string part_of(const std::string& path) {
-    return path + ".part";
-}
-
-base::Error disk_error(const std::string& path, std::string_view doing) {
-    const int number = errno;
-    base::Error error = base::make_errno_error(number, fmt::format("{} {}", doing, path));
-    error.kind = ErrorKind::disk;
-    return error;
-}
-
-Result<> write_all(int fd, std::span<const std::byte> bytes, const std::string& path) {
-    while (!bytes.empty()) {
-        const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-        if (written < 0 && errno == EINTR) continue;
-        if (written < 0) return disk_error(path, "write");
-        bytes = bytes.subspan(static_cast<size_t>(written));
-    }
-    return {};
-}
-
 }  // namespace
 
 // -------------------------------------------------------------------------------------- PackedWriter
 
-PackedWriter::PackedWriter(std::string path, base::UniqueFd fd)
-    : path_(std::move(path)),
-      fd_(std::move(fd)),
+PackedWriter::PackedWriter(WholeFile file)
+    : file_(std::move(file)),
       context_(ZSTD_createCCtx(), &ZSTD_freeCCtx),
       packed_(ZSTD_CStreamOutSize()) {
     ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, kLevel);
@@ -56,15 +27,8 @@ PackedWriter::PackedWriter(std::string path, base::UniqueFd fd)
 }
 
 Result<std::unique_ptr<PackedWriter>> PackedWriter::create(const std::string& path) {
-    const std::string part = part_of(path);
-    base::UniqueFd fd(
-        ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0640));
-    if (!fd.valid()) return disk_error(part, "create");
-    return std::unique_ptr<PackedWriter>(new PackedWriter(path, std::move(fd)));
-}
-
-PackedWriter::~PackedWriter() {
-    if (fd_.valid()) ::unlink(part_of(path_).c_str());
+    PACE_TRY_ASSIGN(file, WholeFile::create(path));
+    return std::unique_ptr<PackedWriter>(new PackedWriter(std::move(file)));
 }
 
 Result<> PackedWriter::compress(std::span<const std::byte> bytes, bool last) {
@@ -74,9 +38,9 @@ Result<> PackedWriter::compress(std::span<const std::byte> bytes, bool last) {
         const size_t left =
             ZSTD_compressStream2(context_.get(), &out, &in, last ? ZSTD_e_end : ZSTD_e_continue);
         if (ZSTD_isError(left) != 0)
-            return base::make_error(ErrorKind::internal, "compress {}: {}", path_,
+            return base::make_error(ErrorKind::internal, "compress {}: {}", file_.path(),
                                     ZSTD_getErrorName(left));
-        PACE_TRY(write_all(fd_.get(), std::span(packed_).first(out.pos), part_of(path_)));
+        PACE_TRY(file_.write(std::span(packed_).first(out.pos)));
         if (last ? left == 0 : in.pos == in.size) return {};
     }
 }
@@ -87,14 +51,7 @@ Result<> PackedWriter::write(std::span<const std::byte> bytes) {
 
 Result<> PackedWriter::commit() {
     PACE_TRY(compress({}, true));
-    if (fdatasync(fd_.get()) != 0) return disk_error(part_of(path_), "make durable");
-    if (std::rename(part_of(path_).c_str(), path_.c_str()) != 0)
-        return disk_error(part_of(path_), "rename");
-    fd_.reset();
-    const auto folder = std::filesystem::absolute(path_).parent_path();
-    const base::UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!fd.valid() || fsync(fd.get()) != 0) return disk_error(folder.string(), "make durable");
-    return {};
+    return file_.commit();
 }
 
 // -------------------------------------------------------------------------------------- PackedReader
@@ -106,23 +63,8 @@ PackedReader::PackedReader(std::string path, base::UniqueFd fd)
       packed_(ZSTD_DStreamInSize()) {}
 
 Result<std::unique_ptr<PackedReader>> PackedReader::open(const std::string& path) {
-    base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    struct stat status {};
-    if (!fd.valid() || fstat(fd.get(), &status) != 0)
-        return base::make_errno_error(errno, fmt::format("open {}", path));
-    if (!S_ISREG(status.st_mode))
-        return base::make_error(ErrorKind::invalid, "{} is not a regular file", path);
+    PACE_TRY_ASSIGN(fd, open_regular(path));
     return std::unique_ptr<PackedReader>(new PackedReader(path, std::move(fd)));
-}
-
-// Of the file, as it is; 0 at its end.
-Result<size_t> PackedReader::fill(std::span<std::byte> bytes) {
-    for (;;) {
-        const ssize_t got = ::read(fd_.get(), bytes.data(), bytes.size());
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return disk_error(name_, "read");
-        return static_cast<size_t>(got);
-    }
 }
 
 // As many as there are, to the end of the frame.
@@ -130,7 +72,7 @@ Result<size_t> PackedReader::unpack(std::span<std::byte> bytes) {
     ZSTD_outBuffer out{bytes.data(), bytes.size(), 0};
     while (out.pos < out.size && !whole_) {
         if (used_ == have_) {
-            PACE_TRY_ASSIGN(got, fill(packed_));
+            PACE_TRY_ASSIGN(got, read_some(fd_.get(), packed_, name_));
             used_ = 0;
             have_ = got;
             if (got == 0)
@@ -161,7 +103,7 @@ Result<> PackedReader::finish() {
     PACE_TRY_ASSIGN(got, unpack({&more, 1}));
     const bool follows = got > 0 || used_ < have_;
     if (!follows) {
-        PACE_TRY_ASSIGN(rest, fill({&more, 1}));
+        PACE_TRY_ASSIGN(rest, read_some(fd_.get(), {&more, 1}, name_));
         if (rest == 0) return {};
     }
     return base::make_error(ErrorKind::corrupt, "{} goes on after its end; use an older checkpoint",

@@ -1,7 +1,4 @@
-// PackedWriter, PackedReader: a file of bytes, compressed and with a checksum by Zstandard, that is either whole or not there.
-//
-// It is written beside its place, made durable, and then given its name: a process that dies at any moment leaves what was there
-// before. What it leaves of the unfinished one, `PATH.part`, the next one overwrites.
+// PackedWriter, PackedReader: a WholeFile of bytes, compressed and with a checksum by Zstandard.
 //
 // Blocks for the disk. One thread at a time.
 #pragma once
@@ -15,6 +12,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "daemon/server/byte_reader.h"
+#include "daemon/server/whole_file.h"
 
 struct ZSTD_CCtx_s;
 struct ZSTD_DCtx_s;
@@ -25,10 +23,6 @@ class PackedWriter {
   public:
     // In a folder that is there.
     static base::Result<std::unique_ptr<PackedWriter>> create(const std::string& path);
-    // Removes what was not committed.
-    ~PackedWriter();
-    PackedWriter(const PackedWriter&) = delete;
-    PackedWriter& operator=(const PackedWriter&) = delete;
 
     // ErrorKind::disk: no room, or a broken disk.
     base::Result<> write(std::span<const std::byte> bytes);
@@ -36,11 +30,10 @@ class PackedWriter {
     base::Result<> commit();
 
   private:
-    PackedWriter(std::string path, base::UniqueFd fd);
+    explicit PackedWriter(WholeFile file);
     base::Result<> compress(std::span<const std::byte> bytes, bool last);
 
-    std::string path_;
-    base::UniqueFd fd_;
+    WholeFile file_;
     std::unique_ptr<ZSTD_CCtx_s, size_t (*)(ZSTD_CCtx_s*)> context_;
     std::vector<std::byte> packed_;
 };
@@ -56,7 +49,6 @@ class PackedReader final : public ByteReader {
 
   private:
     PackedReader(std::string path, base::UniqueFd fd);
-    base::Result<size_t> fill(std::span<std::byte> bytes);
     base::Result<size_t> unpack(std::span<std::byte> bytes);
 
     std::string name_;

@@ -27,16 +27,29 @@ Result<> Shard::act(const Entry& entry) {
             break;
         case Step::pull:
         case Step::join:
+        case Step::checkpoint:
             break;
     }
-    for (const uint64_t expired : entry.expired) {
-        const auto version = versions_.find(expired);
-        if (version == versions_.end()) continue;  // it had been assigned over
-        version->second.sum.settle();
-        version->second.sum.add_to(base_, version->second.rate);
-        versions_.erase(version);
-    }
+    for (const uint64_t expired : entry.expired) expire(expired);
     return {};
+}
+
+// One that is not there had been assigned over.
+void Shard::expire(uint64_t number) {
+    const auto version = versions_.find(number);
+    if (version == versions_.end()) return;
+    version->second.sum.settle();
+    version->second.sum.add_to(base_, version->second.rate);
+    versions_.erase(version);
+}
+
+void Shard::restore(Shard saved, const std::map<uint64_t, uint64_t>& live) {
+    base_ = std::move(saved.base_);
+    versions_ = std::move(saved.versions_);
+    std::vector<uint64_t> over;
+    for (const auto& [number, version] : versions_)
+        if (!live.contains(number)) over.push_back(number);
+    for (const uint64_t number : over) expire(number);
 }
 
 Result<> Shard::assign(const Entry& entry) {

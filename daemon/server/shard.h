@@ -68,11 +68,15 @@ class Shard {
     // Elements [first, first + out.size()) of the model.
     void read(size_t first, std::span<float> out) const;
 
+    // The shard is as that one is; what it holds it still holds. Versions that are not among `live` get no more updates.
+    void restore(Shard saved, const std::map<uint64_t, uint64_t>& live);
+
     const std::vector<float>& base() const { return base_; }
     const std::map<uint64_t, Version>& versions() const { return versions_; }
     Memory memory() const;
 
   private:
+    void expire(uint64_t number);
     base::Result<> assign(const Entry& entry);
     base::Result<> push(const Entry& entry);
 

@@ -178,6 +178,14 @@ void add_server_flags(CLI::App& create, client::JobOptions& job) {
     create.add_option("--filter", job.filter,
                       "Elements of updates below it wait at their worker. 0: 1e-6; less: none.");
     create.add_option("--shards", job.shards, "Parts of the model. 0: one on each node.");
+    create.add_option("--checkpoint-every-ms", job.checkpoint_every_ms,
+                      "How often the model is saved. 0: when a worker asks.");
+    create.add_option("--checkpoint-copies", job.checkpoint_copies,
+                      "Nodes whose disks have each part of it, 1 or 2. 0: 2.");
+    create.add_flag("--restore", job.restore,
+                    "Begin with the newest checkpoint of a job of this name, if there is one.");
+    create.add_flag("--unsynchronized", job.unsynchronized,
+                    "A pull may see an update in one shard and not in another.");
 }
 
 }  // namespace

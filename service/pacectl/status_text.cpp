@@ -276,6 +276,18 @@ std::string auto_text(const Json& job) {
                        switches == 1 ? "change" : "changes");
 }
 
+std::string checkpoint_text(const Json& model) {
+    const Json& checkpoint = member(model, "checkpoint");
+    std::string line;
+    if (member(checkpoint, "position").is_number())
+        line += fmt::format("  checkpoint: at position {} of {}, {:.1f} s ago\n",
+                            count(checkpoint, "position"), count(model, "position"),
+                            number(checkpoint, "age_s"));
+    if (member(checkpoint, "failure").is_string())
+        line += fmt::format("  the last checkpoint failed: {}\n", text(checkpoint, "failure"));
+    return line;
+}
+
 // Of a parameter server.
 std::string model_text(const Json& job) {
     const Json& model = member(job, "model");
@@ -299,7 +311,7 @@ std::string model_text(const Json& job) {
             buckets += fmt::format(" {}:{}", i, staleness[i].get<uint64_t>());
     if (!buckets.empty())
         lines += fmt::format("  pushes by versions that they were behind:{}\n", buckets);
-    return lines;
+    return lines + checkpoint_text(model);
 }
 
 std::string shape_of(const Json& job) {

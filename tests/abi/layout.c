@@ -154,7 +154,10 @@ static void print_job_options(void) {
     FIELD(pace_job_options, constant_rate);
     FIELD(pace_job_options, filter);
     FIELD(pace_job_options, shards);
-    FIELD(pace_job_options, reserved2);
+    FIELD(pace_job_options, checkpoint_every_ms);
+    FIELD(pace_job_options, checkpoint_copies);
+    FIELD(pace_job_options, restore);
+    FIELD(pace_job_options, unsynchronized);
 }
 
 static void print_session_and_buffer(void) {

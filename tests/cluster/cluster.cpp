@@ -53,6 +53,8 @@ void Cluster::start_daemon(size_t node) {
                          {"--controller", controller_endpoint_for(node), "--data-interface", "lo"});
     }
     arguments.insert(arguments.end(), options_.daemon_flags.begin(), options_.daemon_flags.end());
+    if (options_.checkpoints)
+        arguments.insert(arguments.end(), {"--checkpoints", checkpoints(node)});
     if (node < options_.zones.size() && !options_.zones[node].empty())
         arguments.insert(arguments.end(), {"--zone", options_.zones[node]});
     Process process(std::move(arguments), log(name(node)));

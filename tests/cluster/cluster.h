@@ -21,6 +21,8 @@ class Cluster {
         std::vector<std::string> controller_flags = {};
         // By node: where it says that it is; empty: nothing.
         std::vector<std::string> zones = {};
+        // Each daemon keeps checkpoints, in its checkpoints().
+        bool checkpoints = false;
         // This node's link to the controller can be cut.
         std::optional<size_t> cabled = std::nullopt;
     };
@@ -34,6 +36,9 @@ class Cluster {
     std::string endpoint(size_t node) const { return "unix:" + socket(node); }
     std::string socket(size_t node) const { return directory_ + "/" + name(node) + ".sock"; }
     const std::string& directory() const { return directory_; }
+    std::string checkpoints(size_t node) const {
+        return directory_ + "/" + name(node) + ".checkpoints";
+    }
     std::string journal() const { return directory_ + "/journal"; }
     Process& daemon(size_t node) { return daemons_[node]; }
     Process& controller() { return *controller_; }

@@ -1,6 +1,4 @@
 // What there is too little of: places, memory, disk. Each ends in an error that names it, and costs nobody else.
-#include <sys/resource.h>
-
 #include <gtest/gtest.h>
 
 #include "cluster.h"
@@ -23,12 +21,6 @@ Worker open(const Cluster& cluster, const std::string& job) {
     Worker worker({.endpoint = cluster.endpoint(0), .job = job});
     EXPECT_EQ(worker.opened(), PACE_OK) << worker.complaint();
     return worker;
-}
-
-// A file of this process may not grow beyond `bytes`. Tells a full disk without filling one.
-void limit_files(const Process& process, rlim_t bytes) {
-    const rlimit limit{bytes, RLIM_INFINITY};
-    ASSERT_EQ(prlimit(process.pid(), RLIMIT_FSIZE, &limit, nullptr), 0);
 }
 
 TEST(Limits, BuffersOfAClient) {
@@ -71,7 +63,7 @@ TEST(Limits, MemoryOfTheMachine) {
     Cluster cluster(
         {.nodes = 1, .controller = false, .daemon_flags = {"--client-bytes-max", "1TiB"}});
     // Should the daemon ever try, this stops it before the machine suffers.
-    limit_files(cluster.daemon(0), 1024 * kMebi);
+    ASSERT_TRUE(cluster.daemon(0).limit_files(1024 * kMebi));
     Worker worker = open(cluster, "large");
     EXPECT_EQ(worker.add_buffer(PACE_F32, uint64_t{1} << 37U), nullptr);
     expect_complaint(worker.complaint(), "PACE_E_MEMORY", {"549755813888", "free memory"});
@@ -86,7 +78,7 @@ TEST(Limits, TheJournalsDisk) {
     before.add_floats(10, 1);
     before.finish(before.reduce());
 
-    limit_files(cluster.controller(), 0);
+    ASSERT_TRUE(cluster.controller().limit_files(0));
     // The records of the first may still find the space that is reserved ahead; not for long.
     std::string complaint;
     for (int i = 0; i < 100 && complaint.empty(); ++i) {
@@ -101,7 +93,7 @@ TEST(Limits, TheJournalsDisk) {
     EXPECT_NE(cluster.logs().find("by-hand cannot be created now"), std::string::npos);
 
     // With room again it goes on by itself.
-    limit_files(cluster.controller(), RLIM_INFINITY);
+    ASSERT_TRUE(cluster.controller().limit_files(RLIM_INFINITY));
     bool recovered = false;
     for (const Deadline end = soon(); !recovered && std::chrono::steady_clock::now() < end;) {
         const Worker worker({.endpoint = cluster.endpoint(0), .job = "after"});

@@ -108,6 +108,11 @@ void Process::signal(int number) const {
     if (pid_ > 0 && !status_) kill(pid_, number);
 }
 
+bool Process::limit_files(rlim_t bytes) const {
+    const rlimit limit{bytes, RLIM_INFINITY};
+    return prlimit(pid_, RLIMIT_FSIZE, &limit, nullptr) == 0;
+}
+
 void Process::type(const std::string& keys) const {
     (void)!write(output_.get(), keys.data(), keys.size());
 }

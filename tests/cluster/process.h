@@ -1,6 +1,7 @@
 // Process: one child, its standard output by lines, and its certain end.
 #pragma once
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <chrono>
@@ -35,6 +36,8 @@ class Process {
     pid_t pid() const { return pid_; }
     bool running();
     void signal(int number) const;
+    // Its files may not grow beyond `bytes`, which tells of a full disk without filling one; RLIM_INFINITY: they may.
+    bool limit_files(rlim_t bytes) const;
     // What a person types; only for a process on a terminal.
     void type(const std::string& keys) const;
 

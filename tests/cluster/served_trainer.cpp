@@ -45,6 +45,7 @@ bool ServedTrainer::open() {
     job.policy = PACE_POLICY_SSP;
     job.elements = options_.elements;
     job.shards = 7;
+    job.checkpoint_every_ms = options_.checkpoint_every_ms;
     if (outcome(pace_session_open(options_.endpoint.c_str(), &job, &session_, &error_)) != PACE_OK)
         return false;
     const auto create = [this](pace_buffer& buffer, float*& ret_data) {

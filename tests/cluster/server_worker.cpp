@@ -118,6 +118,12 @@ pace_request ServerWorker::pull_range(uint64_t clock, uint64_t first) {
     return request;
 }
 
+pace_request ServerWorker::checkpoint() {
+    pace_request request{};
+    EXPECT_EQ(pace_checkpoint(worker_.session(), &request, &error_), PACE_OK) << error_.message;
+    return request;
+}
+
 pace_request ServerWorker::broadcast(uint32_t root) {
     pace_request request{};
     EXPECT_EQ(pace_broadcast(worker_.session(), model_buffers_.data(), 2, root, &request, &error_),

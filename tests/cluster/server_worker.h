@@ -44,6 +44,7 @@ class ServerWorker {
     pace_request pull_range(uint64_t clock, uint64_t first);
     const float* range() const { return values_; }
     pace_request broadcast(uint32_t root);
+    pace_request checkpoint();
 
     // Waits for success.
     void finish(pace_request request) { worker_.finish(request); }

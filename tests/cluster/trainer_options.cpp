@@ -45,6 +45,8 @@ TrainerOptions parse_trainer_options(int argc, char** argv) {
             options.save = number != 0;
         else if (name == "--steps")
             options.steps = number;
+        else if (name == "--checkpoint-every-ms")
+            options.checkpoint_every_ms = static_cast<uint32_t>(number);
         else if (name == "--elements")
             options.elements = number;
         else if (name == "--tensors")

@@ -27,6 +27,7 @@ struct TrainerOptions {
     uint64_t elements = 1000;
     uint32_t tensors = 1;
     uint32_t step_us = 0;
+    uint32_t checkpoint_every_ms = 0;
     uint32_t connect_ms = 0;
     bool retry = true;  // go on after outcomes that say so
     std::string order =

@@ -263,7 +263,7 @@ void write_residuals() {
 void write_checkpoints() {
     using pace::server::HybridVector;
     pace::server::Shard shard(8);
-    pace::server::Checkpoint about{"job", 24, 3, 1, {}};
+    pace::server::Checkpoint about{"job", 9, 7, 24, 3, 1, {}};
     for (uint64_t version = 0; version < 2; ++version) {
         shard.hold(0, version,
                    version == 0 ? HybridVector::of(std::vector<float>(8, 1.5F))

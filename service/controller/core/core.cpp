@@ -73,6 +73,8 @@ struct Core::State {
     void on(const ServerStored& event, const Turn& turn);
     void on(const ServerAsked& event, const Turn& turn);
     void on(const ServerAssigned& event, const Turn& turn);
+    void on(const CheckpointAsked& event, const Turn& turn);
+    void on(const ServerSaved& event, const Turn& turn);
     void on(const Tick& event, const Turn& turn);
 
     Cluster cluster;
@@ -175,6 +177,14 @@ void Core::State::on(const ServerAsked& event, const Turn& turn) {
 
 void Core::State::on(const ServerAssigned& event, const Turn& turn) {
     with_job(event.job, turn, [&](Job& job) { job.on_assigned(event); });
+}
+
+void Core::State::on(const CheckpointAsked& event, const Turn& turn) {
+    with_job(event.job, turn, [&](Job& job) { job.on_checkpoint_asked(event); });
+}
+
+void Core::State::on(const ServerSaved& event, const Turn& turn) {
+    with_job(event.job, turn, [&](Job& job) { job.on_saved(event, turn); });
 }
 
 void Core::State::on(const ViewPrepared& event, const Turn& turn) {

@@ -79,6 +79,7 @@ void Job::join(const WorkerJoin& event, const Turn& turn) {
         gather_deadline_ = turn.now + cluster_.options.liveness_max;
     if (groups_ && !under_way) groups_->add_member(event.rank, turn.now);
     if (server_ && !under_way) server_->add_member(event.rank);
+    if (server_ && server_->is_waiting_for(event.node)) request_view(0);
     turn.act(JoinAccepted{event.node, event.request, id_, event.rank, options_, token_, under_way});
 }
 
@@ -210,6 +211,19 @@ void Job::on_assigned(const ServerAssigned& event) {
     if (server_) server_->on_assigned(event);
 }
 
+void Job::on_checkpoint_asked(const CheckpointAsked& event) {
+    if (server_ && live_at(event.node, event.rank) != nullptr) server_->on_checkpoint_asked(event);
+}
+
+void Job::on_saved(const ServerSaved& event, const Turn& turn) {
+    if (!server_) return;
+    ServerSaved named = event;
+    if (!named.failure.empty())
+        named.failure =
+            fmt::format("node '{}': {}", cluster_.nodes.name_of(event.node), event.failure);
+    server_->on_saved(named, turn);
+}
+
 void Job::end(const Turn& turn) const {
     if (server_ && !server_->hosts().empty()) turn.act(ServerEnd{server_->hosts(), id_});
 }
@@ -295,6 +309,8 @@ std::optional<TimePoint> Job::next_deadline() const {
     }
     if (server_ && server_->absent_until() && !gathering_ && !views_.is_changing())
         consider(*server_->absent_until());
+    if (server_ && !gathering_ && !views_.is_changing())
+        if (const auto checkpoint = server_->next_checkpoint()) consider(*checkpoint);
     return earliest;
 }
 

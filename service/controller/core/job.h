@@ -49,6 +49,8 @@ class Job {
     void on_stored(const ServerStored& event, const Turn& turn);
     void on_asked(const ServerAsked& event, const Turn& turn);
     void on_assigned(const ServerAssigned& event);
+    void on_checkpoint_asked(const CheckpointAsked& event);
+    void on_saved(const ServerSaved& event, const Turn& turn);
     void on_view_prepared(const ViewPrepared& event);
     void on_report(NodeId node, const WorkerReport& report, const Turn& turn);
     void on_group_report(NodeId node, const GroupReport& report, TimePoint now);

@@ -290,6 +290,10 @@ std::string differences(const JobOptions& asked, const JobOptions& of_job) {
     compare("constant_rate", asked.constant_rate, of_job.constant_rate);
     compare("filter", asked.filter, of_job.filter);
     compare("shards", asked.shards, of_job.shards);
+    compare("checkpoint_every_ms", asked.checkpoint_every_ms, of_job.checkpoint_every_ms);
+    compare("checkpoint_copies", asked.checkpoint_copies, of_job.checkpoint_copies);
+    compare("restore", asked.restore, of_job.restore);
+    compare("unsynchronized", asked.unsynchronized, of_job.unsynchronized);
     return text;
 }
 

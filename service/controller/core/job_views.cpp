@@ -51,6 +51,7 @@ void Job::settle(const Turn& turn) {
         }
     }
     if (groups_ && views_.view().epoch > 0) groups_->form(views_.epoch(), turn);
+    if (server_ && !views_.is_changing()) server_->look_at_checkpoints(turn.now);
     if (server_) server_->send(turn);
 }
 
@@ -70,7 +71,9 @@ void Job::begin_view(const Turn& turn) {
         if (worker.state == WorkerState::joined) worker.state = WorkerState::member;
         // A newcomer's node may owe what a predecessor handed in there, in a view unknown to us.
         const bool may_owe = is_top_k(options_.compression) && is_live(worker.state);
-        if (may_owe || is_taking_part(worker.state)) add(worker.node);
+        // And its disk may have what is left of a model.
+        const bool may_help = server_ && server_->is_lost() && is_live(worker.state);
+        if (may_owe || may_help || is_taking_part(worker.state)) add(worker.node);
     }
     std::sort(nodes.begin(), nodes.end());
     nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());

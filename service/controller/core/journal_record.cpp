@@ -172,6 +172,10 @@ void put_options(Writer& out, const JobOptions& o) {
     out.put(o.constant_rate);
     out.put(o.filter);
     out.put(o.shards);
+    out.put(o.checkpoint_every_ms);
+    out.put(o.checkpoint_copies);
+    out.put(o.restore);
+    out.put(o.unsynchronized);
 }
 
 void get_collective_options(Reader& in, JobOptions& ret_options) {
@@ -214,6 +218,11 @@ void get_options(Reader& in, JobOptions& ret_options) {
     in.get(ret_options.constant_rate);
     in.get(ret_options.filter);
     in.get(ret_options.shards);
+    if (in.version() < 6) return;
+    in.get(ret_options.checkpoint_every_ms);
+    in.get(ret_options.checkpoint_copies);
+    in.get(ret_options.restore);
+    in.get(ret_options.unsynchronized);
 }
 
 std::vector<std::byte> encode_one(const NodeRecord& record) {

@@ -5,7 +5,8 @@
 // and checksums are the shell's. Bytes that are not a record give ErrorKind::corrupt, or
 // ErrorKind::version if a later Pace wrote them. Version 1, whose jobs have no options of quorum and
 // compression, version 2, whose jobs have no progress_gap, version 3, whose jobs have no
-// communication graph, and version 4, whose jobs have no options of parameter servers, are still read.
+// communication graph, version 4, whose jobs have no options of parameter servers, and version 5, whose jobs have none of checkpoints,
+// are still read.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,7 @@
 
 namespace pace::controller {
 
-inline constexpr uint8_t kJournalVersion = 5;
+inline constexpr uint8_t kJournalVersion = 6;
 inline constexpr uint8_t kJournalVersionOldest = 1;
 
 // A node's name has got an id.

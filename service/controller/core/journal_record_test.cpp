@@ -76,7 +76,8 @@ TEST(JournalRecord, OfAnotherVersionIsNamedAsSuch) {
 }
 
 // Of the options of parameter servers, the last fields, and of the communication graph before them.
-constexpr size_t kServerBytes = 8 + 1 + 8 + 8 + 4;
+constexpr size_t kCheckpointBytes = 4 + 4 + 1 + 1;
+constexpr size_t kServerBytes = 8 + 1 + 8 + 8 + 4 + kCheckpointBytes;
 size_t edge_bytes(const JobRecord& job) {
     return kServerBytes + sizeof(uint32_t) * (1 + job.options.edges.size());
 }
@@ -139,6 +140,20 @@ TEST(JournalRecord, OfVersionFourIsStillRead) {
     }
 }
 
+// Of before there were checkpoints.
+TEST(JournalRecord, OfVersionFiveIsStillRead) {
+    for (const JournalRecord& record : samples()) {
+        const auto* job = std::get_if<JobRecord>(&record);
+        if (job == nullptr) continue;
+        std::vector<std::byte> bytes = encode(record);
+        bytes[0] = std::byte{5};
+        bytes.erase(bytes.end() - static_cast<ptrdiff_t>(kCheckpointBytes), bytes.end());
+        const auto decoded = decode(bytes);
+        ASSERT_TRUE(decoded) << decoded.error().message;
+        EXPECT_EQ(std::get<JobRecord>(*decoded).options, job->options);
+    }
+}
+
 TEST(JournalRecord, OfAServerJobKeepsItsModel) {
     JobRecord job{1, 1000, 7, {}};
     job.options.name = "served";
@@ -150,6 +165,10 @@ TEST(JournalRecord, OfAServerJobKeepsItsModel) {
     job.options.constant_rate = 0.25;
     job.options.filter = -1;
     job.options.shards = 16;
+    job.options.checkpoint_every_ms = 1000;
+    job.options.checkpoint_copies = 1;
+    job.options.restore = true;
+    job.options.unsynchronized = true;
     job.options.missing = Missing::closest;
     job.options.weights = Weights::constant;
     job.options.quorum = Quorum::all;

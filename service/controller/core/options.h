@@ -90,6 +90,10 @@ struct JobOptions {
     double constant_rate = 0;  // with Rate::constant only; default 1/world
     double filter = 0;         // smaller elements of updates wait; default 1e-6; below 0: off
     uint32_t shards = 0;       // 0: one for each node of the first view
+    uint32_t checkpoint_every_ms = 0;  // 0: only when asked
+    uint32_t checkpoint_copies = 0;    // nodes that keep each part of one; default 2
+    bool restore = false;              // begin with the newest checkpoint, if there is one
+    bool unsynchronized = false;  // a pull may see some shards before an update and others after it
     bool operator==(const JobOptions&) const = default;
 };
 

@@ -149,9 +149,7 @@ void Server::restore(const ServerLedger& ledger) {
     ordered_.clear();
     position_ = ledger.position;
     clocks_.restore(ledger.fastest, ledger.pushes);
-    versions_.clear();
-    for (const ServerLedger::Version& version : ledger.versions)
-        versions_[version.version] = version.updates;
+    take_up_versions(ledger);
     for (const ServerLedger::Worker& worker : ledger.workers) {
         const ServerClocks::Worker state{worker.clock, worker.version, worker.prefetched};
         if (clocks_.find(worker.rank) == nullptr) {
@@ -163,9 +161,33 @@ void Server::restore(const ServerLedger& ledger) {
     }
 }
 
+void Server::take_up_versions(const ServerLedger& ledger) {
+    versions_.clear();
+    for (const ServerLedger::Version& version : ledger.versions)
+        versions_[version.version] = version.updates;
+}
+
 void Server::begin_anew() {
     versions_.clear();
     waiting_.clear();
+}
+
+void Server::roll_back(const ServerLedger& ledger) {
+    begin_anew();
+    ordered_.clear();
+    known_.clear();
+    position_ = ledger.position;
+    const std::map<Rank, ServerClocks::Worker> members = clocks_.workers();
+    clocks_ = ServerClocks();
+    clocks_.restore(ledger.fastest, ledger.pushes);
+    take_up_versions(ledger);
+    for (const ServerLedger::Worker& worker : ledger.workers)
+        if (members.contains(worker.rank))
+            clocks_.add(worker.rank, {worker.clock, worker.version, worker.prefetched});
+    for (const auto& [rank, worker] : members) clocks_.add(rank);
+    // Of those that have gone since; nobody need hear of it, since the ledger says which versions are left.
+    ServerEntry nothing;
+    evict(nothing);
 }
 
 bool Server::holds_up(Rank rank) const {

@@ -71,6 +71,10 @@ class Server {
     void forget_missing() { known_.clear(); }
     // There is another model: nothing of the old one's versions holds.
     void begin_anew();
+    // The model is that of this ledger again. Members that it does not know begin at its slowest clock.
+    void roll_back(const ServerLedger& ledger);
+    // All that has been ordered so far is to be saved. Returns the position.
+    uint64_t checkpoint() { return order(ServerStep::checkpoint, kNoRank, 0).position; }
 
     // Its clock is the slowest, and holds back somebody's pull.
     bool holds_up(Rank rank) const;
@@ -96,6 +100,7 @@ class Server {
     ServerEntry& order(ServerStep step, Rank rank, uint64_t clock);
     bool is_allowed(Rank rank, const Pull& pull) const;
     void evict(ServerEntry& entry);
+    void take_up_versions(const ServerLedger& ledger);
     void serve(Rank rank, const Pull& pull, TimePoint now);
     void look_again(TimePoint now);
 

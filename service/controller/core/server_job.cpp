@@ -22,7 +22,9 @@ ServerJob::ServerJob(JobId job, const JobOptions& options, uint64_t token)
       name_(options.name),
       token_(token),
       shards_(options.shards),
-      order_(server_options_of(options)) {}
+      restores_(options.restore),
+      order_(server_options_of(options)),
+      checkpoints_(std::chrono::milliseconds(options.checkpoint_every_ms)) {}
 
 // --------------------------------------------------------------------------------------- the order
 
@@ -44,6 +46,34 @@ void ServerJob::on_assigned(const ServerAssigned& event) {
     if (event.generation != generation_ || told_.empty()) return;
     order_.assign(event.round);
     lost_ = false;
+}
+
+void ServerJob::on_checkpoint_asked(const CheckpointAsked& event) {
+    if (hears(event.generation)) checkpoints_.ask(event.rank, event.own);
+}
+
+void ServerJob::on_saved(const ServerSaved& event, const Turn& turn) {
+    if (event.generation != generation_) return;
+    auto ended = checkpoints_.saved(event, turn.now);
+    if (!ended) return;
+    if (!ended->failure.empty())
+        turn.warn(
+            "checkpoint-failed",
+            fmt::format("job {}: the checkpoint at position {} failed, older ones are left as "
+                        "they are: {}",
+                        name_, ended->position, ended->failure));
+    ended->nodes = told_;
+    turn.act(std::move(*ended));
+}
+
+void ServerJob::look_at_checkpoints(TimePoint now) {
+    if (!hears(generation_) || lost_ || !checkpoints_.is_due(order_, now)) return;
+    checkpoints_.begin(order_.checkpoint(), places_.size(), order_, now);
+}
+
+std::optional<TimePoint> ServerJob::next_checkpoint() const {
+    if (!hears(generation_) || lost_) return std::nullopt;
+    return checkpoints_.next_due(order_);
 }
 
 void ServerJob::send(const Turn& turn) {
@@ -119,6 +149,7 @@ bool ServerJob::take_up(Duration patience, const Turn& turn) {
 void ServerJob::commit(CommitView& commit, Duration patience, const Turn& turn) {
     if (generation_ == 0 && !take_up(patience, turn)) return;
     send(turn);
+    checkpoints_.abandon();
     std::vector<ServerEntry> untold;
     order_.take(untold);  // with nobody to be told: it is in the ledger
     remember(untold);
@@ -146,26 +177,53 @@ void ServerJob::commit(CommitView& commit, Duration patience, const Turn& turn) 
         absent_until_.reset();  // nobody waits
         return;
     }
-    if (begins || lost) {
-        places_ = place_shards(token_, places_, nodes);
+    // What was lost before may be on a disk that has come back.
+    const bool goes_back = begins ? restores_ : lost || lost_;
+    const auto saved = goes_back ? newest_saved(reports_, restores_ ? 0 : token_) : std::nullopt;
+    if (begins || lost || saved) {
         begin_anew();
+        if (saved) {
+            go_back_to(*saved);
+            nodes.insert(nodes.end(), places_.begin(), places_.end());
+            sort_each_once(nodes);
+            commit.saved_generation = saved->generation;
+        } else {
+            places_ = place_shards(token_, places_, nodes);
+        }
     }
-    lost_ = lost_ || lost;
-    if (lost)
-        turn.warn("model-lost",
-                  fmt::format("job {}: nobody has all of its model any more; it waits for a "
-                              "pace_broadcast",
-                              name_));
+    if (begins) checkpoints_.start(turn.now);
+    if (lost || saved) lost_ = !saved;
+    if (lost || (saved && !begins)) warn_of_loss(saved, turn);
     told_ = std::move(nodes);
     tell(commit);
 }
 
+// Above every one that a disk has something of: what is saved from now on is the newest.
 void ServerJob::begin_anew() {
-    ++generation_;
+    generation_ = std::max(generation_, newest_generation(reports_)) + 1;
     absent_until_.reset();
     announced_.clear();
     recent_.clear();
     order_.begin_anew();
+}
+
+void ServerJob::go_back_to(const SavedSet& saved) {
+    places_ = place_saved(saved, places_);
+    order_.roll_back(saved.ledger);
+}
+
+void ServerJob::warn_of_loss(const std::optional<SavedSet>& saved, const Turn& turn) const {
+    if (saved) {
+        turn.warn("model-restored",
+                  fmt::format("job {}: nobody had all of its model any more; it is that of the "
+                              "checkpoint at position {} again",
+                              name_, saved->ledger.position));
+        return;
+    }
+    turn.warn("model-lost",
+              fmt::format("job {}: nobody has all of its model any more, and there is no whole "
+                          "checkpoint on the nodes that are here; it waits for a pace_broadcast",
+                          name_));
 }
 
 // Whoever keeps shards of a model that is no more is told once, and forgets them.

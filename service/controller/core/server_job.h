@@ -4,7 +4,8 @@
 // farthest; what daemons have pushed and asked for and not seen ordered, they say again after every view.
 //
 // A node that keeps shards and is not there is waited for, for a while: pushes and pulls wait, too, and it catches up. A shard that no
-// node has any more takes the model with it: all shards begin anew, as another *generation*.
+// node has any more takes the model with it: all shards begin anew, as another *generation*, from the newest checkpoint of
+// which each shard is on some node's disk. Without one the model is lost, and waits for a pace_broadcast.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "service/controller/core/checkpoints.h"
+#include "service/controller/core/saved_set.h"
 #include "service/controller/core/server.h"
 #include "service/controller/core/turn.h"
 
@@ -29,14 +32,24 @@ class ServerJob {
     static constexpr size_t kRecentMax = 256;
 
     void add_member(Rank rank) { order_.add_member(rank); }
-    void remove_member(Rank rank, TimePoint now) { order_.remove_member(rank, now); }
+    void remove_member(Rank rank, TimePoint now) {
+        order_.remove_member(rank, now);
+        checkpoints_.forget(rank);
+    }
 
     // The rank is a member.
     void on_stored(const ServerStored& event, TimePoint now);
     void on_asked(const ServerAsked& event, TimePoint now);
     void on_assigned(const ServerAssigned& event);
+    void on_checkpoint_asked(const CheckpointAsked& event);
+    void on_saved(const ServerSaved& event, const Turn& turn);
     // Of what it has asked for. False if that is ordered, or was never asked.
     bool withdraw(Rank rank) { return order_.withdraw(rank); }
+
+    // Orders a checkpoint, if one is due.
+    void look_at_checkpoints(TimePoint now);
+    std::optional<TimePoint> next_checkpoint() const;
+    const Checkpoints& checkpoints() const { return checkpoints_; }
 
     // Sends what has been ordered to all who take part.
     void send(const Turn& turn);
@@ -52,6 +65,10 @@ class ServerJob {
     // The node says that it keeps shards. True if a view is due for that.
     bool announce(NodeId node);
     void on_node_lost(NodeId node) { announced_.erase(node); }
+
+    bool is_lost() const { return lost_; }
+    // What its disk has may help: a worker that joins there is reason for a view.
+    bool is_waiting_for(NodeId node) const { return lost_ || (absent_until_ && is_host(node)); }
 
     // It keeps a shard.
     bool is_host(NodeId node) const;
@@ -75,6 +92,8 @@ class ServerJob {
     bool may_wait(Duration patience, const Turn& turn);
     bool take_up(Duration patience, const Turn& turn);
     void begin_anew();
+    void go_back_to(const SavedSet& saved);
+    void warn_of_loss(const std::optional<SavedSet>& saved, const Turn& turn) const;
     void remember(const std::vector<ServerEntry>& entries);
     void tell(CommitView& commit);
 
@@ -82,7 +101,9 @@ class ServerJob {
     std::string name_;
     uint64_t token_;
     uint32_t shards_;  // 0: as many as the first view has nodes
+    bool restores_;    // checkpoints of other jobs of its name, too
     Server order_;
+    Checkpoints checkpoints_;
     std::vector<NodeId> places_;  // by shard; empty: no view yet
     uint64_t generation_ = 0;     // 0: not known yet
     std::map<NodeId, ServerReport> reports_;

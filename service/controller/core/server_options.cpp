@@ -15,6 +15,7 @@ constexpr uint32_t kStalenessDefault = 3;
 constexpr double kFilterDefault = 1e-6;
 constexpr uint64_t kElementsMax = uint64_t{1} << 40U;
 constexpr uint32_t kShardsMax = 4096;
+constexpr uint32_t kCopiesMax = 2;
 // A view change carries every worker's clock in one message.
 constexpr uint32_t kServerWorldMax = 16384;
 
@@ -27,6 +28,10 @@ Result<> check_no_server_options(const JobOptions& o) {
         .number("constant_rate", o.constant_rate)
         .number("filter", o.filter)
         .number("shards", o.shards)
+        .number("checkpoint_every_ms", o.checkpoint_every_ms)
+        .number("checkpoint_copies", o.checkpoint_copies)
+        .number("restore", o.restore ? 1 : 0)
+        .number("unsynchronized", o.unsynchronized ? 1 : 0)
         .result();
 }
 
@@ -62,6 +67,14 @@ Result<> check_rate(const JobOptions& o) {
     return {};
 }
 
+Result<> check_checkpoints(const JobOptions& o) {
+    if (o.checkpoint_copies <= kCopiesMax) return {};
+    return make_error(ErrorKind::invalid,
+                      "checkpoint_copies is {}; use 1, the disk of a shard's own node alone, or 2, "
+                      "another node's too, or 0 for 2",
+                      o.checkpoint_copies);
+}
+
 Result<> check_staleness(const JobOptions& o) {
     if (o.policy == Policy::ssp || o.staleness_max == 0) return {};
     return make_error(ErrorKind::invalid,
@@ -77,6 +90,7 @@ Result<> check_server(const JobOptions& options) {
     PACE_TRY(check_model(options));
     PACE_TRY(check_rate(options));
     PACE_TRY(check_staleness(options));
+    PACE_TRY(check_checkpoints(options));
     if (!std::isfinite(options.filter))
         return make_error(ErrorKind::invalid,
                           "filter is {}; use a magnitude, 0 for the default, or less to send all",
@@ -89,6 +103,7 @@ void fill_server_defaults(JobOptions& o) {
     fill(o.rate, Rate::dynamic);
     if (o.rate == Rate::constant && o.constant_rate == 0) o.constant_rate = 1.0 / o.world;
     if (o.filter == 0) o.filter = kFilterDefault;
+    if (o.checkpoint_copies == 0) o.checkpoint_copies = kCopiesMax;
     if (o.policy == Policy::ssp && o.staleness_max == 0) o.staleness_max = kStalenessDefault;
 }
 

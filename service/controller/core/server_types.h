@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "service/controller/core/ids.h"
@@ -32,8 +33,15 @@ struct ServerLedger {
 };
 
 // What happens to the model of a server job at one position of its order (core/server.h).
-// assign: what a round of pace_broadcast has given all workers becomes the model.
-enum class ServerStep : uint8_t { assign = 1, push = 2, pull = 3, join = 4, leave = 5 };
+// assign: what a round of pace_broadcast has given all workers becomes the model. checkpoint: every node saves the shards that it keeps.
+enum class ServerStep : uint8_t {
+    assign = 1,
+    push = 2,
+    pull = 3,
+    join = 4,
+    leave = 5,
+    checkpoint = 6
+};
 
 struct ServerEntry {
     uint64_t position = 0;  // 1, 2, …
@@ -49,6 +57,15 @@ struct ServerEntry {
     uint64_t count = 0;
 };
 
+// Shards of one checkpoint that are on a node's disk.
+struct SavedModel {
+    uint64_t token = 0;       // of the job that has saved it
+    uint64_t generation = 0;  // of its model then
+    uint32_t shards = 0;      // into which that was cut
+    std::vector<uint32_t> there;
+    ServerLedger ledger;  // at whose position they are
+};
+
 // What a node says of a server job's model when a view is prepared.
 struct ServerReport {
     uint64_t generation = 0;        // 0: it knows nothing of the model
@@ -56,6 +73,7 @@ struct ServerReport {
     std::vector<uint32_t> shards;   // that it keeps
     ServerLedger ledger;            // as far as it has heard the order
     std::vector<ServerEntry> tail;  // the last of the order, in order
+    std::vector<SavedModel> saved;
 };
 
 // ---------------------------------------------------------------------------------------- events
@@ -89,6 +107,25 @@ struct ServerAssigned {
     uint64_t round = 0;
 };
 
+// A shard's part of the checkpoint at this position is durable, or it failed.
+struct ServerSaved {
+    NodeId node = 0;
+    JobId job = 0;
+    uint64_t generation = 0;
+    uint64_t position = 0;
+    uint32_t shard = 0;
+    std::string failure;  // empty: none
+};
+
+// The worker wants a checkpoint with those of its updates whose clock is below `own`.
+struct CheckpointAsked {
+    NodeId node = 0;
+    JobId job = 0;
+    uint64_t generation = 0;
+    Rank rank = 0;
+    uint64_t own = 0;
+};
+
 // --------------------------------------------------------------------------------------- actions
 
 // To all nodes of a server job: what happens next to its model.
@@ -97,6 +134,20 @@ struct ServerOrder {
     JobId job = 0;
     uint64_t generation = 0;
     std::vector<ServerEntry> entries;
+};
+
+// To all nodes of a server job: the checkpoint at this position is whole, so that older ones are of no use, or it failed.
+struct CheckpointEnded {
+    struct Answer {
+        Rank rank = 0;
+        uint64_t own = 0;
+    };
+    std::vector<NodeId> nodes;  // addressees
+    JobId job = 0;
+    uint64_t generation = 0;
+    uint64_t position = 0;
+    std::string failure;          // empty: none
+    std::vector<Answer> answers;  // who has asked for it
 };
 
 // To nodes that keep shards of a job that has ended: forget them.

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "service/controller/core/checkpoints.h"
 #include "service/controller/core/core.h"
 #include "service/controller/core/group_history.h"
 #include "service/controller/core/link_table.h"
@@ -106,7 +107,9 @@ struct ModelView {
     uint64_t pushes = 0;
     uint64_t live_versions = 0;
     ServerStatistics statistics;
-    std::vector<NodeId> places;  // by shard
+    std::vector<NodeId> places;                   // by shard
+    std::optional<Checkpoints::Last> checkpoint;  // the last whole one since the controller began
+    std::string checkpoint_failure;               // of a later one; empty: none
 };
 
 struct JobView {

@@ -198,6 +198,8 @@ ModelView view_of(const ServerJob& server) {
     view.live_versions = order.live_versions().size();
     view.statistics = order.statistics();
     view.places = server.places();
+    view.checkpoint = server.checkpoints().last();
+    view.checkpoint_failure = server.checkpoints().failure();
     return view;
 }
 

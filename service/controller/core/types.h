@@ -203,9 +203,10 @@ struct Heartbeat {
 // Time has passed. The shell sends one no later than Core::next_deadline().
 struct Tick {};
 
-using Event = std::variant<NodeAttach, NodeHeard, NodeLost, PeerLost, WorkerJoin, JobCreate,
-                           WorkerLeave, WorkerAdmit, Ready, Withdraw, GroupDone, ViewPrepared,
-                           Stalled, Heartbeat, ServerStored, ServerAsked, ServerAssigned, Tick>;
+using Event =
+    std::variant<NodeAttach, NodeHeard, NodeLost, PeerLost, WorkerJoin, JobCreate, WorkerLeave,
+                 WorkerAdmit, Ready, Withdraw, GroupDone, ViewPrepared, Stalled, Heartbeat,
+                 ServerStored, ServerAsked, ServerAssigned, CheckpointAsked, ServerSaved, Tick>;
 
 // ---------------------------------------------------------------------------------------------
 // actions
@@ -272,6 +273,8 @@ struct CommitView {
     std::vector<ServerEntry> missed{};
     bool model_lost =
         false;  // nobody had all of the model any more, and nothing has been assigned since
+    // Not 0: the shards are those of the checkpoint of this generation, at the ledger's position.
+    uint64_t saved_generation = 0;
 };
 
 // To every node of a group: exchange with these weights, now. One action for the whole group; the
@@ -362,8 +365,8 @@ struct Note {
 
 using Action =
     std::variant<Attached, JoinAccepted, JoinRefused, PrepareView, CommitView, GroupOrder,
-                 ServerOrder, ServerEnd, GroupAbort, WorkerSuspended, WorkerLeft, Withdrawn, Probe,
-                 Excluded, NodeGone, NodeKnown, JournalAppend, Note>;
+                 ServerOrder, CheckpointEnded, ServerEnd, GroupAbort, WorkerSuspended, WorkerLeft,
+                 Withdrawn, Probe, Excluded, NodeGone, NodeKnown, JournalAppend, Note>;
 using Actions = std::vector<Action>;
 
 }  // namespace pace::controller

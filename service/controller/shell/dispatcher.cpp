@@ -202,6 +202,10 @@ void Dispatcher::deliver(const ServerOrder& action) {
     for (const NodeId node : action.nodes) tell(node, action);
 }
 
+void Dispatcher::deliver(const CheckpointEnded& action) {
+    for (const NodeId node : action.nodes) tell(node, action);
+}
+
 void Dispatcher::deliver(const ServerEnd& action) {
     for (const NodeId node : action.nodes) tell(node, action);
 }

@@ -80,6 +80,7 @@ class Dispatcher {
     void deliver(const CommitView& action);
     void deliver(const GroupOrder& action);
     void deliver(const ServerOrder& action);
+    void deliver(const CheckpointEnded& action);
     void deliver(const ServerEnd& action);
     void deliver(const NodeKnown& action);
     void deliver(const NodeGone& action);

@@ -247,6 +247,23 @@ base::Result<std::optional<Event>> read_event(const wire::Envelope& envelope, No
                                        .generation = table.generation(),
                                        .round = table.round()});
         }
+        case wire::Body::ServerSaved: {
+            const auto& table = *envelope.body_as_ServerSaved();
+            return Read(ServerSaved{.node = node,
+                                    .job = table.job(),
+                                    .generation = table.generation(),
+                                    .position = table.position(),
+                                    .shard = table.shard(),
+                                    .failure = reason_of(table.failure())});
+        }
+        case wire::Body::CheckpointAsked: {
+            const auto& table = *envelope.body_as_CheckpointAsked();
+            return Read(CheckpointAsked{.node = node,
+                                        .job = table.job(),
+                                        .generation = table.generation(),
+                                        .rank = table.rank(),
+                                        .own = table.own()});
+        }
         case wire::Body::Stalled:
             return Read(event_of(*envelope.body_as_Stalled(), node));
         case wire::Body::PeerLost: {

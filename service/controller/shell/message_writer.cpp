@@ -77,16 +77,27 @@ MessageWriter::Bytes MessageWriter::write(Addressee to, const CommitView& action
     const auto shards = builder.CreateVector(action.shards);
     const auto ledger = protocol::write_ledger(builder, action.ledger);
     const auto missed = protocol::write_entries(builder, action.missed);
-    return finish(to,
-                  wire::CreateCommitView(builder, action.job, action.epoch, action.base_round,
-                                         action.donor, members, adoptions, behind, leavers, shards,
-                                         action.generation, ledger, missed, action.model_lost));
+    return finish(to, wire::CreateCommitView(builder, action.job, action.epoch, action.base_round,
+                                             action.donor, members, adoptions, behind, leavers,
+                                             shards, action.generation, ledger, missed,
+                                             action.model_lost, action.saved_generation));
 }
 
 MessageWriter::Bytes MessageWriter::write(Addressee to, const ServerOrder& action) {
     auto& builder = envelope_.begin();
     const auto entries = protocol::write_entries(builder, action.entries);
     return finish(to, wire::CreateServerOrder(builder, action.job, action.generation, entries));
+}
+
+MessageWriter::Bytes MessageWriter::write(Addressee to, const CheckpointEnded& action) {
+    auto& builder = envelope_.begin();
+    const auto answers = builder.CreateVectorOfStructs<wire::CheckpointAnswer>(
+        action.answers.size(), [&action](size_t i, wire::CheckpointAnswer* ret_answer) {
+            *ret_answer = wire::CheckpointAnswer(action.answers[i].rank, action.answers[i].own);
+        });
+    const auto failure = action.failure.empty() ? 0 : builder.CreateString(action.failure);
+    return finish(to, wire::CreateCheckpointEnded(builder, action.job, action.generation,
+                                                  action.position, failure, answers));
 }
 
 MessageWriter::Bytes MessageWriter::write(Addressee to, const ServerEnd& action) {

@@ -34,6 +34,7 @@ class MessageWriter {
     Bytes write(Addressee to, const CommitView& action);
     Bytes write(Addressee to, const GroupOrder& action);
     Bytes write(Addressee to, const ServerOrder& action);
+    Bytes write(Addressee to, const CheckpointEnded& action);
     Bytes write(Addressee to, const ServerEnd& action);
     Bytes write(Addressee to, const GroupAbort& action);
     Bytes write(Addressee to, const WorkerSuspended& action);

@@ -83,6 +83,8 @@ Json of_server(const JobOptions& options) {
               {"filter", options.filter}};
     if (options.policy == Policy::ssp) json["staleness_max"] = options.staleness_max;
     if (options.rate == Rate::constant) json["constant_rate"] = options.constant_rate;
+    if (options.checkpoint_every_ms != 0) json["checkpoint_every_ms"] = options.checkpoint_every_ms;
+    if (options.unsynchronized) json["unsynchronized"] = true;
     return json;
 }
 
@@ -259,7 +261,16 @@ void add_zones(const JobView& job, Room& room, Json& json) {
     json["zones_left_out"] = left_out;
 }
 
-Json json_of(const ModelView& model) {
+Json checkpoint_of(const ModelView& model, TimePoint now) {
+    Json json = Json::object();
+    if (model.checkpoint)
+        json.update({{"position", model.checkpoint->position},
+                     {"age_s", base::to_seconds(now - model.checkpoint->when)}});
+    if (!model.checkpoint_failure.empty()) json["failure"] = model.checkpoint_failure;
+    return json;
+}
+
+Json json_of(const ModelView& model, TimePoint now) {
     // Up to the last bucket that is not empty.
     const auto& staleness = model.statistics.staleness;
     size_t buckets = staleness.size();
@@ -276,7 +287,8 @@ Json json_of(const ModelView& model) {
             {"waited_total_s", model.statistics.waited_total_s},
             {"live_versions", model.live_versions},
             {"staleness", std::span(staleness).first(buckets)},
-            {"shards", model.places}};
+            {"shards", model.places},
+            {"checkpoint", checkpoint_of(model, now)}};
 }
 
 Json json_of(const JobView& job, TimePoint now, Room& room) {
@@ -302,7 +314,7 @@ Json json_of(const JobView& job, TimePoint now, Room& room) {
         workers.push_back(json_of(worker, in_groups));
     json["workers_left_out"] = job.workers.size() - listed;
     if (in_groups) add_groups(job, now, room.groups_of_each, json);
-    if (job.model) json["model"] = json_of(*job.model);
+    if (job.model) json["model"] = json_of(*job.model, now);
     return json;
 }
 

@@ -1,0 +1,36 @@
+#include "base/background_thread.h"
+
+#include <utility>
+
+namespace pace::base {
+
+BackgroundThread::~BackgroundThread() {
+    {
+        const std::lock_guard lock(mutex_);
+        stopping_ = true;
+    }
+    changed_.notify_one();
+    if (thread_.joinable()) thread_.join();
+}
+
+void BackgroundThread::run(std::function<void()> work) {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back(std::move(work));
+    if (!thread_.joinable()) thread_ = std::thread([this] { work_off(); });
+    changed_.notify_one();
+}
+
+void BackgroundThread::work_off() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        changed_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+        if (stopping_) return;
+        const std::function<void()> work = std::move(waiting_.front());
+        waiting_.pop_front();
+        lock.unlock();
+        work();
+        lock.lock();
+    }
+}
+
+}  // namespace pace::base

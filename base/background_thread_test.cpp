@@ -1,0 +1,50 @@
+#include "base/background_thread.h"
+
+#include <future>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace pace::base {
+namespace {
+
+TEST(BackgroundThread, WorksOneAfterTheOtherInOrder) {
+    BackgroundThread thread;
+    std::vector<int> done;
+    std::promise<void> last;
+    for (int i = 0; i < 100; ++i) thread.run([&done, i] { done.push_back(i); });
+    thread.run([&last] { last.set_value(); });
+    last.get_future().wait();
+    ASSERT_EQ(done.size(), 100U);
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(done[static_cast<size_t>(i)], i);
+}
+
+TEST(BackgroundThread, EndsThePieceAtHandAndDropsTheRest) {
+    std::promise<void> begun;
+    std::promise<void> go_on;
+    bool first = false;
+    bool second = false;
+    std::thread letting_go;
+    {
+        BackgroundThread thread;
+        thread.run([&] {
+            begun.set_value();
+            go_on.get_future().wait();
+            first = true;
+        });
+        begun.get_future().wait();
+        thread.run([&] { second = true; });
+        letting_go = std::thread([&] { go_on.set_value(); });
+    }
+    letting_go.join();
+    EXPECT_TRUE(first);
+    // It may have begun before the destructor did; nothing is left half-way.
+    static_cast<void>(second);
+}
+
+TEST(BackgroundThread, ThatWasNeverUsedEnds) {
+    const BackgroundThread thread;
+}
+
+}  // namespace
+}  // namespace pace::base

@@ -1,0 +1,22 @@
+// Engine: what the controller says of the models of server jobs.
+#include "daemon/exchange/engine.h"
+#include "daemon/exchange/job.h"
+
+namespace pace::daemon {
+
+void Engine::on_server_order(const control::ServerOrder& order) {
+    if (const auto found = job(order.job)) found->order(order);
+}
+
+void Engine::on_checkpoint_ended(const control::CheckpointEnded& ended) {
+    if (const auto found = job(ended.job)) found->checkpoint_ended(ended);
+}
+
+void Engine::on_server_end(const control::ServerEnd& end) {
+    const auto found = job(end.job);
+    if (!found || !found->unused()) return;
+    found->end_serving();
+    drop_unused_later();
+}
+
+}  // namespace pace::daemon

@@ -1,0 +1,162 @@
+// Serving: what changes of view, the order and rounds of pace_broadcast mean for a server job's model.
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "daemon/control/controller_link.h"
+#include "daemon/exchange/model_range.h"
+#include "daemon/exchange/serving.h"
+
+namespace pace::daemon {
+
+using base::ErrorKind;
+using base::Result;
+using protocol::Outcome;
+using protocol::Verb;
+using server::Letter;
+using server::LetterKind;
+
+void Serving::commit(const control::CommitView& view) {
+    if (view.generation == 0) return;
+    const bool anew = view.generation != host_.generation();
+    const bool first = host_.generation() == 0;
+    auto missed = host_.commit(view, job_.services.self);
+    if (!missed) {
+        check(missed.error());
+        return;
+    }
+    lost_ = view.model_lost;  // the same at all nodes: they must agree on who is to broadcast
+    if (lost_) base::log_warning("model lost", {{"job", job_.options.name}, {"reason", kLost}});
+    if (lost_) rolled_back_.clear();
+    const bool restored = anew && view.saved_generation != 0;
+    std::vector<NodeId> nodes = job_.view.nodes();
+    nodes.insert(nodes.end(), view.shards.begin(), view.shards.end());
+    std::sort(nodes.begin(), nodes.end());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    if (host_.waits_for_round() && !job_.view.contains_node(job_.services.self)) {
+        // Whoever was to send it may be gone.
+        check(base::make_error(ErrorKind::aborted,
+                               "the model that a round of pace_broadcast assigns did not come"));
+        return;
+    }
+    mail_.open(job_.token, view.epoch, nodes);
+    heard(*missed);
+    pushes_.commit(anew && !first);
+    pulls_.ask_again();
+    saving_.commit(std::move(nodes));
+    // Whoever is asked to end a request here may call the next at once.
+    const auto workers = job_.workers;
+    for (const auto& [rank, worker] : workers) {
+        if (lost_) end_asides(worker, ended_as(Outcome::stale, kLost));
+        if (!job_.view.contains(rank)) continue;
+        if (restored) {
+            roll_back(worker, first);
+            continue;
+        }
+        worker->iteration = std::max(worker->iteration, pushes_.next_clock(rank));
+        try_pushes(worker);
+        if (worker->state != Worker::State::pulling) continue;
+        if (lost_ && worker->head().verb == Verb::broadcast) {
+            worker->state = Worker::State::idle;
+            job_.advance(worker);
+        } else if (lost_) {
+            pulls_.forget(rank);
+            job_.end_head(worker, ended_as(Outcome::stale, kLost));
+        } else if (!pulls_.asks(rank)) {
+            ask(worker);
+        }
+    }
+}
+
+// The worker's clock is that of a checkpoint, and so is the model. Whatever it has asked for was for another one; what it calls next, it may
+// call without knowing of this.
+void Serving::roll_back(const WorkerPtr& worker, bool first) {
+    const control::Rank rank = worker->rank;
+    worker->iteration = pushes_.next_clock(rank);
+    pulls_.forget(rank);
+    const bool pulls = worker->state == Worker::State::pulling;
+    if (pulls && (first || worker->head().verb == Verb::broadcast)) {
+        rolled_back_.erase(rank);
+        ask(worker);
+        return;
+    }
+    rolled_back_.insert(rank);
+    end_asides(worker, ended_as(Outcome::stale, kRestored));
+    if (pulls) job_.end_head(worker, ended_as(Outcome::stale, kRestored));
+}
+
+void Serving::order(const control::ServerOrder& order) {
+    if (order.generation != host_.generation()) return;
+    std::vector<control::ServerEntry> news;
+    const auto result = host_.hear(order.entries, news);
+    heard(news);
+    check(result);
+}
+
+void Serving::heard(const std::vector<control::ServerEntry>& entries) {
+    for (const control::ServerEntry& entry : entries) {
+        pushes_.ordered(entry);
+        const WorkerPtr worker = job_.find(entry.worker.rank);
+        if (worker && entry.step == control::ServerStep::push) try_pushes(worker);
+    }
+}
+
+control::ServerReport Serving::report() {
+    control::ServerReport report = host_.report();
+    report.saved = saving_.list();
+    return report;
+}
+
+void Serving::check(const Result<>& result) {
+    if (result) return;
+    base::log_error("the order of a model's updates is broken here",
+                    {{"job", job_.options.name}, {"reason", result.error().message}});
+    // What this node has is of no use: another view finds that it is lost.
+    host_.forget();
+    job_.wants_view = true;
+}
+
+// ----------------------------------------------------------------------------------- the first model
+
+bool Serving::is_model(const std::vector<BufferPtr>& buffers) const {
+    uint64_t elements = 0;
+    for (const BufferPtr& buffer : buffers) {
+        if (buffer->dtype != protocol::DType::f32) return false;
+        elements += buffer->count;
+    }
+    return elements == job_.options.elements;
+}
+
+void Serving::broadcasted(uint64_t round, const std::vector<BufferPtr>& buffers) {
+    if (!is_model(buffers) || !has_view()) return;
+    lost_ = false;
+    give_model(round, buffers);
+    job_.services.control->send(control::ServerAssigned{job_.id, host_.generation(), round});
+}
+
+// Every node with a worker has it; the first of them sends it to nodes that keep shards and have none.
+void Serving::give_model(uint64_t round, const std::vector<BufferPtr>& buffers) {
+    const std::vector<NodeId> nodes = job_.view.nodes();
+    const bool is_first = !nodes.empty() && nodes.front() == job_.services.self;
+    for (uint32_t shard = 0; shard < host_.places().size(); ++shard) {
+        const NodeId node = host_.places()[shard];
+        const bool has_it = std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+        if (!host_.keeps(shard) && (has_it || !is_first)) continue;
+        const server::Range range = host_.partition().range(shard);
+        std::vector<float> model(range.size());
+        read_range(buffers, range.begin, model);
+        if (host_.keeps(shard)) {
+            check(host_.hold_model(shard, round, std::move(model)));
+            continue;
+        }
+        Letter letter;
+        letter.kind = LetterKind::model;
+        letter.shard = shard;
+        letter.generation = host_.generation();
+        letter.clock = round;
+        auto elements = server::write_elements(model, letter);
+        mail_.send(node, letter, std::move(elements));
+    }
+}
+
+}  // namespace pace::daemon

@@ -1,0 +1,186 @@
+#include "daemon/exchange/shard_disk.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "daemon/server/letter.h"
+#include "daemon/server/packed_file.h"
+
+namespace pace::daemon {
+
+using base::ErrorKind;
+using base::Result;
+using server::CheckpointFolder;
+using server::CheckpointName;
+
+namespace {
+
+CheckpointName name_of(const server::Checkpoint& about) {
+    return {about.generation, about.ledger.position, about.shards, about.shard};
+}
+
+Result<server::Checkpoint> read_about_of(const std::string& path) {
+    PACE_TRY_ASSIGN(file, server::PackedReader::open(path));
+    return server::read_about(*file);
+}
+
+base::Error no_folder() {
+    return base::make_error(ErrorKind::disk,
+                            "this daemon keeps no checkpoints; set `checkpoints` in its "
+                            "configuration to a folder");
+}
+
+control::ServerLedger ledger_of(const server::Ledger& ledger) {
+    control::ServerLedger told;
+    told.position = ledger.position;
+    told.fastest = ledger.fastest;
+    told.pushes = ledger.pushes;
+    for (const auto& [rank, worker] : ledger.workers)
+        told.workers.push_back({rank, worker.clock, worker.version, worker.prefetched});
+    for (const auto& [version, updates] : ledger.versions)
+        told.versions.push_back({version, updates});
+    return told;
+}
+
+}  // namespace
+
+ShardDisk::ShardDisk(Services& services, const control::JobOptions& options)
+    : services_(services),
+      job_(options.name),
+      elements_(options.elements),
+      folder_(services.options.checkpoints, options.name) {}
+
+Result<> ShardDisk::check(const Services& services, const control::JobOptions& options) {
+    const bool needs_folder = options.checkpoint_every_ms != 0 || options.restore;
+    if (services.options.checkpoints.empty()) {
+        if (needs_folder) return no_folder();
+        return {};
+    }
+    if (!options.restore) return {};
+    const CheckpointFolder folder(services.options.checkpoints, options.name);
+    PACE_TRY_ASSIGN(names, folder.list());
+    if (names.empty()) return {};
+    const std::string path = folder.path_of(names.back());
+    auto read = read_about_of(path);
+    if (!read && read.error().kind == ErrorKind::corrupt)
+        return base::make_error(ErrorKind::disk, "{}", read.error().message);
+    PACE_TRY_ASSIGN(about, std::move(read));
+    if (about.elements == options.elements) return {};
+    return base::make_error(ErrorKind::mismatch,
+                            "elements is {}, but the checkpoint {} is of a model of {}; open the "
+                            "job with that many, or without restore, or under another name",
+                            options.elements, path, about.elements);
+}
+
+template <typename Result>
+void ShardDisk::run(std::function<Result()> work, std::function<void(Result)> done) {
+    const auto alive = std::weak_ptr<bool>(alive_);
+    services_.disk.run(
+        [&loop = services_.loop, alive, work = std::move(work), done = std::move(done)] {
+            auto result = std::make_shared<Result>(work());
+            loop.post([alive, result, done] {
+                if (!alive.expired()) done(std::move(*result));
+            });
+        });
+}
+
+void ShardDisk::save(const server::Checkpoint& about, const server::Shard& shard, Saved saved) {
+    using File = Result<std::vector<std::byte>>;
+    if (services_.options.checkpoints.empty()) return saved(no_folder());
+    // A copy: the shard goes on while it is written.
+    auto copy = std::make_shared<const server::Shard>(shard.base(), shard.versions());
+    run<File>(
+        [folder = folder_, about, copy]() -> File {
+            PACE_TRY(folder.create());
+            const std::string path = folder.path_of(name_of(about));
+            PACE_TRY_ASSIGN(file, server::PackedWriter::create(path));
+            PACE_TRY(server::write_checkpoint(*file, about, *copy));
+            return server::read_whole(path, server::checkpoint_bytes_max(about.elements));
+        },
+        std::move(saved));
+}
+
+void ShardDisk::keep(const CheckpointName& name, std::vector<std::byte> file, Kept kept) {
+    if (services_.options.checkpoints.empty()) return kept(no_folder());
+    auto bytes = std::make_shared<const std::vector<std::byte>>(std::move(file));
+    run<Result<>>(
+        [folder = folder_, name, bytes]() -> Result<> {
+            PACE_TRY(folder.create());
+            return server::write_whole(folder.path_of(name), *bytes);
+        },
+        std::move(kept));
+}
+
+void ShardDisk::load(const CheckpointName& name, Loaded loaded) {
+    using Read = Result<server::ReadCheckpoint>;
+    run<Read>(
+        [folder = folder_, name, elements = elements_]() -> Read {
+            PACE_TRY_ASSIGN(file, server::PackedReader::open(folder.path_of(name)));
+            PACE_TRY_ASSIGN(read, server::read_checkpoint(*file, elements));
+            if (name_of(read.about) == name && read.about.elements == elements) return read;
+            return base::make_error(ErrorKind::corrupt,
+                                    "{} is another checkpoint than its name says",
+                                    folder.path_of(name));
+        },
+        [this, name, loaded = std::move(loaded)](Read read) {
+            if (!read) bad_.insert(name);
+            loaded(std::move(read));
+        });
+}
+
+void ShardDisk::remove_before(uint64_t generation, uint64_t position) {
+    if (services_.options.checkpoints.empty()) return;
+    services_.disk.run(
+        [folder = folder_, generation, position] { folder.remove_before(generation, position); });
+}
+
+// Read once.
+const std::optional<server::Checkpoint>& ShardDisk::about(const CheckpointName& name) {
+    const auto [entry, is_new] = abouts_.try_emplace(name);
+    if (!is_new) return entry->second;
+    auto read = read_about_of(folder_.path_of(name));
+    if (read && fits(name, *read)) {
+        entry->second = std::move(*read);
+    } else {
+        base::log_warning("a checkpoint is of no use",
+                          {{"job", job_},
+                           {"path", folder_.path_of(name)},
+                           {"reason", read ? "it is of another model" : read.error().message}});
+    }
+    return entry->second;
+}
+
+bool ShardDisk::fits(const CheckpointName& name, const server::Checkpoint& about) const {
+    return name_of(about) == name && about.job == job_ && about.elements == elements_;
+}
+
+std::vector<control::SavedModel> ShardDisk::list() {
+    std::vector<control::SavedModel> models;
+    if (services_.options.checkpoints.empty()) return models;
+    const auto names = folder_.list();
+    if (!names) {
+        base::log_warning("checkpoints cannot be listed",
+                          {{"job", job_}, {"reason", names.error().message}});
+        return models;
+    }
+    std::erase_if(abouts_, [&names](const auto& entry) {
+        return !std::binary_search(names->begin(), names->end(), entry.first);
+    });
+    for (const CheckpointName& name : *names) {
+        if (bad_.contains(name)) continue;
+        const auto& known = about(name);
+        if (!known) continue;
+        const bool same = !models.empty() && models.back().generation == name.generation &&
+                          models.back().ledger.position == name.position &&
+                          models.back().shards == name.shards &&
+                          models.back().token == known->token;
+        if (!same)
+            models.push_back(
+                {known->token, name.generation, name.shards, {}, ledger_of(known->ledger)});
+        models.back().there.push_back(name.shard);
+    }
+    return models;
+}
+
+}  // namespace pace::daemon

@@ -1,0 +1,65 @@
+// ShardDisk: the checkpoints of one server job's shards on this daemon's disk.
+//
+// What takes long, the services' disk thread does. What a call has to say then comes in the loop's thread, unless this is gone by then.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "daemon/control/messages.h"
+#include "daemon/exchange/services.h"
+#include "daemon/server/checkpoint.h"
+#include "daemon/server/checkpoint_folder.h"
+
+namespace pace::daemon {
+
+class ShardDisk {
+  public:
+    // Under the folder that the services name, which may be none: then there is nothing, and nothing is kept.
+    ShardDisk(Services& services, const control::JobOptions& options);
+
+    // Whether a job with these options can begin here: if it saves, there is a folder; if it restores, the newest checkpoint in it is of
+    // its model. Errors name the file. Blocks for the disk, briefly.
+    static base::Result<> check(const Services& services, const control::JobOptions& options);
+
+    using Saved = std::function<void(base::Result<std::vector<std::byte>> file)>;
+    using Kept = std::function<void(base::Result<> kept)>;
+    using Loaded = std::function<void(base::Result<server::ReadCheckpoint> read)>;
+
+    // Writes the shard, which is as it is at the ledger's position. `saved` gets the bytes of the file, for a copy.
+    void save(const server::Checkpoint& about, const server::Shard& shard, Saved saved);
+    // Writes a file that another node has saved.
+    void keep(const server::CheckpointName& name, std::vector<std::byte> file, Kept kept);
+    // ErrorKind::corrupt, or another's: this file is not listed any more.
+    void load(const server::CheckpointName& name, Loaded loaded);
+    void remove_before(uint64_t generation, uint64_t position);
+
+    // What is there of this model. Blocks for the disk, briefly.
+    std::vector<control::SavedModel> list();
+
+  private:
+    using Abouts = std::map<server::CheckpointName, std::optional<server::Checkpoint>>;
+
+    // Does the work in the disk's thread and tells of it in the loop's.
+    template <typename Result>
+    void run(std::function<Result()> work, std::function<void(Result)> done);
+    const std::optional<server::Checkpoint>& about(const server::CheckpointName& name);
+    bool fits(const server::CheckpointName& name, const server::Checkpoint& about) const;
+
+    Services& services_;
+    std::string job_;
+    uint64_t elements_;
+    server::CheckpointFolder folder_;
+    Abouts abouts_;                         // of files that were listed; none: of no use
+    std::set<server::CheckpointName> bad_;  // could not be loaded
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace pace::daemon

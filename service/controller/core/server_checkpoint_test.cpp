@@ -1,0 +1,186 @@
+// Checkpoints of server jobs in the core: when nodes are told to save, and what becomes of a model of which a part is gone.
+#include "service/controller/core/server_fixture.h"
+
+namespace pace::controller {
+namespace {
+
+using std::chrono::seconds;
+
+JobOptions saving(uint32_t world) {
+    JobOptions options = serving(world);
+    options.rate = Rate::sum;
+    options.checkpoint_every_ms = 1000;
+    return options;
+}
+
+class SavingHosts : public Hosts {
+  public:
+    // All nodes save the checkpoint that was ordered last, each shard on its node and the next.
+    void save() {
+        const auto [position, ledger] = *at_checkpoints.rbegin();
+        const std::vector<NodeId> places = view.shards;
+        for (auto& [node, report] : reports) report.saved.clear();
+        for (uint32_t shard = 0; shard < places.size(); ++shard) {
+            for (const NodeId node : {places[shard], places[(shard + 1) % places.size()]})
+                model_at(reports[node], ledger).there.push_back(shard);
+            fixture.send(ServerSaved{places[shard], 1, view.generation, position, shard, {}});
+        }
+    }
+    size_t checkpoints() const { return at_checkpoints.size(); }
+
+  private:
+    SavedModel& model_at(ServerReport& report, const ServerLedger& ledger) const {
+        const auto shards = static_cast<uint32_t>(view.shards.size());
+        if (report.saved.empty())
+            report.saved.push_back({token, view.generation, shards, {}, ledger});
+        return report.saved.back();
+    }
+};
+
+TEST(ServerCheckpoints, AreOrderedAtTheIntervalAndEndWhenAllShardsAreDurable) {
+    SavingHosts hosts;
+    hosts.start(saving(3));
+    hosts.pass(seconds(5));
+    EXPECT_EQ(hosts.checkpoints(), 0U);  // nothing has changed
+    hosts.push(0, 0);
+    EXPECT_EQ(hosts.checkpoints(), 1U);
+    hosts.push(1, 0);
+    hosts.pass(seconds(5));
+    EXPECT_EQ(hosts.checkpoints(), 1U);  // one at a time
+    hosts.fixture.clear();
+    hosts.save();
+    const auto ended = hosts.fixture.sent<CheckpointEnded>();
+    ASSERT_EQ(ended.size(), 1U);
+    EXPECT_EQ(ended[0].position, hosts.at_checkpoints.begin()->first);
+    EXPECT_EQ(ended[0].nodes.size(), 3U);
+    EXPECT_TRUE(ended[0].failure.empty());
+    hosts.send(Tick{});
+    EXPECT_EQ(hosts.checkpoints(), 2U);
+}
+
+TEST(ServerCheckpoints, AreOrderedForWhoAsksOnceItsUpdatesAre) {
+    SavingHosts hosts;
+    JobOptions options = saving(2);
+    options.checkpoint_every_ms = 0;
+    hosts.start(options);
+    hosts.send(CheckpointAsked{hosts.node_of[0], 1, 1, 0, 1});
+    hosts.push(1, 0);
+    EXPECT_EQ(hosts.checkpoints(), 0U);
+    hosts.push(0, 0);
+    EXPECT_EQ(hosts.checkpoints(), 1U);
+    // Of a worker that is not there, or of another generation.
+    hosts.send(CheckpointAsked{hosts.node_of[1], 1, 7, 1, 0});
+    hosts.send(CheckpointAsked{hosts.node_of[1], 1, 1, 9, 0});
+    hosts.fixture.clear();
+    hosts.save();
+    hosts.send(Tick{});
+    EXPECT_EQ(hosts.checkpoints(), 1U);
+}
+
+TEST(ServerCheckpoints, AFailureNamesTheNodeAndLeavesOlderOnes) {
+    SavingHosts hosts;
+    hosts.start(saving(2));
+    hosts.push(0, 0);
+    hosts.pass(seconds(1));
+    ASSERT_EQ(hosts.checkpoints(), 1U);
+    hosts.fixture.clear();
+    const uint64_t position = hosts.at_checkpoints.begin()->first;
+    hosts.fixture.send(ServerSaved{hosts.node_of[1], 1, 1, position, 1, "no space left"});
+    const auto ended = hosts.fixture.sent<CheckpointEnded>();
+    ASSERT_EQ(ended.size(), 1U);
+    EXPECT_NE(ended[0].failure.find("node1"), std::string::npos) << ended[0].failure;
+    EXPECT_NE(ended[0].failure.find("no space left"), std::string::npos);
+}
+
+// The node comes back without its memory, or does not come back: the model is that of the checkpoint, and so are the clocks.
+TEST(ServerCheckpoints, AModelThatIsLostGoesOnFromTheNewestOne) {
+    for (const bool comes_back : {true, false}) {
+        SavingHosts hosts;
+        const auto nodes = hosts.start(saving(3));
+        for (const Rank rank : {0U, 1U, 2U}) hosts.push(rank, 0);
+        hosts.push(0, 1);
+        hosts.pass(seconds(1));
+        const ServerLedger then = hosts.at_checkpoints.rbegin()->second;
+        hosts.save();
+        for (const Rank rank : {0U, 1U, 2U}) hosts.push(rank, rank == 0 ? 2 : 1);
+        const auto gone = hosts.reports[nodes[2]].saved;
+        hosts.reports.erase(nodes[2]);
+        hosts.send(NodeLost{nodes[2], "killed"});
+        if (comes_back) {
+            ASSERT_EQ(hosts.attach("node2", nodes[2]), nodes[2]);
+            hosts.reports[nodes[2]].saved = gone;
+            hosts.join(nodes[2], 2, saving(3));
+        } else {
+            EXPECT_EQ(hosts.view.generation, 1U);  // it is waited for
+            hosts.pass(seconds(3));
+        }
+        EXPECT_EQ(hosts.view.generation, 2U) << comes_back;
+        EXPECT_FALSE(hosts.view.model_lost);
+        EXPECT_EQ(hosts.view.saved_generation, 1U);
+        EXPECT_EQ(hosts.view.ledger.position, then.position);
+        EXPECT_EQ(hosts.view.ledger.pushes, 4U);
+        ASSERT_GE(hosts.view.ledger.workers.size(), 2U);
+        EXPECT_EQ(hosts.view.ledger.workers[0].clock, 2U);
+        EXPECT_EQ(hosts.view.ledger.workers[1].clock, 1U);
+        for (const NodeId node : hosts.view.shards) EXPECT_TRUE(comes_back || node != nodes[2]);
+    }
+}
+
+TEST(ServerCheckpoints, WhatIsSavedOnTooFewNodesDoesNotHelp) {
+    SavingHosts hosts;
+    const auto nodes = hosts.start(saving(3));
+    hosts.push(0, 0);
+    hosts.pass(seconds(1));
+    hosts.save();
+    hosts.reports[nodes[1]].saved.clear();
+    hosts.reports.erase(nodes[2]);
+    hosts.send(NodeLost{nodes[2], "killed"});
+    hosts.pass(seconds(3));
+    // Of three shards, the one that was on nodes 1 and 2 alone is nowhere.
+    EXPECT_TRUE(hosts.view.model_lost);
+    EXPECT_EQ(hosts.view.saved_generation, 0U);
+    // Its disk comes back later, before anybody has broadcast.
+    ASSERT_EQ(hosts.attach("node2", nodes[2]), nodes[2]);
+    SavedModel back = hosts.reports[nodes[0]].saved.front();
+    back.there = {0, 1, 2};
+    hosts.reports[nodes[2]].saved = {back};
+    hosts.join(nodes[2], 2, saving(3));
+    EXPECT_FALSE(hosts.view.model_lost);
+    EXPECT_EQ(hosts.view.saved_generation, 1U);
+}
+
+TEST(ServerCheckpoints, AnotherJobOfTheNameIsRestoredOnlyIfItAsksForThat) {
+    for (const bool restores : {true, false}) {
+        SavingHosts hosts;
+        JobOptions options = saving(2);
+        options.restore = restores;
+        SavedModel old;
+        old.token = 12345;
+        old.generation = 8;
+        old.shards = 3;
+        old.there = {0, 1, 2};
+        old.ledger.position = 40;
+        old.ledger.pushes = 30;
+        old.ledger.fastest = 16;
+        old.ledger.workers = {{0, 16, 16, 0}, {1, 14, 14, 0}, {2, 15, 15, 0}};
+        for (Rank rank = 0; rank < 2; ++rank) {
+            const NodeId node = hosts.attach("node" + std::to_string(rank));
+            hosts.reports[node].saved = {old};
+            hosts.join(node, rank, options);
+        }
+        EXPECT_EQ(hosts.view.generation, 9U);  // above all that are on a disk
+        EXPECT_EQ(hosts.view.saved_generation, restores ? 8U : 0U);
+        EXPECT_EQ(hosts.view.shards.size(), restores ? 3U : 2U);
+        EXPECT_EQ(hosts.view.ledger.workers.size(), 2U);
+        EXPECT_EQ(hosts.view.ledger.workers[1].clock, restores ? 14U : 0U);
+        if (!restores) {
+            // Neither does it help when a part is lost.
+            hosts.reports[hosts.node_of[0]].shards.clear();
+            hosts.send(Stalled{hosts.node_of[0], 1, {}});
+            EXPECT_TRUE(hosts.view.model_lost);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace pace::controller

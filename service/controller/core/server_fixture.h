@@ -1,0 +1,162 @@
+// Hosts: daemons of a server job that keep what the core tells them of the model, and report it.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "service/controller/core/core_fixture.h"
+
+namespace pace::controller {
+
+inline JobOptions serving(uint32_t world, Policy policy = Policy::asp) {
+    JobOptions options;
+    options.name = "job";
+    options.world = world;
+    options.policy = policy;
+    options.elements = 100;
+    options.rate = Rate::dynamic;
+    return options;
+}
+
+// Daemons that keep what they are told of the model.
+class Hosts {
+  public:
+    Hosts() { fixture.answer_views(false); }
+
+    void send(const Event& event) {
+        if (const auto* lost = std::get_if<NodeLost>(&event)) attached_.erase(lost->node);
+        fixture.send(event);
+        settle();
+    }
+    // Time passes, in which the nodes are heard.
+    void pass(Duration duration) {
+        constexpr Duration kStep = std::chrono::milliseconds(100);
+        for (Duration passed{}; passed < duration; passed += kStep) {
+            fixture.pass(kStep);
+            settle();
+            for (const NodeId node : attached_) send(NodeHeard{node});
+        }
+    }
+
+    NodeId attach(const std::string& name, NodeId last = 0) {
+        const NodeId node = fixture.attach(name, last);
+        attached_.insert(node);
+        send(NodeHeard{node});
+        return node;
+    }
+    void join(NodeId node, Rank rank, const JobOptions& options) {
+        send(WorkerJoin{rank + 100, node, rank, options, 1000, false, 0, 0, 0});
+        node_of[rank] = node;
+    }
+    std::vector<NodeId> start(const JobOptions& options) {
+        std::vector<NodeId> nodes;
+        for (Rank rank = 0; rank < options.world; ++rank) {
+            nodes.push_back(attach("node" + std::to_string(rank)));
+            join(nodes.back(), rank, options);
+        }
+        return nodes;
+    }
+    void push(Rank rank, uint64_t clock) {
+        send(ServerStored{node_of[rank], 1, view.generation, rank, clock});
+    }
+    void pull(Rank rank, uint64_t clock) {
+        send(ServerAsked{node_of[rank], 1, view.generation, rank, clock, clock});
+    }
+    std::vector<ServerStep> take_steps() { return std::exchange(steps, {}); }
+
+    CoreFixture fixture;
+    CommitView view;  // the last
+    std::map<NodeId, ServerReport> reports;
+    std::vector<ServerStep> steps;  // of the order, as the first node hears it
+    std::set<NodeId> deaf;          // hear nothing more
+    std::map<Rank, NodeId> node_of;
+    std::vector<NodeId> ended;                        // were told to forget the job
+    std::map<uint64_t, ServerLedger> at_checkpoints;  // by position
+    uint64_t token = 0;                               // of the job
+
+  private:
+    void settle() {
+        for (;;) {
+            const auto asked = fixture.sent<PrepareView>();
+            hear_orders();
+            fixture.clear();
+            if (asked.empty()) return;
+            for (const PrepareView& prepare : asked) {
+                token = prepare.token;
+                ViewPrepared answer{prepare.node, prepare.job, prepare.epoch, 0, 0, 0, {}};
+                answer.server = reports[prepare.node];
+                fixture.send(answer);
+            }
+        }
+    }
+    void hear_orders() {
+        for (const CommitView& commit : fixture.sent<CommitView>()) hear(commit);
+        for (const ServerOrder& order : fixture.sent<ServerOrder>()) {
+            for (const NodeId node : order.nodes) {
+                ServerReport& report = reports[node];
+                if (deaf.contains(node) || order.generation != report.generation) continue;
+                for (const ServerEntry& entry : order.entries) hear(report, entry);
+            }
+            for (const ServerEntry& entry : order.entries) steps.push_back(entry.step);
+        }
+        for (const ServerEnd& end : fixture.sent<ServerEnd>()) ended = end.nodes;
+    }
+    void hear(const CommitView& commit) {
+        view = commit;
+        if (commit.generation == 0) return;
+        for (const NodeId node : commit.nodes) {
+            ServerReport& report = reports[node];
+            if (report.generation == commit.generation)
+                for (const ServerEntry& entry : commit.missed)
+                    if (entry.position > report.ledger.position) hear(report, entry);
+            if (report.generation == commit.generation && !report.shards.empty()) {
+                EXPECT_EQ(report.ledger.position, commit.ledger.position);
+            }
+            if (report.generation != commit.generation) report.tail.clear();
+            report.generation = commit.generation;
+            report.ledger = commit.ledger;
+            report.places = commit.shards;
+            report.shards.clear();
+            for (uint32_t shard = 0; shard < commit.shards.size(); ++shard)
+                if (commit.shards[shard] == node) report.shards.push_back(shard);
+        }
+    }
+    void hear(ServerReport& report, const ServerEntry& entry) {
+        EXPECT_EQ(entry.position, report.ledger.position + 1);
+        ServerLedger& ledger = report.ledger;
+        ledger.position = entry.position;
+        if (entry.step == ServerStep::checkpoint) at_checkpoints[entry.position] = ledger;
+        if (entry.step != ServerStep::checkpoint && entry.step != ServerStep::assign)
+            std::erase_if(ledger.workers,
+                          [&](const auto& worker) { return worker.rank == entry.worker.rank; });
+        if (entry.step == ServerStep::push) {
+            ++ledger.pushes;
+            ledger.fastest = std::max(ledger.fastest, entry.clock + 1);
+            const auto version =
+                std::find_if(ledger.versions.begin(), ledger.versions.end(),
+                             [&](const auto& other) { return other.version == entry.version; });
+            if (version == ledger.versions.end()) {
+                ledger.versions.push_back({entry.version, 1});
+            } else {
+                ++version->updates;
+            }
+        }
+        const bool of_worker = entry.step == ServerStep::push || entry.step == ServerStep::pull ||
+                               entry.step == ServerStep::join;
+        if (of_worker) ledger.workers.push_back(entry.worker);
+        for (const uint64_t expired : entry.expired)
+            std::erase_if(ledger.versions,
+                          [&](const auto& version) { return version.version == expired; });
+        report.tail.push_back(entry);
+    }
+
+    std::set<NodeId> attached_;
+};
+
+}  // namespace pace::controller
