@@ -22,7 +22,7 @@ class Cluster {
         // By node: where it says that it is; empty: nothing.
         std::vector<std::string> zones = {};
         // Each daemon keeps checkpoints, in its checkpoints().
-        bool checkpoints = false;
+        bool checkpoints = true;
         // This node's link to the controller can be cut.
         std::optional<size_t> cabled = std::nullopt;
     };

@@ -40,8 +40,9 @@ std::vector<std::string> endless(const std::string& mode) {
     std::vector<std::string> flags{"--steps",    "1000000000", "--step-us",    "1000",
                                    "--elements", "20000",      "--connect-ms", "1000"};
     if (mode == "reduce") return flags;
-    if (mode == "served") {
+    if (mode == "served" || mode == "saved") {
         flags.insert(flags.end(), {"--mode", "served"});
+        if (mode == "saved") flags.insert(flags.end(), {"--checkpoint-every-ms", "20"});
         return flags;
     }
     flags.insert(flags.end(), {"--mode", "average"});
@@ -63,7 +64,7 @@ class Faults : public testing::TestWithParam<const char*> {
 
 INSTANTIATE_TEST_SUITE_P(Families, Faults,
                          testing::Values("reduce", "average", "announced", "prague_smart",
-                                         "prague_static", "ordered", "kept", "served"),
+                                         "prague_static", "ordered", "kept", "served", "saved"),
                          [](const auto& family) { return std::string(family.param); });
 
 TEST_P(Faults, AKilledTrainerCostsTheOthersNothingButItsContribution) {

@@ -30,6 +30,7 @@ class Checkpoints {
     void ask(Rank rank, uint64_t own) { asked_[rank] = own; }
     void forget(Rank rank) { asked_.erase(rank); }
 
+    bool at_interval() const { return every_ != Duration::zero(); }
     // The interval begins.
     void start(TimePoint now) { began_ = now; }
     bool is_due(const Server& order, TimePoint now) const;

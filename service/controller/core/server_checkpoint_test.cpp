@@ -4,6 +4,7 @@
 namespace pace::controller {
 namespace {
 
+using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 JobOptions saving(uint32_t world) {
@@ -126,6 +127,36 @@ TEST(ServerCheckpoints, AModelThatIsLostGoesOnFromTheNewestOne) {
     }
 }
 
+// One has restarted, its neighbour is not back yet: together they have all parts.
+TEST(ServerCheckpoints, ANodeThatIsNotBackYetIsWaitedForWithItsDisk) {
+    SavingHosts hosts;
+    const auto nodes = hosts.start(saving(4));
+    for (Rank rank = 0; rank < 4; ++rank) hosts.push(rank, 0);
+    hosts.pass(seconds(1));
+    hosts.save();
+    // Of shard i, node i and the next have copies.
+    const std::vector<NodeId> places = hosts.view.shards;
+    std::map<NodeId, std::vector<SavedModel>> disks;
+    for (const size_t i : {0U, 1U, 2U}) {
+        disks[places[i]] = hosts.reports[places[i]].saved;
+        hosts.reports.erase(places[i]);
+        hosts.send(NodeLost{places[i], "killed"});
+    }
+    // The first is back, and has a worker again; it must not keep an empty shard for that.
+    for (const size_t i : {0U, 1U}) {
+        EXPECT_LT(hosts.view.generation, 2U) << i;
+        const auto rank =
+            static_cast<Rank>(std::find(nodes.begin(), nodes.end(), places[i]) - nodes.begin());
+        ASSERT_EQ(hosts.attach("node" + std::to_string(rank), places[i]), places[i]);
+        hosts.reports[places[i]].saved = disks[places[i]];
+        hosts.join(places[i], rank, saving(4));
+        hosts.send(WorkerAdmit{places[i], 1, rank, false});
+        if (i == 0) hosts.pass(milliseconds(200));
+    }
+    EXPECT_EQ(hosts.view.generation, 2U);
+    EXPECT_FALSE(hosts.view.model_lost);
+}
+
 TEST(ServerCheckpoints, WhatIsSavedOnTooFewNodesDoesNotHelp) {
     SavingHosts hosts;
     const auto nodes = hosts.start(saving(3));
@@ -177,6 +208,7 @@ TEST(ServerCheckpoints, AnotherJobOfTheNameIsRestoredOnlyIfItAsksForThat) {
             // Neither does it help when a part is lost.
             hosts.reports[hosts.node_of[0]].shards.clear();
             hosts.send(Stalled{hosts.node_of[0], 1, {}});
+            hosts.pass(seconds(3));
             EXPECT_TRUE(hosts.view.model_lost);
         }
     }

@@ -146,6 +146,17 @@ bool ServerJob::take_up(Duration patience, const Turn& turn) {
     return true;
 }
 
+ServerJob::Missing ServerJob::look() const {
+    const uint64_t from = recent_.empty() ? order_.position() : recent_.front().position - 1;
+    Missing missing;
+    for (size_t shard = 0; shard < places_.size(); ++shard) {
+        const Shard found = look_for(shard, places_[shard], generation_, from);
+        missing.absent = missing.absent || found == Shard::absent;
+        missing.lost = missing.lost || found == Shard::lost;
+    }
+    return missing;
+}
+
 void ServerJob::commit(CommitView& commit, Duration patience, const Turn& turn) {
     if (generation_ == 0 && !take_up(patience, turn)) return;
     send(turn);
@@ -157,17 +168,22 @@ void ServerJob::commit(CommitView& commit, Duration patience, const Turn& turn) 
     const bool begins = places_.empty();
     std::vector<NodeId> nodes = nodes_of(commit.members);
     if (begins) places_.assign(shards_ == 0 ? nodes.size() : shards_, 0);
-    const uint64_t from = recent_.empty() ? order_.position() : recent_.front().position - 1;
-    bool absent = false;
-    bool lost = false;
-    for (size_t shard = 0; shard < places_.size() && !begins; ++shard) {
-        const Shard found = look_for(shard, places_[shard], generation_, from);
-        absent = absent || found == Shard::absent;
-        lost = lost || found == Shard::lost;
+    const Missing missing = begins ? Missing{} : look();
+    const bool anything = missing.absent || missing.lost;
+    const auto newest = newest_saved(reports_, restores_ ? 0 : token_);
+    // What was lost before may be on a disk that has come back.
+    const bool may_go_back = begins ? restores_ : missing.lost || lost_;
+    const bool helped = may_go_back && newest;
+    // Of a checkpoint, too, a part may be on a node that comes back.
+    const bool may_come = missing.lost ? saves() : missing.absent;
+    const bool waits = may_come && !helped && may_wait(patience, turn);
+    if (waits && missing.lost) return;  // whoever has lost its part must not begin with nothing
+    if (!anything) {
+        absent_until_.reset();
+        announced_.clear();
     }
-    if (!absent) absent_until_.reset();
-    if (!absent) announced_.clear();
-    if (absent && !lost) lost = !may_wait(patience, turn);
+    const bool lost = anything && !waits;
+    const auto saved = helped || lost ? newest : std::nullopt;
     for (NodeId& node : places_)
         if (lost && !reports_.contains(node)) node = 0;
     for (const NodeId node : places_)
@@ -177,9 +193,6 @@ void ServerJob::commit(CommitView& commit, Duration patience, const Turn& turn) 
         absent_until_.reset();  // nobody waits
         return;
     }
-    // What was lost before may be on a disk that has come back.
-    const bool goes_back = begins ? restores_ : lost || lost_;
-    const auto saved = goes_back ? newest_saved(reports_, restores_ ? 0 : token_) : std::nullopt;
     if (begins || lost || saved) {
         begin_anew();
         if (saved) {
@@ -196,6 +209,13 @@ void ServerJob::commit(CommitView& commit, Duration patience, const Turn& turn) 
     if (lost || (saved && !begins)) warn_of_loss(saved, turn);
     told_ = std::move(nodes);
     tell(commit);
+}
+
+// Checkpoints are made.
+bool ServerJob::saves() const {
+    return checkpoints_.at_interval() || checkpoints_.last() ||
+           std::any_of(reports_.begin(), reports_.end(),
+                       [](const auto& entry) { return !entry.second.saved.empty(); });
 }
 
 // Above every one that a disk has something of: what is saved from now on is the newest.

@@ -85,11 +85,18 @@ class ServerJob {
   private:
     // Whether a shard is where it is said to be.
     enum class Shard : uint8_t { kept, absent, lost };
+    // Of any shard.
+    struct Missing {
+        bool absent = false;
+        bool lost = false;
+    };
 
     bool hears(uint64_t generation) const;
     const ServerReport* farthest_report() const;
     Shard look_for(size_t shard, NodeId node, uint64_t generation, uint64_t from) const;
     bool may_wait(Duration patience, const Turn& turn);
+    Missing look() const;
+    bool saves() const;
     bool take_up(Duration patience, const Turn& turn);
     void begin_anew();
     void go_back_to(const SavedSet& saved);
