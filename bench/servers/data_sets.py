@@ -20,7 +20,7 @@ def write(path, features, begins, indices, values, labels):
         labels.astype("i1").tofile(file)
 
 
-def make_url(path, samples=30_000, features=3_200_000, dense=64, words=136, seed=1):
+def make_url(path, samples=20_000, features=3_200_000, dense=64, words=136, seed=1):
     """Shaped like the URL set of Ma et al. (ICML 2009), which the paper uses: each sample has `dense` features that all have, of random
     size, and `words` of the others with value 1, drawn by a power law (exponent 1.1) so that a few are in most samples and most in
     few. Samples have length 1. Hidden weights, normal, of the features that all have and of the 2,000 most frequent others say the
@@ -57,9 +57,9 @@ def read_idx(name, header):
 
 
 def make_fashion(path):
-    """Fashion-MNIST, 28 x 28 pixels: tops (T-shirt, pullover, coat, shirt) against all else. Samples have length 1, and a constant feature."""
-    images = read_idx("train-images-idx3-ubyte.gz", 16).reshape(-1, 784).astype(numpy.float32)
-    labels = read_idx("train-labels-idx1-ubyte.gz", 8)
+    """The first 10,000 images of Fashion-MNIST, 28 x 28 pixels: tops (T-shirt, pullover, coat, shirt) against all else. Samples have length 1, and a constant feature."""
+    images = read_idx("train-images-idx3-ubyte.gz", 16).reshape(-1, 784)[:10_000].astype(numpy.float32)
+    labels = read_idx("train-labels-idx1-ubyte.gz", 8)[:10_000]
     images /= numpy.linalg.norm(images, axis=1, keepdims=True)
     images = numpy.concatenate([images, numpy.ones((len(images), 1), numpy.float32)], axis=1)
     there = images > 0

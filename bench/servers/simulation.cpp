@@ -141,7 +141,7 @@ class Simulation {
         return outcome_.reached.time > 0 || !std::isfinite(outcome_.samples.back().objective);
     }
 
-    static constexpr uint64_t kUpdatesPerLook = 10;
+    static constexpr uint64_t kUpdatesPerLook = 15;
 
     const DataSet& data_;
     SimulationOptions options_;

@@ -1,0 +1,45 @@
+"""What is compared: protocols with their rates, problems, and how unequal the workers are."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Method:
+    label: str
+    colour: str
+    flags: tuple
+
+
+def _ssp(label, colour, rate, staleness):
+    return Method(f"{label}, s = {staleness}", colour, ("--method", "ssp", "--staleness", staleness, "--rate", rate))
+
+
+METHODS = {
+    "bsp": Method("BSP", "black", ("--method", "bsp", "--rate", "sum")),
+    "asp": Method("ASP", "tab:gray", ("--method", "asp", "--rate", "sum")),
+    "ssp-3": _ssp("SSPSGD", "tab:orange", "sum", 3),
+    "ssp-10": _ssp("SSPSGD", "tab:red", "sum", 10),
+    "con-3": _ssp("ConSGD", "deepskyblue", "constant", 3),
+    "con-10": _ssp("ConSGD", "tab:blue", "constant", 10),
+    "dyn-3": _ssp("DynSGD", "limegreen", "dynamic", 3),
+    "dyn-10": _ssp("DynSGD", "tab:green", "dynamic", 10),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Problem:
+    label: str
+    data: str
+    loss: str
+    target: float  # objective that counts as reached
+
+
+PROBLEMS = {
+    "url-lr": Problem("logistic regression, URL-like data, 3.2 M features", "url", "logistic", 0.36),
+    "url-svm": Problem("SVM, URL-like data, 3.2 M features", "url", "hinge", 0.33),
+    "fashion-lr": Problem("logistic regression, Fashion-MNIST", "fashion", "logistic", 0.19),
+    "fashion-svm": Problem("SVM, Fashion-MNIST", "fashion", "hinge", 0.17),
+}
+
+# The paper's heterogeneity level: how many times longer a step of the slow workers lasts.
+LEVELS = {"1": "workers of equal speed", "2": "20 % of the workers 2 times slower"}

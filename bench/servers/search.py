@@ -1,0 +1,51 @@
+"""The best learning rate of a method: the one with which it reaches the target first, in virtual time."""
+
+import concurrent.futures
+import json
+import subprocess
+
+# A method that has not come there after so many steps of a worker of the usual speed never does.
+STEPS_MAX = 80
+START = 4.0  # of the search; it goes on by factors of 2
+RATES = [2.0 ** power for power in range(-9, 10)]
+
+
+def train(program, flags):
+    """One training; what server_convergence prints."""
+    words = [str(program)] + [str(word) for word in flags]
+    return json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout)
+
+
+def score_of(outcome):
+    """Less is better: the time to the target, or else how far it came."""
+    if outcome["time"]:
+        return outcome["time"]
+    last = outcome["samples"][-1][2]
+    return 1000 + (last if last == last and last < 1e6 else 1e6)
+
+
+def best_rate(attempt):
+    """attempt(rate, until) trains. Walks from START to where both neighbours are worse; none is trained longer than the best so far needs."""
+    known = {}
+
+    def score(index):
+        if not 0 <= index < len(RATES):
+            return float("inf")
+        if index not in known:
+            best = min((value for value in known.values()), default=float("inf"))
+            known[index] = score_of(attempt(RATES[index], min(STEPS_MAX, best)))
+        return known[index]
+
+    at = RATES.index(START)
+    score(at)
+    while True:
+        step = min((at - 1, at + 1), key=score)
+        if score(step) >= score(at):
+            return RATES[at]
+        at = step
+
+
+def in_parallel(tasks, threads):
+    """tasks: functions without arguments. Their results, in order."""
+    with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(lambda task: task(), tasks))
