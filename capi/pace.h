@@ -366,7 +366,7 @@ typedef struct pace_job_options {
                          model, and info.iteration says with which step it goes on. Else 0: with the root's
                          model of pace_broadcast */
     uint32_t
-        unsynchronized; /* 1: a pull takes each shard as it is, so that it may see an update in one and not in another,
+        unsynchronized; /* 1: a push has its place in the order before it has come to all shards, so that a pull, which takes each shard as it is, may see an update in one and not in another, this worker's own too,
                                 and waits for less (for comparison); else 0 */
 } pace_job_options;
 

@@ -105,7 +105,7 @@ void Pushes::send(control::Rank rank, uint64_t clock, Push& push) {
 }
 
 void Pushes::tell_if_held(control::Rank rank, uint64_t clock, const Push& push) const {
-    if (push.missing == 0)
+    if (!push.ordered && (push.missing == 0 || job_.options.unsynchronized))
         job_.services.control->send(
             control::ServerStored{job_.id, host_.generation(), rank, clock});
 }
@@ -118,8 +118,12 @@ void Pushes::held(uint32_t shard, control::Rank rank, uint64_t clock, uint64_t n
         shard >= push->second.held.size() || push->second.held[shard])
         return;
     push->second.held[shard] = true;
-    --push->second.missing;
-    tell_if_held(rank, clock, push->second);
+    if (--push->second.missing != 0) return;
+    if (push->second.ordered) {
+        out->second.unordered.erase(push);
+    } else if (!job_.options.unsynchronized) {
+        tell_if_held(rank, clock, push->second);
+    }
 }
 
 void Pushes::ordered(const control::ServerEntry& entry) {
@@ -130,8 +134,11 @@ void Pushes::ordered(const control::ServerEntry& entry) {
         out_[rank].next = entry.worker.clock;
     }
     const auto out = out_.find(rank);
-    if (entry.step == control::ServerStep::push && out != out_.end())
-        out->second.unordered.erase(entry.clock);
+    if (entry.step != control::ServerStep::push || out == out_.end()) return;
+    const auto push = out->second.unordered.find(entry.clock);
+    if (push == out->second.unordered.end()) return;
+    push->second.ordered = true;
+    if (push->second.missing == 0) out->second.unordered.erase(push);
 }
 
 void Pushes::forget(control::Rank rank) {
@@ -150,8 +157,13 @@ void Pushes::commit(bool anew) {
         if (known != workers.end()) {
             out.next = anew ? known->second.clock : std::max(out.next, known->second.clock);
             // Those below have been ordered, in a view that this node was not in.
-            out.unordered.erase(out.unordered.begin(),
-                                out.unordered.lower_bound(known->second.clock));
+            const auto ordered = out.unordered.lower_bound(known->second.clock);
+            for (auto push = out.unordered.begin(); push != ordered; ++push)
+                push->second.ordered = true;
+            const bool all_held = !job_.options.unsynchronized;
+            std::erase_if(out.unordered, [all_held](const auto& push) {
+                return push.second.ordered && (push.second.missing == 0 || all_held);
+            });
         }
         for (auto& [clock, push] : out.unordered) send(rank, clock, push);
     }

@@ -1,7 +1,8 @@
 // Pushes: the updates of this node's workers on their way to the shards of a model.
 //
 // An update is taken as a whole, cut by shard, and sent to the node of each. When all shards hold it, the controller is told,
-// and gives it its place in the order. Until that is heard it is kept here: another view may find that it did not arrive.
+// and gives it its place in the order. Until that is heard it is kept here: another view may find that it did not arrive. Without
+// partition synchronization the controller is told at once, and an update is kept until it is held, too.
 #pragma once
 
 #include <cstdint>
@@ -48,6 +49,7 @@ class Pushes {
         std::vector<server::Shard::Update> parts;  // by shard
         std::vector<bool> held;
         size_t missing = 0;
+        bool ordered = false;
         uint64_t number =
             0;  // another worker of the rank may have pushed for the same clock before
     };

@@ -27,7 +27,7 @@ constexpr const char* kNew =
 
 Serving::Serving(JobState& job)
     : job_(job),
-      host_(job.options.elements,
+      host_(job.options.elements, job.options.unsynchronized,
             {[this](ShardHost::Part part) { deliver(std::move(part)); },
              [this](uint32_t shard, const server::Shard& state, const server::Ledger& ledger) {
                  saving_.save(shard, state, ledger);
@@ -295,8 +295,8 @@ Result<> Serving::take(NodeId from, const Letter& letter, std::vector<std::byte>
         return host_.hold_model(letter.shard, letter.clock, std::move(model));
     }
     PACE_TRY_ASSIGN(update, server::read_vector(letter, length, elements));
-    // One that is ordered has been held before; the answer was lost with a view.
-    if (!host_.has_ordered(letter.rank, letter.clock))
+    // Otherwise the answer was lost with a view.
+    if (host_.wants(letter.shard, letter.rank, letter.clock))
         host_.hold(letter.shard, letter.rank, letter.clock,
                    std::make_shared<const server::HybridVector>(std::move(update)));
     Letter answer;

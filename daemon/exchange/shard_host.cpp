@@ -72,7 +72,9 @@ void ShardHost::begin_anew(const control::CommitView& view, control::NodeId self
     ledger_ = ledger_of(view.ledger);
     for (uint32_t shard = 0; shard < places_.size(); ++shard) {
         if (places_[shard] != self) continue;
-        shards_.try_emplace(shard, partition().range(shard).size());
+        server::Shard& own =
+            shards_.try_emplace(shard, partition().range(shard).size()).first->second;
+        if (unsynchronized_) own.let_updates_be_late();
         if (view.saved_generation == 0) continue;
         loading_[shard] = ledger_.versions;
         hooks_.load(shard, view.saved_generation, ledger_.position);

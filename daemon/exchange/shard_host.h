@@ -39,7 +39,9 @@ class ShardHost {
         std::function<void(uint32_t shard, uint64_t generation, uint64_t position)> load;
     };
 
-    ShardHost(uint64_t elements, Hooks hooks) : elements_(elements), hooks_(std::move(hooks)) {}
+    // `unsynchronized`: updates may be named by the order before they come.
+    ShardHost(uint64_t elements, bool unsynchronized, Hooks hooks)
+        : elements_(elements), unsynchronized_(unsynchronized), hooks_(std::move(hooks)) {}
 
     // A view has committed. Returns the entries that this node had missed.
     base::Result<std::vector<control::ServerEntry>> commit(const control::CommitView& view,
@@ -71,6 +73,10 @@ class ShardHost {
     base::Result<> hold_model(uint32_t shard, uint64_t round, std::vector<float> model);
 
     const server::Ledger& ledger() const { return ledger_; }
+    // Of a shard that it keeps: an update that is ordered has been held before, or is late.
+    bool wants(uint32_t shard, uint32_t rank, uint64_t clock) const {
+        return !has_ordered(rank, clock) || shards_.at(shard).awaits(rank, clock);
+    }
     bool has_ordered(uint32_t rank, uint64_t clock) const {
         const auto worker = ledger_.workers.find(rank);
         return worker != ledger_.workers.end() && clock < worker->second.clock;
@@ -86,6 +92,7 @@ class ShardHost {
     void save(uint64_t position);
 
     uint64_t elements_;
+    bool unsynchronized_;
     Hooks hooks_;
     uint64_t generation_ = 0;  // 0: no view yet
     std::vector<control::NodeId> places_;

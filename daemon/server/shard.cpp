@@ -11,7 +11,13 @@ using base::ErrorKind;
 using base::Result;
 
 void Shard::hold(uint32_t rank, uint64_t clock, Update update) {
-    held_.insert_or_assign({rank, clock}, std::move(update));
+    const auto late = late_.find({rank, clock});
+    if (late == late_.end()) {
+        held_.insert_or_assign({rank, clock}, std::move(update));
+        return;
+    }
+    take_late(late->second, *update);
+    late_.erase(late);
 }
 
 Result<> Shard::act(const Entry& entry) {
@@ -24,6 +30,7 @@ Result<> Shard::act(const Entry& entry) {
         case Step::leave:
             // What it has pushed and is not ordered never will be.
             held_.erase(held_.lower_bound({entry.rank, 0}), held_.lower_bound({entry.rank + 1, 0}));
+            late_.erase(late_.lower_bound({entry.rank, 0}), late_.lower_bound({entry.rank + 1, 0}));
             break;
         case Step::pull:
         case Step::join:
@@ -38,6 +45,8 @@ Result<> Shard::act(const Entry& entry) {
 void Shard::expire(uint64_t number) {
     const auto version = versions_.find(number);
     if (version == versions_.end()) return;
+    for (auto& [key, late] : late_)
+        if (late.version == number) late.rate = version->second.rate;
     version->second.sum.settle();
     version->second.sum.add_to(base_, version->second.rate);
     versions_.erase(version);
@@ -62,18 +71,43 @@ Result<> Shard::assign(const Entry& entry) {
     base_ = std::move(model->second);
     models_held_.erase(models_held_.begin(), std::next(model));
     versions_.clear();
+    for (auto& [key, late] : late_) late.is_void = true;
     return {};
+}
+
+void Shard::take_late(const Late& late, const HybridVector& update) {
+    if (late.is_void) return;
+    const auto version = versions_.find(late.version);
+    if (version == versions_.end()) {
+        update.add_to(base_, late.rate);
+    } else {
+        version->second.sum.add(update);
+    }
+}
+
+void Shard::push_late(const Entry& entry, bool at_once) {
+    late_[{entry.rank, entry.clock}] = {entry.version, entry.rate};
+    const auto version = versions_.find(entry.version);
+    if (version != versions_.end()) {
+        version->second.rate = entry.rate;
+    } else if (!at_once) {
+        versions_.emplace(entry.version, Version{HybridVector(count()), entry.rate});
+    }
 }
 
 Result<> Shard::push(const Entry& entry) {
     const auto update = held_.find({entry.rank, entry.clock});
+    const bool at_once = entry.expired.size() == 1 && entry.expired.front() == entry.version;
+    if (update == held_.end() && may_be_late_) {
+        push_late(entry, at_once);
+        return {};
+    }
     if (update == held_.end())
         return base::make_error(ErrorKind::internal,
                                 "position {} names the update of rank {} of clock {}, which is not "
                                 "here",
                                 entry.position, entry.rank, entry.clock);
     const auto version = versions_.find(entry.version);
-    const bool at_once = entry.expired.size() == 1 && entry.expired.front() == entry.version;
     if (version == versions_.end() && at_once) {
         update->second->add_to(base_, entry.rate);
     } else if (version == versions_.end()) {

@@ -8,6 +8,9 @@
 //
 // An update is held from when it arrives until the order names it. What a shard has depends on the order alone, not on when its
 // updates came, and not on where the model is cut. One thread at a time.
+//
+// Without partition synchronization (let_updates_be_late) the order may name an update that is not there yet: it counts when it comes,
+// and whoever reads before has not got it.
 #pragma once
 
 #include <cstddef>
@@ -42,6 +45,8 @@ class Shard {
     Shard(std::vector<float> base, std::map<uint64_t, Version> versions)
         : base_(std::move(base)), versions_(std::move(versions)) {}
 
+    void let_updates_be_late() { may_be_late_ = true; }
+
     size_t count() const { return base_.size(); }
 
     using Update = std::shared_ptr<const HybridVector>;
@@ -58,6 +63,8 @@ class Shard {
     }
     bool holds_model(uint64_t round) const { return models_held_.contains(round); }
     bool holds(uint32_t rank, uint64_t clock) const { return held_.contains({rank, clock}); }
+    // The order has named this update, which is late.
+    bool awaits(uint32_t rank, uint64_t clock) const { return late_.contains({rank, clock}); }
 
     // Acts upon the next entry of the order. ErrorKind::internal, and nothing has changed, if it names an update that is not held, or
     // a version that is not there.
@@ -76,6 +83,14 @@ class Shard {
     Memory memory() const;
 
   private:
+    // An update that the order has named before it came.
+    struct Late {
+        uint64_t version = 0;
+        double rate = 0;  // of the version, when that is part of the base
+        bool is_void = false;
+    };
+    void take_late(const Late& late, const HybridVector& update);
+    void push_late(const Entry& entry, bool at_once);
     void expire(uint64_t number);
     base::Result<> assign(const Entry& entry);
     base::Result<> push(const Entry& entry);
@@ -84,6 +99,8 @@ class Shard {
     std::map<uint64_t, Version> versions_;
     std::map<std::pair<uint32_t, uint64_t>, Update> held_;  // by rank and clock
     std::map<uint64_t, std::vector<float>> models_held_;    // by round
+    bool may_be_late_ = false;
+    std::map<std::pair<uint32_t, uint64_t>, Late> late_;  // by rank and clock
 };
 
 }  // namespace pace::server

@@ -275,6 +275,76 @@ TEST(Shard, WhatAWorkerHasLeftBehindNeverCounts) {
     EXPECT_EQ(model_of(shard), (std::vector<float>{5, 5, 5, 5}));
 }
 
+// Without partition synchronization updates come after the order has named them, in any order, and the model is the same in the end.
+TEST(Shard, UpdatesThatAreLateCountWhenTheyCome) {
+    constexpr size_t kElements = 40;
+    for (uint64_t seed = 1; seed <= 20; ++seed) {
+        Shard in_time(kElements);
+        Shard late(kElements);
+        late.let_updates_be_late();
+        base::Random random(seed);
+        struct Waiting {
+            uint32_t rank;
+            uint64_t clock;
+            std::vector<float> update;
+        };
+        std::vector<Waiting> waiting;
+        const auto bring_one = [&] {
+            std::swap(waiting[random.below(waiting.size())], waiting.back());
+            const Waiting& one = waiting.back();
+            EXPECT_TRUE(late.awaits(one.rank, one.clock));
+            late.hold(one.rank, one.clock, HybridVector::of(one.update));
+            EXPECT_FALSE(late.awaits(one.rank, one.clock));
+            waiting.pop_back();
+        };
+        bool differed = false;
+        run(kElements, 0.3, seed, [&](const Entry& entry, const auto& update, const auto&) {
+            if (entry.step == Step::push) {
+                in_time.hold(entry.rank, entry.clock, HybridVector::of(update));
+                if (random.below(2) == 0) {
+                    waiting.push_back({entry.rank, entry.clock, update});
+                } else {
+                    late.hold(entry.rank, entry.clock, HybridVector::of(update));
+                }
+            }
+            ASSERT_TRUE(in_time.act(entry));
+            ASSERT_TRUE(late.act(entry));
+            differed = differed || model_of(in_time) != model_of(late);
+            if (waiting.size() > 8) bring_one();
+        });
+        while (!waiting.empty()) bring_one();
+        EXPECT_TRUE(differed);
+        const std::vector<float> expected = model_of(in_time);
+        const std::vector<float> came = model_of(late);
+        for (size_t i = 0; i < kElements; ++i) EXPECT_NEAR(came[i], expected[i], 1e-4F) << i;
+    }
+}
+
+TEST(Shard, ALateUpdateOfAWorkerThatHasLeftOrOfAModelThatIsNoMoreDoesNotCount) {
+    Shard shard(2);
+    shard.let_updates_be_late();
+    const auto push = [&shard](uint32_t rank) {
+        Entry entry;
+        entry.rank = rank;
+        entry.rate = 1;
+        entry.version = rank;
+        ASSERT_TRUE(shard.act(entry));
+    };
+    push(1);
+    push(2);
+    Entry leave;
+    leave.step = Step::leave;
+    leave.rank = 1;
+    ASSERT_TRUE(shard.act(leave));
+    EXPECT_FALSE(shard.awaits(1, 0));
+    Entry assign;
+    assign.step = Step::assign;
+    shard.hold_model(0, {3, 4});
+    ASSERT_TRUE(shard.act(assign));
+    shard.hold(2, 0, HybridVector::of(std::vector<float>{1, 1}));
+    EXPECT_EQ(model_of(shard), (std::vector<float>{3, 4}));
+}
+
 TEST(Ledger, FollowsTheEntries) {
     Ledger ledger;
     uint64_t position = 0;

@@ -147,6 +147,26 @@ TEST(Server, NoPullIsTornAndNothingIsLost) {
     }
 }
 
+// Without partition synchronization a pull may be torn, but in the end every update is in all shards, once.
+TEST(Server, WithoutSynchronizationNothingIsLostEither) {
+    constexpr uint64_t kSteps = 60;
+    Cluster cluster({.nodes = 3});
+    const ServerJob job{.policy = PACE_POLICY_SSP,
+                        .elements = 20000,
+                        .shards = 7,
+                        .tune = [](pace_job_options& options) { options.unsynchronized = 1; }};
+    Team team(cluster, job, {0, 1, 2, 0, 1, 2});
+    team.everyone([&](ServerWorker& worker, uint32_t rank) {
+        worker.set_update(static_cast<float>(rank + 1));
+        for (uint64_t clock = 0; clock < kSteps; ++clock) {
+            worker.finish(worker.push(clock));
+            worker.finish(worker.pull(clock + 1));
+        }
+    });
+    for (uint32_t rank = 0; rank < team.size(); ++rank)
+        expect_model(team[rank], kSteps, kSteps * 21.0F);
+}
+
 TEST(Server, SparseUpdatesAndRangesCountAsTheDenseOnes) {
     Cluster cluster({.nodes = 2});
     Team team(cluster, {.rate = PACE_RATE_DYNAMIC, .elements = 40, .shards = 3}, {0, 1});
