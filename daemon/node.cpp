@@ -173,6 +173,7 @@ std::string Node::document() const {
     source.memory_used = state_->client_context->budget.bytes_used;
     source.clients_max = state_->config.clients_max;
     source.clients = state_->clients->summaries();
+    source.shards = state_->engine->shards();
     source.counters = state_->counters;
     return daemon_document(source);
 }

@@ -8,15 +8,25 @@ class Method:
     label: str
     colour: str
     flags: tuple
+    start: float  # of the search for its learning rate
+
+
+# Where updates are added, all workers' make one step 30 times as long.
+_STARTS = {"sum": 0.5, "constant": 64.0, "dynamic": 128.0}
+
+
+def _method(label, colour, protocol, rate):
+    return Method(label, colour, ("--method", *protocol, "--rate", rate), _STARTS[rate])
 
 
 def _ssp(label, colour, rate, staleness):
-    return Method(f"{label}, s = {staleness}", colour, ("--method", "ssp", "--staleness", staleness, "--rate", rate))
+    return _method(f"{label}, s = {staleness}", colour, ("ssp", "--staleness", staleness), rate)
 
 
 METHODS = {
-    "bsp": Method("BSP", "black", ("--method", "bsp", "--rate", "sum")),
-    "asp": Method("ASP", "tab:gray", ("--method", "asp", "--rate", "sum")),
+    "bsp": _method("BSP, sum", "black", ("bsp",), "sum"),
+    "bsp-mean": _method("BSP, mean", "tab:purple", ("bsp",), "constant"),
+    "asp": _method("ASP, sum", "tab:gray", ("asp",), "sum"),
     "ssp-3": _ssp("SSPSGD", "tab:orange", "sum", 3),
     "ssp-10": _ssp("SSPSGD", "tab:red", "sum", 10),
     "con-3": _ssp("ConSGD", "deepskyblue", "constant", 3),

@@ -81,7 +81,7 @@ def draw(rows, path):
             target = PROBLEMS[problem].target
             axis.axhline(target, color="black", linewidth=0.8, linestyle="--")
             axis.set(title=f"{PROBLEMS[problem].label}\n{LEVELS[level]}", xlabel="time, in steps", ylabel="objective",
-                     ylim=(target * 0.9, target * 3), xlim=(0, 80))
+                     ylim=(target * 0.9, target * 3), xlim=(0, 50))
     axes[0][0].legend(fontsize=8)
     figure.savefig(path, dpi=90)
     pyplot.close(figure)

@@ -5,9 +5,8 @@ import json
 import subprocess
 
 # A method that has not come there after so many steps of a worker of the usual speed never does.
-STEPS_MAX = 80
-START = 4.0  # of the search; it goes on by factors of 2
-RATES = [2.0 ** power for power in range(-9, 10)]
+STEPS_MAX = 50
+RATES = [2.0 ** power for power in range(-9, 13)]
 
 
 def train(program, flags):
@@ -24,8 +23,8 @@ def score_of(outcome):
     return 1000 + (last if last == last and last < 1e6 else 1e6)
 
 
-def best_rate(attempt):
-    """attempt(rate, until) trains. Walks from START to where both neighbours are worse; none is trained longer than the best so far needs."""
+def best_rate(attempt, start):
+    """attempt(rate, until) trains. Walks from `start` by factors of 2 to where both neighbours are worse; none is trained longer than the best so far needs."""
     known = {}
 
     def score(index):
@@ -36,7 +35,7 @@ def best_rate(attempt):
             known[index] = score_of(attempt(RATES[index], min(STEPS_MAX, best)))
         return known[index]
 
-    at = RATES.index(START)
+    at = RATES.index(start)
     score(at)
     while True:
         step = min((at - 1, at + 1), key=score)

@@ -39,7 +39,7 @@ def parse_flags():
     add("--problem", nargs="+", choices=PROBLEMS, default=list(PROBLEMS), help="what to train")
     add("--method", nargs="+", choices=METHODS, default=list(METHODS), help="what to compare")
     add("--level", nargs="+", choices=LEVELS, default=list(LEVELS), help="how many times slower 20 %% of the workers are")
-    add("--seeds", type=int, default=3, help="trainings with the best learning rate, in virtual time")
+    add("--seeds", type=int, default=2, help="trainings with the best learning rate, in virtual time")
     add("--real", nargs="*", choices=PROBLEMS, default=["url-lr"], help="what to train with real daemons, too, at level 2")
     add("--daemons", type=int, default=4, help="for that")
     add("--step-ms", type=float, default=500, help="for that: a step lasts this, mostly asleep")
@@ -72,7 +72,7 @@ class Study:
     def measure(self, problem, method, level):
         """A row: the best learning rate, and trainings with it."""
         rate = search.best_rate(lambda rate, until: search.train(
-            self.program, self.flags_of(problem, method, level, rate, until)))
+            self.program, self.flags_of(problem, method, level, rate, until)), METHODS[method].start)
         runs = [search.train(self.program, self.flags_of(problem, method, level, rate, search.STEPS_MAX, seed))
                 for seed in range(1, self.flags.seeds + 1)]
         row = {"problem": problem, "method": method, "level": level, "learning_rate": rate, **figures_of(runs),

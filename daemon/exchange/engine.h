@@ -69,6 +69,15 @@ class Engine final : public ControlHandler {
     void shut_down();
 
     size_t jobs() const { return jobs_.size(); }
+    // Of parameter servers, that are kept here.
+    struct ShardSummary {
+        std::string job;
+        uint32_t shard = 0;
+        size_t elements = 0;
+        size_t live_versions = 0;
+        server::Shard::Memory memory;
+    };
+    std::vector<ShardSummary> shards() const;
 
     void on_attached(control::NodeId self) override;
     void on_detached(bool excluded, const std::string& reason) override;

@@ -4,6 +4,17 @@
 
 namespace pace::daemon {
 
+std::vector<Engine::ShardSummary> Engine::shards() const {
+    std::vector<ShardSummary> summaries;
+    for (const auto& [name, job] : jobs_) {
+        if (job->shard_host() == nullptr) continue;
+        for (const auto& [number, shard] : job->shard_host()->shards())
+            summaries.push_back(
+                {name, number, shard.count(), shard.versions().size(), shard.memory()});
+    }
+    return summaries;
+}
+
 void Engine::on_server_order(const control::ServerOrder& order) {
     if (const auto found = job(order.job)) found->order(order);
 }

@@ -39,6 +39,8 @@ class Job {
     void remove(const WorkerPtr& worker);
     bool unused() const { return state_.workers.empty(); }
     bool owes() const { return rounds_.owes(); }
+    // Null unless the job has a parameter server.
+    const ShardHost* shard_host() const { return serving_ ? &serving_->host() : nullptr; }
     bool keeps_shards() const { return serving_ && serving_->keeps_shards(); }
 
     // From the controller.

@@ -57,6 +57,7 @@ class Serving {
     // Ends its pushes that wait, and checkpoints.
     void end_asides(const WorkerPtr& worker, const Ending& ending);
 
+    const ShardHost& host() const { return host_; }
     bool keeps_shards() const { return host_.keeps_any(); }
     // The job is over.
     void forget();

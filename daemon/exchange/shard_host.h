@@ -56,6 +56,7 @@ class ShardHost {
     server::Partition partition() const {
         return {elements_, static_cast<uint32_t>(places_.size())};
     }
+    const std::map<uint32_t, server::Shard>& shards() const { return shards_; }
     bool keeps(uint32_t shard) const { return shards_.contains(shard); }
     bool keeps_any() const { return !shards_.empty(); }
 

@@ -27,6 +27,19 @@ json clients_of(const DocumentSource& source) {
     return clients;
 }
 
+json shards_of(const DocumentSource& source) {
+    json shards = json::array();
+    for (const Engine::ShardSummary& shard : source.shards)
+        shards.push_back({{"job", shard.job},
+                          {"shard", shard.shard},
+                          {"elements", shard.elements},
+                          {"live_versions", shard.live_versions},
+                          {"model_bytes", shard.memory.model},
+                          {"versions_bytes", shard.memory.versions},
+                          {"held_bytes", shard.memory.held}});
+    return shards;
+}
+
 json counters_of(const Counters& counters) {
     return {{"requests", counters.requests},
             {"requests_failed", counters.requests_failed},
@@ -62,6 +75,7 @@ std::string daemon_document(const DocumentSource& source) {
           {"address_bytes", source.address_bytes}}},
         {"threads", source.threads},
         {"clients", clients_of(source)},
+        {"shards", shards_of(source)},
         {"limits",
          {{"client_bytes_max", source.limits.bytes_max},
           {"client_buffers_max", source.limits.buffers_max},

@@ -26,6 +26,7 @@ struct DocumentSource {
     uint64_t memory_used = 0;
     uint32_t clients_max = 0;
     std::vector<Client::Summary> clients;
+    std::vector<Engine::ShardSummary> shards;
     Counters counters;
 };
 

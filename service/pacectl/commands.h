@@ -10,6 +10,8 @@ namespace pace::pacectl {
 
 int show_status(const client::Endpoint& endpoint, bool json);
 int show_daemon(const client::Endpoint& endpoint, bool json);
+// Both, as Prometheus reads them.
+int show_metrics(const client::Endpoint& endpoint);
 
 int create_job(const client::Endpoint& endpoint, const client::JobOptions& options);
 int list_jobs(const client::Endpoint& endpoint);

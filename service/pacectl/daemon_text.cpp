@@ -49,6 +49,14 @@ std::string daemon_text(const Json& daemon) {
                      text(client, "rank"), bytes_text(number(client, "bytes")),
                      text(client, "buffers"), text(client, "requests")});
     lines += clients.empty() ? "\nno client is connected\n" : "\n" + clients.text("");
+    Columns shards({"JOB", ">SHARD", ">ELEMENTS", ">MODEL", ">LIVE VERSIONS", ">THEIR MEMORY",
+                    ">WAITING UPDATES"});
+    for (const Json& shard : list(daemon, "shards"))
+        shards.add({text(shard, "job"), text(shard, "shard"), text(shard, "elements"),
+                    bytes_text(number(shard, "model_bytes")), text(shard, "live_versions"),
+                    bytes_text(number(shard, "versions_bytes")),
+                    bytes_text(number(shard, "held_bytes"))});
+    if (!shards.empty()) lines += "\n" + shards.text("");
     lines += pairs_text("LIMITS", member(daemon, "limits"));
     lines += pairs_text("MEMORY", member(daemon, "memory"));
     lines += pairs_text("COUNTERS", member(daemon, "counters"));

@@ -25,6 +25,7 @@ struct Arguments {
 struct Commands {
     CLI::App* status = nullptr;
     CLI::App* daemon = nullptr;
+    CLI::App* metrics = nullptr;
     CLI::App* top = nullptr;
     CLI::App* job = nullptr;
     CLI::App* create = nullptr;
@@ -56,6 +57,9 @@ Commands declare(CLI::App& app, Arguments& arguments) {
     commands.status->add_flag("--json", arguments.json, "The controller's document itself.");
     commands.daemon = app.add_subcommand("daemon", "This node's daemon and its clients.");
     commands.daemon->add_flag("--json", arguments.json, "The daemon's document itself.");
+    commands.metrics = app.add_subcommand("metrics",
+                                          "The numbers of both, for Prometheus: say, every 15 s "
+                                          "into a file that its node exporter reads.");
     commands.top = app.add_subcommand("top", "The status, live. q ends.");
     commands.top->add_option("--interval", arguments.interval_s, "Seconds between looks.")
         ->check(CLI::Range(0.1, 3600.0));
@@ -87,6 +91,7 @@ int run(const Commands& commands, const Arguments& arguments) {
     }
     if (commands.status->parsed()) return pacectl::show_status(*endpoint, arguments.json);
     if (commands.daemon->parsed()) return pacectl::show_daemon(*endpoint, arguments.json);
+    if (commands.metrics->parsed()) return pacectl::show_metrics(*endpoint);
     if (commands.top->parsed()) return pacectl::run_top(*endpoint, arguments.interval_s);
     if (commands.create->parsed()) return pacectl::create_job(*endpoint, arguments.job);
     if (commands.list->parsed()) return pacectl::list_jobs(*endpoint);

@@ -1,5 +1,6 @@
 #include "service/pacectl/commands.h"
 #include "service/pacectl/daemon_text.h"
+#include "service/pacectl/metrics_text.h"
 #include "service/pacectl/output.h"
 #include "service/pacectl/status_text.h"
 
@@ -24,6 +25,14 @@ int show_daemon(const client::Endpoint& endpoint, bool json) {
     const auto daemon = fetch_document(endpoint, "daemon");
     if (!daemon) return say_error(daemon.error());
     return print(json ? json_text(*daemon) : daemon_text(*daemon));
+}
+
+int show_metrics(const client::Endpoint& endpoint) {
+    const auto daemon = fetch_document(endpoint, "daemon");
+    if (!daemon) return say_error(daemon.error());
+    // Without a controller there is still the daemon to tell of.
+    const auto status = fetch_document(endpoint, "status");
+    return print(metrics_text(status ? *status : Json(), *daemon));
 }
 
 }  // namespace pace::pacectl

@@ -288,6 +288,15 @@ std::string checkpoint_text(const Json& model) {
     return line;
 }
 
+std::string longest_wait_text(const Json& model) {
+    const Json& waits = list(model, "waited_by_s");
+    if (waits.empty() || !waits[0].is_array() || waits[0].size() != 2 ||
+        !waits[0][0].is_number_unsigned() || !waits[0][1].is_number())
+        return {};
+    return fmt::format(" (rank {} most: {:.3f} s)", waits[0][0].get<uint64_t>(),
+                       waits[0][1].get<double>());
+}
+
 // Of a parameter server.
 std::string model_text(const Json& job) {
     const Json& model = member(job, "model");
@@ -301,9 +310,9 @@ std::string model_text(const Json& job) {
         member(model, "waits_for_a_node") == true ? "; waits for a node that keeps a part of it"
                                                   : "");
     if (count(model, "pulls_waited") + count(model, "pulls_waiting") > 0)
-        lines += fmt::format("  pulls held back by staleness: {}, {:.3f} s in all, {} now\n",
+        lines += fmt::format("  pulls held back by staleness: {}, {:.3f} s in all{}, {} now\n",
                              count(model, "pulls_waited"), number(model, "waited_total_s"),
-                             count(model, "pulls_waiting"));
+                             longest_wait_text(model), count(model, "pulls_waiting"));
     std::string buckets;
     const Json& staleness = list(model, "staleness");
     for (size_t i = 0; i < staleness.size(); ++i)

@@ -261,6 +261,23 @@ TEST(Server, APrefetchedModelLacksTheStepUnderWay) {
     EXPECT_EQ(team[0].model(0), 2.0F);
 }
 
+TEST(Server, MetricsTellOfTheModelAndItsShards) {
+    Cluster cluster({.nodes = 2});
+    Team team(cluster, {.policy = PACE_POLICY_SSP, .rate = PACE_RATE_DYNAMIC, .shards = 2}, {0, 1});
+    for (uint32_t rank = 0; rank < 2; ++rank) {
+        team[rank].set_update(1);
+        team[rank].finish(team[rank].push(0));
+        team[rank].finish(team[rank].pull(1));
+    }
+    const std::string metrics = cluster.pacectl(0, {"metrics"});
+    for (const char* line :
+         {"pace_model_pushes_total{job=\"served\"} 2\n",
+          "pace_model_slowest_clock{job=\"served\"} 1\n",
+          "pace_node_alive{node=\"1\",name=\"node0\"} 1\n", ",kind=\"model\"} 20\n"})
+        EXPECT_NE(metrics.find(line), std::string::npos) << line << metrics;
+    EXPECT_NE(cluster.pacectl(0, {"daemon"}).find("LIVE VERSIONS"), std::string::npos);
+}
+
 TEST(Server, ANewcomerGetsTheModelAndBeginsAtTheSlowestClock) {
     Cluster cluster({.nodes = 3});
     Team team(cluster, {.policy = PACE_POLICY_SSP}, {0, 1});

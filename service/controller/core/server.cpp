@@ -80,7 +80,9 @@ void Server::serve(Rank rank, const Pull& pull, TimePoint now) {
     ++statistics_.pulls;
     if (now > pull.asked) {
         ++statistics_.waited;
-        statistics_.waited_total_s += base::to_seconds(now - pull.asked);
+        const double waited_s = base::to_seconds(now - pull.asked);
+        statistics_.waited_total_s += waited_s;
+        statistics_.waited_by[rank] += waited_s;
     }
     clocks_.pulled(rank, pull.clock);
     ServerEntry& entry = order(ServerStep::pull, rank, pull.clock);

@@ -29,9 +29,10 @@ struct ServerStatistics {
     // Pushes by how many newer versions there were than the one that they rested on; the last counts all others too.
     std::array<uint64_t, 64> staleness{};
     uint64_t pulls = 0;
-    uint64_t waiting = 0;       // pulls, now
-    double waited_total_s = 0;  // of all pulls that staleness held back
-    uint64_t waited = 0;        // their number
+    uint64_t waiting = 0;              // pulls, now
+    double waited_total_s = 0;         // of all pulls that staleness held back
+    uint64_t waited = 0;               // their number
+    std::map<Rank, double> waited_by;  // seconds, of each worker's that were held back
 };
 
 class Server {

@@ -270,6 +270,19 @@ Json checkpoint_of(const ModelView& model, TimePoint now) {
     return json;
 }
 
+// [rank, seconds], the longest first.
+Json waited_by(const ModelView& model) {
+    constexpr size_t kListed = 64;
+    std::vector<std::pair<double, Rank>> waits;
+    for (const auto& [rank, seconds] : model.statistics.waited_by)
+        waits.emplace_back(seconds, rank);
+    std::sort(waits.begin(), waits.end(), std::greater<>());
+    if (waits.size() > kListed) waits.resize(kListed);
+    Json json = Json::array();
+    for (const auto& [seconds, rank] : waits) json.push_back({rank, seconds});
+    return json;
+}
+
 Json json_of(const ModelView& model, TimePoint now) {
     // Up to the last bucket that is not empty.
     const auto& staleness = model.statistics.staleness;
@@ -287,6 +300,7 @@ Json json_of(const ModelView& model, TimePoint now) {
             {"waited_total_s", model.statistics.waited_total_s},
             {"live_versions", model.live_versions},
             {"staleness", std::span(staleness).first(buckets)},
+            {"waited_by_s", waited_by(model)},
             {"shards", model.places},
             {"checkpoint", checkpoint_of(model, now)}};
 }
