@@ -47,7 +47,7 @@ void Engine::forget(uint64_t ticket) {
 uint64_t Engine::join(const JoinRequest& request, WorkerPort* port, const Joined& joined) {
     const uint64_t ticket = questions_.new_ticket();
     Questions::Question question;
-    if (const auto fits = ShardDisk::check(services_, request.options); !fits) {
+    if (const auto fits = ShardDisk::check(services_, request.options, request.uid); !fits) {
         question.refused = [joined](const base::Error& error) { joined(error); };
         question.send = [] { return true; };
         ask(ticket, std::move(question));
@@ -74,7 +74,7 @@ uint64_t Engine::join(const JoinRequest& request, WorkerPort* port, const Joined
 
 void Engine::seat(const JoinRequest& request, WorkerPort* port,
                   const control::JoinAccepted& accepted, const Joined& joined) {
-    const std::shared_ptr<Job> job = job_of(accepted);
+    const std::shared_ptr<Job> job = job_of(accepted, request.uid);
     if (!accepted.under_way) job->begin_anew();
     auto worker = std::make_shared<Worker>();
     worker->rank = accepted.rank;
@@ -207,11 +207,11 @@ std::shared_ptr<Job> Engine::job(control::JobId id) const {
     return entry == by_id_.end() ? nullptr : entry->second;
 }
 
-std::shared_ptr<Job> Engine::job_of(const control::JoinAccepted& accepted) {
+std::shared_ptr<Job> Engine::job_of(const control::JoinAccepted& accepted, uint32_t uid) {
     std::shared_ptr<Job>& job = jobs_[accepted.options.name];
     if (job && job->unused() && job->state().id != accepted.job)
         job.reset();  // another job of that name
-    if (!job) job = std::make_shared<Job>(services_, accepted.options);
+    if (!job) job = std::make_shared<Job>(services_, accepted.options, uid);
     std::erase_if(by_id_, [&](const auto& entry) { return entry.second == job; });
     job->state().id = accepted.job;
     job->state().token = accepted.token;
@@ -245,7 +245,7 @@ void Engine::announce(const std::shared_ptr<Job>& job, const WorkerPtr& worker) 
     // Not sent again as a question: every attachment announces everything anew.
     question.send = [] { return true; };
     question.accepted = [this, worker](const control::JoinAccepted& accepted) {
-        const std::shared_ptr<Job> resumed = job_of(accepted);
+        const std::shared_ptr<Job> resumed = job_of(accepted, worker->uid);
         if (worker->port != nullptr) resumed->resumed(worker, accepted.under_way);
     };
     question.refused = [job, worker](const base::Error& error) {

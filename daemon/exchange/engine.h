@@ -102,7 +102,7 @@ class Engine final : public ControlHandler {
   private:
     uint64_t ask(uint64_t ticket, Questions::Question question);
     std::shared_ptr<Job> job(control::JobId id) const;
-    std::shared_ptr<Job> job_of(const control::JoinAccepted& accepted);
+    std::shared_ptr<Job> job_of(const control::JoinAccepted& accepted, uint32_t uid);
     void seat(const JoinRequest& request, WorkerPort* port, const control::JoinAccepted& accepted,
               const Joined& joined);
     void announce(const std::shared_ptr<Job>& job, const WorkerPtr& worker);

@@ -20,8 +20,11 @@ auto request_of(Worker& worker, uint64_t id) {
 
 }  // namespace
 
-Job::Job(Services& services, control::JobOptions options)
-    : state_(services, std::move(options)), rounds_(state_), groups_(state_), adoptions_(state_) {
+Job::Job(Services& services, control::JobOptions options, uint32_t uid)
+    : state_(services, std::move(options), uid),
+      rounds_(state_),
+      groups_(state_),
+      adoptions_(state_) {
     state_.group_begins = [this](const std::vector<NodeId>& nodes) { return rounds_.met(nodes); };
     state_.advance = [this](const WorkerPtr& worker) { advance(worker); };
     state_.model_round = [this](const Worker& worker) { return rounds_.model_round(worker); };

@@ -16,7 +16,7 @@ namespace pace::daemon {
 
 class Job {
   public:
-    Job(Services& services, control::JobOptions options);
+    Job(Services& services, control::JobOptions options, uint32_t uid);
 
     JobState& state() { return state_; }
     const JobState& state() const { return state_; }

@@ -45,11 +45,12 @@ struct InitialModel {
 };
 
 struct JobState {
-    JobState(Services& all_services, control::JobOptions job_options)
-        : services(all_services), options(std::move(job_options)) {}
+    JobState(Services& all_services, control::JobOptions job_options, uint32_t user)
+        : services(all_services), options(std::move(job_options)), uid(user) {}
 
     Services& services;
     control::JobOptions options;
+    uint32_t uid = 0;  // whose it is
     control::JobId id = 0;
     uint64_t token = 0;
     std::map<control::Rank, WorkerPtr> workers;

@@ -26,7 +26,7 @@ Saving::Saving(JobState& job, const ShardHost& host, ServerMail& mail, Ended end
       host_(host),
       mail_(mail),
       ended_(std::move(ended)),
-      disk_(job.services, job.options) {}
+      disk_(job.services, job.options, job.uid) {}
 
 // ------------------------------------------------------------------------------ what workers ask for
 
@@ -102,7 +102,7 @@ void Saving::save(uint32_t shard, const server::Shard& state, const server::Ledg
     about.shards = host_.partition().shards();
     about.shard = shard;
     about.ledger = ledger;
-    disk_.save(about, state, [this, about](Result<std::vector<std::byte>> file) {
+    disk_.save(about, state, copy_node() != 0, [this, about](Result<std::vector<std::byte>> file) {
         saved(about, std::move(file));
     });
 }
@@ -122,7 +122,7 @@ void Saving::saved(const server::Checkpoint& about, Result<std::vector<std::byte
         return;
     }
     const NodeId to = copy_node();
-    if (to == 0) {
+    if (to == 0 || file->empty()) {
         tell(about.shard, position, {});
         return;
     }

@@ -45,20 +45,21 @@ control::ServerLedger ledger_of(const server::Ledger& ledger) {
 
 }  // namespace
 
-ShardDisk::ShardDisk(Services& services, const control::JobOptions& options)
+ShardDisk::ShardDisk(Services& services, const control::JobOptions& options, uint32_t uid)
     : services_(services),
       job_(options.name),
       elements_(options.elements),
-      folder_(services.options.checkpoints, options.name) {}
+      folder_(services.options.checkpoints, uid, options.name) {}
 
-Result<> ShardDisk::check(const Services& services, const control::JobOptions& options) {
+Result<> ShardDisk::check(const Services& services, const control::JobOptions& options,
+                          uint32_t uid) {
     const bool needs_folder = options.checkpoint_every_ms != 0 || options.restore;
     if (services.options.checkpoints.empty()) {
         if (needs_folder) return no_folder();
         return {};
     }
     if (!options.restore) return {};
-    const CheckpointFolder folder(services.options.checkpoints, options.name);
+    const CheckpointFolder folder(services.options.checkpoints, uid, options.name);
     PACE_TRY_ASSIGN(names, folder.list());
     if (names.empty()) return {};
     const std::string path = folder.path_of(names.back());
@@ -85,17 +86,19 @@ void ShardDisk::run(std::function<Result()> work, std::function<void(Result)> do
         });
 }
 
-void ShardDisk::save(const server::Checkpoint& about, const server::Shard& shard, Saved saved) {
+void ShardDisk::save(const server::Checkpoint& about, const server::Shard& shard, bool for_copy,
+                     Saved saved) {
     using File = Result<std::vector<std::byte>>;
     if (services_.options.checkpoints.empty()) return saved(no_folder());
     // A copy: the shard goes on while it is written.
     auto copy = std::make_shared<const server::Shard>(shard.base(), shard.versions());
     run<File>(
-        [folder = folder_, about, copy]() -> File {
+        [folder = folder_, about, copy, for_copy]() -> File {
             PACE_TRY(folder.create());
             const std::string path = folder.path_of(name_of(about));
             PACE_TRY_ASSIGN(file, server::PackedWriter::create(path));
             PACE_TRY(server::write_checkpoint(*file, about, *copy));
+            if (!for_copy) return std::vector<std::byte>();
             return server::read_whole(path, server::checkpoint_bytes_max(about.elements));
         },
         std::move(saved));

@@ -23,18 +23,20 @@ namespace pace::daemon {
 class ShardDisk {
   public:
     // Under the folder that the services name, which may be none: then there is nothing, and nothing is kept.
-    ShardDisk(Services& services, const control::JobOptions& options);
+    ShardDisk(Services& services, const control::JobOptions& options, uint32_t uid);
 
     // Whether a job with these options can begin here: if it saves, there is a folder; if it restores, the newest checkpoint in it is of
     // its model. Errors name the file. Blocks for the disk, briefly.
-    static base::Result<> check(const Services& services, const control::JobOptions& options);
+    static base::Result<> check(const Services& services, const control::JobOptions& options,
+                                uint32_t uid);
 
     using Saved = std::function<void(base::Result<std::vector<std::byte>> file)>;
     using Kept = std::function<void(base::Result<> kept)>;
     using Loaded = std::function<void(base::Result<server::ReadCheckpoint> read)>;
 
-    // Writes the shard, which is as it is at the ledger's position. `saved` gets the bytes of the file, for a copy.
-    void save(const server::Checkpoint& about, const server::Shard& shard, Saved saved);
+    // Writes the shard, which is as it is at the ledger's position. `saved` gets the bytes of the file, if it is for a copy.
+    void save(const server::Checkpoint& about, const server::Shard& shard, bool for_copy,
+              Saved saved);
     // Writes a file that another node has saved.
     void keep(const server::CheckpointName& name, std::vector<std::byte> file, Kept kept);
     // ErrorKind::corrupt, or another's: this file is not listed any more.

@@ -51,8 +51,8 @@ std::optional<CheckpointName> parse_checkpoint_name(const std::string& text) {
 }
 
 // A job may be called "..": with what follows, its folder is a name like any other.
-CheckpointFolder::CheckpointFolder(const std::string& folder, const std::string& job)
-    : path_(fmt::format("{}/{}.model", folder, job)) {}
+CheckpointFolder::CheckpointFolder(const std::string& folder, uint32_t uid, const std::string& job)
+    : path_(fmt::format("{}/{}/{}.model", folder, uid, job)) {}
 
 Result<> CheckpointFolder::create() const {
     std::error_code error;

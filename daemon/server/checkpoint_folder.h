@@ -1,6 +1,6 @@
 // CheckpointFolder: the checkpoints of one job's shards that are on this daemon's disk, by generation, position and shard.
 //
-//     FOLDER/JOB.model/GENERATION.POSITION.SHARD-of-SHARDS      all in digits, the first two in twenty of them
+//     FOLDER/USER/JOB.model/GENERATION.POSITION.SHARD-of-SHARDS      all in digits, the first two in twenty of them
 //
 // Whatever else is in the folder is left alone. Blocks for the disk; one thread at a time.
 #pragma once
@@ -28,8 +28,8 @@ std::optional<CheckpointName> parse_checkpoint_name(const std::string& text);
 
 class CheckpointFolder {
   public:
-    // Of a job's name as job options allow it.
-    CheckpointFolder(const std::string& folder, const std::string& job);
+    // Of this user's job, whose name is one that job options allow: jobs of other users may have the same.
+    CheckpointFolder(const std::string& folder, uint32_t uid, const std::string& job);
 
     // Makes the folder, if it is not there. ErrorKind::disk or denied.
     base::Result<> create() const;

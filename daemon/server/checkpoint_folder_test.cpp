@@ -25,7 +25,7 @@ TEST(CheckpointFolder, NamesAreReadBackAndNothingElseIsAName) {
 
 TEST(CheckpointFolder, ListsWhatIsThereInOrder) {
     const TestFolder folder;
-    const CheckpointFolder job(folder.path("checkpoints"), "job");
+    const CheckpointFolder job(folder.path("checkpoints"), 7, "job");
     ASSERT_TRUE(job.list());
     EXPECT_TRUE(job.list()->empty());
     ASSERT_TRUE(job.create());
@@ -33,7 +33,7 @@ TEST(CheckpointFolder, ListsWhatIsThereInOrder) {
     for (const char* name : {"00000000000000000002.00000000000000000020.0-of-2",
                              "00000000000000000002.00000000000000000009.1-of-2", "notes",
                              "00000000000000000002.00000000000000000020.1-of-2.part"})
-        folder.write(std::string("checkpoints/job.model/") + name, {'x'});
+        folder.write(std::string("checkpoints/7/job.model/") + name, {'x'});
     const auto names = job.list();
     ASSERT_TRUE(names);
     EXPECT_EQ(*names, (std::vector<CheckpointName>{{2, 9, 2, 1}, {2, 20, 2, 0}}));
@@ -41,33 +41,33 @@ TEST(CheckpointFolder, ListsWhatIsThereInOrder) {
 
 TEST(CheckpointFolder, RemovesOldOnesAndWhatWasNeverFinished) {
     const TestFolder folder;
-    const CheckpointFolder job(folder.path(), "job");
+    const CheckpointFolder job(folder.path(), 7, "job");
     ASSERT_TRUE(job.create());
     for (const char* name : {"00000000000000000002.00000000000000000020.0-of-2",
                              "00000000000000000002.00000000000000000009.1-of-2", "notes",
                              "00000000000000000001.00000000000000000030.0-of-2",
                              "00000000000000000002.00000000000000000010.1-of-2.part"})
-        folder.write(std::string("job.model/") + name, {'x'});
+        folder.write(std::string("7/job.model/") + name, {'x'});
     job.remove_before(2, 20);
     EXPECT_EQ(*job.list(), (std::vector<CheckpointName>{{2, 20, 2, 0}}));
     EXPECT_FALSE(std::filesystem::exists(
-        folder.path("job.model/00000000000000000002.00000000000000000010.1-of-2.part")));
-    EXPECT_TRUE(std::filesystem::exists(folder.path("job.model/notes")));
+        folder.path("7/job.model/00000000000000000002.00000000000000000010.1-of-2.part")));
+    EXPECT_TRUE(std::filesystem::exists(folder.path("7/job.model/notes")));
 }
 
 TEST(CheckpointFolder, AJobsNameLeadsNowhereElse) {
     const TestFolder folder;
-    const CheckpointFolder job(folder.path("a"), "..");
+    const CheckpointFolder job(folder.path("a"), 7, "..");
     ASSERT_TRUE(job.create());
-    EXPECT_TRUE(std::filesystem::exists(folder.path("a/...model")));
+    EXPECT_TRUE(std::filesystem::exists(folder.path("a/7/...model")));
 }
 
 TEST(CheckpointFolder, AFolderThatCannotBeMadeIsNamed) {
     const TestFolder folder;
     folder.write("file", {'x'});
-    const auto made = CheckpointFolder(folder.path("file"), "job").create();
+    const auto made = CheckpointFolder(folder.path("file"), 7, "job").create();
     ASSERT_FALSE(made);
-    EXPECT_NE(made.error().message.find("file/job.model"), std::string::npos);
+    EXPECT_NE(made.error().message.find("file/7/job.model"), std::string::npos);
 }
 
 }  // namespace

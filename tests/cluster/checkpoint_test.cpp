@@ -1,5 +1,7 @@
 // Checkpoints of parameter servers: what daemons that are killed, or gone for good, had kept is there again, with clocks that match it.
-#include <atomic>
+#include <unistd.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -44,7 +46,8 @@ void push_all(Workers& workers, uint64_t clock) {
 // The files of all checkpoints of the job on the node's disk.
 std::vector<std::string> files(const Cluster& cluster, size_t node) {
     std::vector<std::string> paths;
-    const std::string folder = cluster.checkpoints(node) + "/served.model";
+    const std::string folder =
+        cluster.checkpoints(node) + "/" + std::to_string(getuid()) + "/served.model";
     if (!std::filesystem::exists(folder)) return paths;
     for (const auto& entry : directory_iterator(folder)) paths.push_back(entry.path());
     return paths;
