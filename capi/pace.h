@@ -355,19 +355,20 @@ typedef struct pace_job_options {
     uint32_t
         shards; /* parts of the model, at most 4096; default: one for each node of the first workers */
     uint32_t
-        checkpoint_every_ms; /* how often the daemons save the model to their disks, if it has changed; default:
-                                     when a worker calls pace_checkpoint */
+        checkpoint_every_ms; /* how often the daemons save the model to their disks, if it has changed;
+                                     default: when a worker calls pace_checkpoint */
     uint32_t
-        checkpoint_copies; /* nodes whose disks have each shard's part of a checkpoint: 2, so that it outlives any one
-                                   node, or 1, for a folder that all nodes share; default 2 */
+        checkpoint_copies; /* nodes whose disks have each shard's part of a checkpoint: 2, so that it outlives
+                                     any one node, or 1, for a folder that all nodes share; default 2 */
     uint32_t
-        restore; /* 1: the job begins with the newest checkpoint of a job of this name, if its nodes have one: each
-                         worker's first call is pace_broadcast, or pace_pull for its step 0, which gives it that
-                         model, and info.iteration says with which step it goes on. Else 0: with the root's
-                         model of pace_broadcast */
+        restore; /* 1: the job begins with the newest checkpoint of a job of this user and name, if its nodes have
+                         one: each worker's first call is pace_broadcast, or pace_pull for its step 0, which gives it
+                         that model, and info.iteration says with which step it goes on. Else 0: with the root's model
+                         of pace_broadcast */
     uint32_t
-        unsynchronized; /* 1: a push has its place in the order before it has come to all shards, so that a pull, which takes each shard as it is, may see an update in one and not in another, this worker's own too,
-                                and waits for less (for comparison); else 0 */
+        unsynchronized; /* 1: a push has its place in the order before it has come to all shards, so that a
+                                pull, which takes each shard as it is, waits for less and may see an update in one and
+                                not in another, this worker's own too (for comparison); else 0 */
 } pace_job_options;
 
 #define PACE_JOB_OPTIONS_INIT                                                                      \

@@ -40,6 +40,7 @@ def parse_flags():
     add("--method", nargs="+", choices=METHODS, default=list(METHODS), help="what to compare")
     add("--level", nargs="+", choices=LEVELS, default=list(LEVELS), help="how many times slower 20 %% of the workers are")
     add("--seeds", type=int, default=2, help="trainings with the best learning rate, in virtual time")
+    add("--memory", nargs="*", type=int, default=[3, 10, 40], help="staleness with which the memory of DynSGD's versions is measured")
     add("--real", nargs="*", choices=PROBLEMS, default=["url-lr"], help="what to train with real daemons, too, at level 2")
     add("--daemons", type=int, default=4, help="for that")
     add("--step-ms", type=float, default=500, help="for that: a step lasts this, mostly asleep")
@@ -79,6 +80,16 @@ class Study:
                "curve": [[sample[0], sample[2]] for sample in runs[0]["samples"]]}
         print(page.line_of(row), flush=True)
         return row
+
+    def measure_memory(self, staleness):
+        """DynSGD's live versions: how many, and their memory beside the model's, at most."""
+        words = self.flags_of("url-lr", "dyn-3", "2", 128.0, 12 + staleness)
+        at = words.index("--staleness")
+        words[at + 1] = staleness
+        words[words.index("--target") + 1] = 0
+        outcome = search.train(self.program, words)
+        return {"staleness": staleness, "versions_max": outcome["versions_max"],
+                "memory": outcome["versions_bytes_max"] / outcome["model_bytes"]}
 
     def measure_real(self, problem, rows):
         """The same with real daemons, each method at the learning rate that was found."""
@@ -120,12 +131,14 @@ def main():
     flags = parse_flags()
     begin = time.monotonic()
     study = Study(flags)
-    cases = [(problem, method, level) for problem in flags.problem for level in flags.level for method in flags.method]
+    cases = [(problem, method, level) for problem in flags.problem for level in flags.level for method in flags.method
+             if PROBLEMS[problem].sums or not METHODS[method].sums]
     rows = search.in_parallel([lambda case=case: study.measure(*case) for case in cases], flags.threads)
+    memory = search.in_parallel([lambda s=s: study.measure_memory(s) for s in flags.memory], flags.threads)
     real = [record for problem in flags.real for record in study.measure_real(problem, rows)]
     flags.out.mkdir(parents=True, exist_ok=True)
-    (flags.out / "results.json").write_text(json.dumps({"rows": rows, "real": real}) + "\n", encoding="utf-8")
-    page.write(rows, real, flags)
+    (flags.out / "results.json").write_text(json.dumps({"rows": rows, "memory": memory, "real": real}) + "\n", encoding="utf-8")
+    page.write(rows, memory, real, flags)
     print(f"all in {time.monotonic() - begin:.0f} s")
 
 

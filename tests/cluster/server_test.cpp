@@ -7,57 +7,10 @@
 #include <gtest/gtest.h>
 
 #include "cluster.h"
-#include "server_worker.h"
+#include "team.h"
 
 namespace pace::cluster {
 namespace {
-
-// Workers of one job, each on the node that is named.
-class Team {
-  public:
-    Team(Cluster& cluster, ServerJob job, const std::vector<size_t>& nodes) : job_(std::move(job)) {
-        job_.world = static_cast<uint32_t>(nodes.size());
-        for (uint32_t rank = 0; rank < nodes.size(); ++rank)
-            workers_.push_back(
-                std::make_unique<ServerWorker>(cluster.endpoint(nodes[rank]), job_, rank));
-    }
-    ServerWorker& operator[](uint32_t rank) { return *workers_[rank]; }
-    uint32_t size() const { return static_cast<uint32_t>(workers_.size()); }
-    const ServerJob& job() const { return job_; }
-    void leave(uint32_t rank) { workers_[rank].reset(); }
-    void join(Cluster& cluster, size_t node, uint32_t rank) {
-        workers_[rank] = std::make_unique<ServerWorker>(cluster.endpoint(node), job_, rank);
-    }
-
-    // Each in a thread of its own.
-    void everyone(const std::function<void(ServerWorker&, uint32_t)>& work) {
-        std::vector<std::thread> threads;
-        for (uint32_t rank = 0; rank < size(); ++rank)
-            threads.emplace_back([&, rank] { work(*workers_[rank], rank); });
-        for (std::thread& thread : threads) thread.join();
-    }
-    // Everyone gets this model.
-    void broadcast(float value) {
-        everyone([value](ServerWorker& worker, uint32_t rank) {
-            worker.set_model(rank == 0 ? value : -1);
-            worker.finish(worker.broadcast(0));
-            EXPECT_EQ(worker.model(worker.elements() - 1), value);
-        });
-    }
-
-  private:
-    ServerJob job_;
-    std::vector<std::unique_ptr<ServerWorker>> workers_;
-};
-
-// Pulls until the model is so; it may take a moment until others' updates have got their places.
-void expect_model(ServerWorker& worker, uint64_t clock, float value) {
-    const Deadline deadline = soon();
-    do {
-        worker.finish(worker.pull(clock));
-    } while (worker.model(0) != value && std::chrono::steady_clock::now() < deadline);
-    for (uint64_t i = 0; i < worker.elements(); ++i) ASSERT_EQ(worker.model(i), value) << i;
-}
 
 struct Row {
     uint32_t worker;
@@ -261,23 +214,6 @@ TEST(Server, APrefetchedModelLacksTheStepUnderWay) {
     EXPECT_EQ(team[0].model(0), 2.0F);
 }
 
-TEST(Server, MetricsTellOfTheModelAndItsShards) {
-    Cluster cluster({.nodes = 2});
-    Team team(cluster, {.policy = PACE_POLICY_SSP, .rate = PACE_RATE_DYNAMIC, .shards = 2}, {0, 1});
-    for (uint32_t rank = 0; rank < 2; ++rank) {
-        team[rank].set_update(1);
-        team[rank].finish(team[rank].push(0));
-        team[rank].finish(team[rank].pull(1));
-    }
-    const std::string metrics = cluster.pacectl(0, {"metrics"});
-    for (const char* line :
-         {"pace_model_pushes_total{job=\"served\"} 2\n",
-          "pace_model_slowest_clock{job=\"served\"} 1\n",
-          "pace_node_alive{node=\"1\",name=\"node0\"} 1\n", ",kind=\"model\"} 20\n"})
-        EXPECT_NE(metrics.find(line), std::string::npos) << line << metrics;
-    EXPECT_NE(cluster.pacectl(0, {"daemon"}).find("LIVE VERSIONS"), std::string::npos);
-}
-
 TEST(Server, ANewcomerGetsTheModelAndBeginsAtTheSlowestClock) {
     Cluster cluster({.nodes = 3});
     Team team(cluster, {.policy = PACE_POLICY_SSP}, {0, 1});
@@ -300,21 +236,6 @@ TEST(Server, ANewcomerGetsTheModelAndBeginsAtTheSlowestClock) {
     EXPECT_EQ(newcomer.model(3), 5.0F);
 }
 
-TEST(Server, TheStatusShowsClocksStalenessAndWaiting) {
-    Cluster cluster({.nodes = 2});
-    Team team(cluster, {.policy = PACE_POLICY_BSP, .rate = PACE_RATE_DYNAMIC, .shards = 3}, {0, 1});
-    team[0].finish(team[0].push(0));
-    const pace_request held = team[0].pull(1);
-    EXPECT_EQ(team[0].session().wait(held, 0), PACE_TIMEOUT);
-    team[1].finish(team[1].push(0));
-    team[0].finish(held);
-    const std::string status = cluster.pacectl(0, {"status"});
-    EXPECT_NE(status.find("model: 3 shards, 2 pushes, 1 pulls, clocks 1 to 1"), std::string::npos)
-        << status;
-    EXPECT_NE(status.find("bsp, rate dynamic"), std::string::npos) << status;
-    EXPECT_NE(status.find("pushes by versions that they were behind: 0:1 1:1"), std::string::npos)
-        << status;
-}
 // What its predecessor has pushed for the same steps and is not ordered, or is on its way still, is not taken for its own.
 TEST(Server, AWorkersSuccessorOnTheSameNodePushesForItself) {
     Cluster cluster({.nodes = 3});

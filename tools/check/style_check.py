@@ -15,6 +15,7 @@ WHOLE_FILE_EXEMPT = {
     "LICENSE": {"length"},
     "tests/cluster/trainer_steps.cpp": {"sleep"},  # the work of a step, simulated
     "bench/loopback/loopback_worker.cpp": {"sleep"},  # as well
+    "bench/servers/real.cpp": {"sleep"},
     "tests/abi/header.h": {"guard"},  # what a C compiler makes of pace.h
     # Pure: reads the text of endpoints, and binds none.
     "service/controller/shell/listen_policy_test.cpp": {"fixed-port"},

@@ -1,0 +1,65 @@
+// Team: the workers of a server job, in the test's own process.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "cluster.h"
+#include "server_worker.h"
+
+namespace pace::cluster {
+
+// Workers of one job, each on the node that is named.
+class Team {
+  public:
+    Team(Cluster& cluster, ServerJob job, const std::vector<size_t>& nodes) : job_(std::move(job)) {
+        job_.world = static_cast<uint32_t>(nodes.size());
+        for (uint32_t rank = 0; rank < nodes.size(); ++rank)
+            workers_.push_back(
+                std::make_unique<ServerWorker>(cluster.endpoint(nodes[rank]), job_, rank));
+    }
+    ServerWorker& operator[](uint32_t rank) { return *workers_[rank]; }
+    uint32_t size() const { return static_cast<uint32_t>(workers_.size()); }
+    const ServerJob& job() const { return job_; }
+    void leave(uint32_t rank) { workers_[rank].reset(); }
+    void join(Cluster& cluster, size_t node, uint32_t rank) {
+        workers_[rank] = std::make_unique<ServerWorker>(cluster.endpoint(node), job_, rank);
+    }
+
+    // Each in a thread of its own.
+    void everyone(const std::function<void(ServerWorker&, uint32_t)>& work) {
+        std::vector<std::thread> threads;
+        for (uint32_t rank = 0; rank < size(); ++rank)
+            threads.emplace_back([&, rank] { work(*workers_[rank], rank); });
+        for (std::thread& thread : threads) thread.join();
+    }
+    // Everyone gets this model.
+    void broadcast(float value) {
+        everyone([value](ServerWorker& worker, uint32_t rank) {
+            worker.set_model(rank == 0 ? value : -1);
+            worker.finish(worker.broadcast(0));
+            EXPECT_EQ(worker.model(worker.elements() - 1), value);
+        });
+    }
+
+  private:
+    ServerJob job_;
+    std::vector<std::unique_ptr<ServerWorker>> workers_;
+};
+
+// Pulls until the model is so; it may take a moment until others' updates have got their places.
+inline void expect_model(ServerWorker& worker, uint64_t clock, float value) {
+    const Deadline deadline = soon();
+    do {
+        worker.finish(worker.pull(clock));
+    } while (worker.model(0) != value && std::chrono::steady_clock::now() < deadline);
+    for (uint64_t i = 0; i < worker.elements(); ++i) ASSERT_EQ(worker.model(i), value) << i;
+}
+
+}  // namespace pace::cluster
