@@ -32,10 +32,13 @@ End end_of(Process& trainer, const Cluster& cluster) {
 class PartialFaults : public testing::TestWithParam<const char*> {
   protected:
     std::vector<std::string> flags(uint64_t step_us = 1000) const {
-        return {"--mode",     "partial",   "--quorum",
-                GetParam(),   "--step-us", std::to_string(step_us),
-                "--elements", "20000",     "--connect-ms",
-                "1000"};
+        const bool backup = std::string(GetParam()) == "backup";
+        return {"--mode",       "partial",
+                "--quorum",     backup ? "3" : GetParam(),
+                "--late",       backup ? "drop" : "accumulate",
+                "--step-us",    std::to_string(step_us),
+                "--elements",   "20000",
+                "--connect-ms", "1000"};
     }
 
     // All of them finish together: their models are equal, and have what each of them handed in.
@@ -61,7 +64,8 @@ class PartialFaults : public testing::TestWithParam<const char*> {
     base::Random random_{test_seed()};
 };
 
-INSTANTIATE_TEST_SUITE_P(Quorums, PartialFaults, testing::Values("solo", "majority", "strict", "3"),
+INSTANTIATE_TEST_SUITE_P(Quorums, PartialFaults,
+                         testing::Values("solo", "majority", "strict", "3", "backup"),
                          [](const auto& quorum) {
                              const std::string name = quorum.param;
                              return name == "3" ? std::string("three") : name;

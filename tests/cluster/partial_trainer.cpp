@@ -78,7 +78,8 @@ bool PartialTrainer::step(float gradient) {
             return open() && take_model();
         }
         if (status == PACE_OK) {
-            own_ += gradient;
+            // A late one is lost to a job with backup workers.
+            if (options_.late != "drop" || info_.late == 0) own_ += gradient;
             apply();
             return true;
         }

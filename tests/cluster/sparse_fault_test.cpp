@@ -214,6 +214,22 @@ TEST_P(SparseFaults, AKilledDaemonTakesOnlyItsOwnDebtsAlong) {
     ledger.expect_nothing_lost(trainers, {0, 1, 2, 3, 4, 5}, cluster);
 }
 
+TEST_P(SparseFaults, TwoDaemonsAreKilledInOneExchange) {
+    Cluster cluster({.nodes = 5});
+    auto trainers = cluster.trainers(10, saving());
+    SparseLedger ledger = this->ledger(10);
+    let_step(trainers[0], 5 + random_.below(20), cluster);
+    for (const size_t node : {3U, 4U}) cluster.daemon(node).signal(SIGKILL);
+    for (const size_t node : {3U, 4U}) ASSERT_TRUE(cluster.daemon(node).wait(soon()));
+    for (size_t rank = 0; rank < 6; ++rank) let_step(trainers[rank], 50, cluster);
+    ledger.lose({6, 7, 8, 9}, trainers[0], true);
+    for (const uint32_t rank : {6U, 7U, 8U, 9U}) {
+        EXPECT_TRUE(trainers[rank].wait_for("lost ", soon())) << cluster.logs();
+        end(trainers, rank, SIGKILL, ledger);
+    }
+    ledger.expect_nothing_lost(trainers, {0, 1, 2, 3, 4, 5}, cluster);
+}
+
 TEST_P(SparseFaults, TrainersOfARestartedDaemonTakeTheCurrentModel) {
     Cluster cluster({.nodes = 2});
     auto trainers = cluster.trainers(4, saving());
