@@ -301,6 +301,20 @@ void write_letter(const std::string& name, const pace::server::HybridVector& vec
     write("letter", name, bytes);
 }
 
+// A copy of a checkpoint's file for another node, of which the head says how long it is.
+void write_copy() {
+    pace::server::Letter letter;
+    letter.kind = pace::server::LetterKind::checkpoint;
+    letter.shard = 2;
+    letter.generation = 1;
+    letter.position = 40;
+    letter.bytes = 16;
+    const auto head = pace::server::write_head(letter);
+    Bytes bytes(head.begin(), head.end());
+    bytes.resize(head.size() + letter.bytes);
+    write("letter", "copy", bytes);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -322,7 +336,9 @@ int main(int argc, char** argv) {
     write_checkpoints();
     write_letter("sparse", pace::server::HybridVector::of(1000, {{1, 30, 999}, {1, 2, 3}}));
     write_letter("dense", pace::server::HybridVector::of(std::vector<float>(1000, 0.5F)));
+    write_copy();
     write_ring("a_push", pace::protocol::Verb::push);
     write_ring("a_pull", pace::protocol::Verb::pull);
+    write_ring("a_checkpoint", pace::protocol::Verb::checkpoint);
     return 0;
 }
