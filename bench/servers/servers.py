@@ -44,6 +44,9 @@ def parse_flags():
     add("--real", nargs="*", choices=PROBLEMS, default=["url-lr"], help="what to train with real daemons, too, at level 2")
     add("--daemons", type=int, default=4, help="for that")
     add("--step-ms", type=float, default=500, help="for that: a step lasts this, mostly asleep")
+    add("--pull-time", type=float, default=0.9, help="what a pull takes, in steps")
+    add("--resume", action="store_true", help="keep the rows that an earlier call has measured")
+    add("--present", action="store_true", help="with --resume: measure no other rows")
     add("--threads", type=int, default=os.cpu_count(), help="trainings at once, in virtual time")
     add("--build", type=pathlib.Path, default=ROOT / "build" / "demo", help="folder of the built programs")
     add("--out", type=pathlib.Path, help="folder for the results (default: servers in the build folder)")
@@ -68,7 +71,7 @@ class Study:
         slow = WORKERS // 5 if level != "1" else 0
         return ["--data", self.data[kind.data], "--loss", kind.loss, "--l2", L2, "--workers", WORKERS, "--slow", slow,
                 "--slow-factor", level, *METHODS[method].flags, "--learning-rate", rate, "--until", until,
-                "--target", kind.target, "--seed", seed]
+                "--target", kind.target, "--pull-time", self.flags.pull_time, "--seed", seed]
 
     def measure(self, problem, method, level):
         """A row: the best learning rate, and trainings with it."""
@@ -76,10 +79,23 @@ class Study:
             self.program, self.flags_of(problem, method, level, rate, until)), METHODS[method].start)
         runs = [search.train(self.program, self.flags_of(problem, method, level, rate, search.STEPS_MAX, seed))
                 for seed in range(1, self.flags.seeds + 1)]
-        row = {"problem": problem, "method": method, "level": level, "learning_rate": rate, **figures_of(runs),
+        row = {"pull_time": self.flags.pull_time, "problem": problem, "method": method, "level": level, "learning_rate": rate, **figures_of(runs),
                "curve": [[sample[0], sample[2]] for sample in runs[0]["samples"]]}
         print(page.line_of(row), flush=True)
+        self.file_of(problem, method, level).write_text(json.dumps(row), encoding="utf-8")
         return row
+
+    def file_of(self, problem, method, level):
+        return self.flags.kept / f"row-{problem}-{method}-{level}.json"
+
+    def row_of(self, problem, method, level):
+        """As measured now, or, with --resume, by an earlier call; None if it is only to be presented and there is none."""
+        file = self.file_of(problem, method, level)
+        if self.flags.resume and file.exists():
+            row = json.loads(file.read_text(encoding="utf-8"))
+            if row["pull_time"] == self.flags.pull_time:
+                return row
+        return None if self.flags.present else self.measure(problem, method, level)
 
     def measure_memory(self, staleness):
         """DynSGD's live versions: how many, and their memory beside the model's, at most."""
@@ -133,7 +149,8 @@ def main():
     study = Study(flags)
     cases = [(problem, method, level) for problem in flags.problem for level in flags.level for method in flags.method
              if PROBLEMS[problem].sums or not METHODS[method].sums]
-    rows = search.in_parallel([lambda case=case: study.measure(*case) for case in cases], flags.threads)
+    rows = search.in_parallel([lambda case=case: study.row_of(*case) for case in cases], flags.threads)
+    rows = [row for row in rows if row is not None]
     memory = search.in_parallel([lambda s=s: study.measure_memory(s) for s in flags.memory], flags.threads)
     real = [record for problem in flags.real for record in study.measure_real(problem, rows)]
     flags.out.mkdir(parents=True, exist_ok=True)

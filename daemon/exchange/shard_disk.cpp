@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "daemon/server/letter.h"
 #include "daemon/server/packed_file.h"
+#include "protocol/server_codec.h"
 
 namespace pace::daemon {
 
@@ -155,7 +156,8 @@ const std::optional<server::Checkpoint>& ShardDisk::about(const CheckpointName& 
 }
 
 bool ShardDisk::fits(const CheckpointName& name, const server::Checkpoint& about) const {
-    return name_of(about) == name && about.job == job_ && about.elements == elements_;
+    return name_of(about) == name && about.job == job_ && about.elements == elements_ &&
+           about.shards <= protocol::kShardsMax;
 }
 
 std::vector<control::SavedModel> ShardDisk::list() {
