@@ -64,15 +64,17 @@ Result<> ShardDisk::check(const Services& services, const control::JobOptions& o
     PACE_TRY_ASSIGN(names, folder.list());
     if (names.empty()) return {};
     const std::string path = folder.path_of(names.back());
-    auto read = read_about_of(path);
-    if (!read && read.error().kind == ErrorKind::corrupt)
-        return base::make_error(ErrorKind::disk, "{}", read.error().message);
-    PACE_TRY_ASSIGN(about, std::move(read));
-    if (about.elements == options.elements) return {};
+    const auto about = read_about_of(path);
+    if (!about) {
+        const ErrorKind kind = about.error().kind;
+        return base::make_error(kind == ErrorKind::corrupt ? ErrorKind::disk : kind, "{}",
+                                about.error().message);
+    }
+    if (about->elements == options.elements) return {};
     return base::make_error(ErrorKind::mismatch,
                             "elements is {}, but the checkpoint {} is of a model of {}; open the "
                             "job with that many, or without restore, or under another name",
-                            options.elements, path, about.elements);
+                            options.elements, path, about->elements);
 }
 
 template <typename Result>
