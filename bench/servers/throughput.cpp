@@ -69,7 +69,6 @@ class Worker {
         const std::string& endpoint = options.endpoints[rank % options.endpoints.size()];
         check(pace_session_open(endpoint.c_str(), &job, &session_, &error_));
         values_ = static_cast<float*>(create(PACE_F32, options.elements, model_));
-        std::fill_n(values_, options.elements, 1.0F);
         if (options.entries == 0) return;
         auto* indices = static_cast<uint32_t*>(create(PACE_U32, options.entries, update_[0]));
         auto* entries = static_cast<float*>(create(PACE_F32, options.entries, update_[1]));
@@ -94,6 +93,8 @@ class Worker {
         finish(request);
         ++clock_;
     }
+    // What a pull has left in the buffer is no update.
+    void set_update() { std::fill_n(values_, options_.elements, 1.0F); }
     // With all that this worker has pushed.
     void pull() {
         pace_request request{};
@@ -140,6 +141,7 @@ int main(int argc, char** argv) {
     for (uint32_t rank = 0; rank < options.workers; ++rank)
         workers.push_back(std::make_unique<Worker>(options, rank));
     for (auto& worker : workers) worker->pull();  // the first view is there
+    for (auto& worker : workers) worker->set_update();
     std::mutex mutex;
     std::vector<double> latencies;
     std::vector<std::thread> threads;
