@@ -46,7 +46,7 @@ def parse_flags():
     add("--step-ms", type=float, default=500, help="for that: a step lasts this, mostly asleep")
     add("--pull-time", type=float, default=0.9, help="what a pull takes, in steps")
     add("--resume", action="store_true", help="keep the rows that an earlier call has measured")
-    add("--present", action="store_true", help="with --resume: measure no other rows")
+    add("--present", action="store_true", help="with --resume: measure nothing, only write the page")
     add("--threads", type=int, default=os.cpu_count(), help="trainings at once, in virtual time")
     add("--build", type=pathlib.Path, default=ROOT / "build" / "demo", help="folder of the built programs")
     add("--out", type=pathlib.Path, help="folder for the results (default: servers in the build folder)")
@@ -114,7 +114,7 @@ class Study:
             row = next((row for row in rows if (row["problem"], row["method"], row["level"]) == (problem, method, "2")), None)
             if row is None:
                 continue
-            until = max(10, (row["time"] or 30) * 1.5 + 5)
+            until = search.STEPS_MAX  # of the model only what a fast worker pulls is looked at, every ten steps or so with s = 10
             words = self.flags_of(problem, method, "2", row["learning_rate"], until)
             programs = find_programs(self.flags.build, ("paced", "pace-controller"))
             with tempfile.TemporaryDirectory(prefix="pace-servers-") as folder:
@@ -143,6 +143,17 @@ def figures_of(runs):
     return figures
 
 
+def kept_or(flags, name, measure):
+    """With --present what was measured last."""
+    file = flags.kept / f"{name}.json"
+    if flags.present:
+        return json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+    records = measure()
+    if records:
+        file.write_text(json.dumps(records), encoding="utf-8")
+    return records
+
+
 def main():
     flags = parse_flags()
     begin = time.monotonic()
@@ -151,8 +162,9 @@ def main():
              if PROBLEMS[problem].sums or not METHODS[method].sums]
     rows = search.in_parallel([lambda case=case: study.row_of(*case) for case in cases], flags.threads)
     rows = [row for row in rows if row is not None]
-    memory = search.in_parallel([lambda s=s: study.measure_memory(s) for s in flags.memory], flags.threads)
-    real = [record for problem in flags.real for record in study.measure_real(problem, rows)]
+    memory = kept_or(flags, "memory", lambda: search.in_parallel(
+        [lambda s=s: study.measure_memory(s) for s in flags.memory], flags.threads))
+    real = kept_or(flags, "real", lambda: [record for problem in flags.real for record in study.measure_real(problem, rows)])
     flags.out.mkdir(parents=True, exist_ok=True)
     (flags.out / "results.json").write_text(json.dumps({"rows": rows, "memory": memory, "real": real}) + "\n", encoding="utf-8")
     page.write(rows, memory, real, flags)
