@@ -16,8 +16,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kSteady = 3;
-
 struct Snapshot {
     double time = 0;
     uint64_t updates = 0;

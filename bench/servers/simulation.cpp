@@ -15,9 +15,6 @@ using controller::Rank;
 using controller::ServerEntry;
 using controller::ServerStep;
 
-// How many samples in a row must be at the target.
-constexpr size_t kSteady = 3;
-
 struct StepEnd {
     double time = 0;
     size_t worker = 0;

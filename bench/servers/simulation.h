@@ -27,6 +27,9 @@ struct SimulationOptions {
     uint64_t seed = 1;
 };
 
+// How many samples in a row must be at the target.
+inline constexpr size_t kSteady = 3;
+
 struct Sample {
     double time = 0;
     uint64_t updates = 0;

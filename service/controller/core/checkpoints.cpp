@@ -33,7 +33,7 @@ std::optional<TimePoint> Checkpoints::next_due(const Server& order) const {
 }
 
 void Checkpoints::begin(uint64_t position, size_t shards, const Server& order, TimePoint now) {
-    Saving& saving = saving_.emplace();
+    OpenCheckpoint& saving = saving_.emplace();
     saving.position = position;
     for (uint32_t shard = 0; shard < shards; ++shard) saving.missing.insert(shard);
     for (auto asked = asked_.begin(); asked != asked_.end();) {

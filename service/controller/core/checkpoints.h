@@ -16,6 +16,13 @@
 
 namespace pace::controller {
 
+// One that is being made.
+struct OpenCheckpoint {
+    uint64_t position = 0;
+    std::set<uint32_t> missing;  // shards
+    std::vector<CheckpointEnded::Answer> answers;
+};
+
 class Checkpoints {
   public:
     struct Last {
@@ -48,18 +55,13 @@ class Checkpoints {
     const std::string& failure() const { return failure_; }
 
   private:
-    struct Saving {
-        uint64_t position = 0;
-        std::set<uint32_t> missing;  // shards
-        std::vector<CheckpointEnded::Answer> answers;
-    };
     bool has_changed(const Server& order) const;
 
     Duration every_;
     std::map<Rank, uint64_t> asked_;
     TimePoint began_{};
     std::optional<uint64_t> pushes_;  // in the last one that was begun
-    std::optional<Saving> saving_;
+    std::optional<OpenCheckpoint> saving_;
     std::optional<Last> last_;
     std::string failure_;
 };
