@@ -1,10 +1,5 @@
 """The page of results, and the picture."""
 
-import matplotlib
-
-matplotlib.use("Agg")  # draws into a file, needs no display
-from matplotlib import pyplot  # noqa: E402
-
 from contenders import LEVELS, METHODS, PROBLEMS  # noqa: E402
 
 
@@ -76,6 +71,11 @@ def write(rows, memory, real, flags):
 
 
 def draw(rows, path):
+    import matplotlib  # which --help does without
+
+    matplotlib.use("Agg")  # draws into a file, needs no display
+    from matplotlib import pyplot
+
     problems = [name for name in PROBLEMS if any(row["problem"] == name for row in rows)]
     levels = [name for name in LEVELS if any(row["level"] == name for row in rows)]
     figure, axes = pyplot.subplots(len(levels), len(problems), figsize=(5 * len(problems), 4 * len(levels)), layout="constrained",

@@ -17,7 +17,6 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.append(str(ROOT / "examples" / "demo"))
 
-import data_sets  # noqa: E402
 import page  # noqa: E402
 import search  # noqa: E402
 from cluster import Cluster  # noqa: E402
@@ -58,6 +57,8 @@ def parse_flags():
 
 class Study:
     def __init__(self, flags):
+        import data_sets  # needs numpy, which --help does without
+
         self.flags = flags
         self.program = flags.build / "bench" / "server_convergence"
         flags.kept.mkdir(parents=True, exist_ok=True)
