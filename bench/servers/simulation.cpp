@@ -100,15 +100,7 @@ class Simulation {
         std::vector<ServerEntry> entries;
         order_.take(entries);
         for (const ServerEntry& entry : entries) {
-            server::Entry own;
-            own.position = entry.position;
-            own.step = static_cast<server::Step>(entry.step);
-            own.clock = entry.clock;
-            own.version = entry.version;
-            own.rate = entry.rate;
-            own.expired = entry.expired;
-            own.rank = entry.worker.rank;
-            if (const auto acted = shard_.act(own); !acted) std::abort();
+            if (const auto acted = shard_.act(server::entry_of(entry)); !acted) std::abort();
             if (entry.step == ServerStep::pull) give(entry);
         }
         outcome_.versions_max = std::max(outcome_.versions_max, shard_.versions().size());

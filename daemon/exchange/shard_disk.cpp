@@ -32,18 +32,6 @@ base::Error no_folder() {
                             "configuration to a folder");
 }
 
-control::ServerLedger ledger_of(const server::Ledger& ledger) {
-    control::ServerLedger told;
-    told.position = ledger.position;
-    told.fastest = ledger.fastest;
-    told.pushes = ledger.pushes;
-    for (const auto& [rank, worker] : ledger.workers)
-        told.workers.push_back({rank, worker.clock, worker.version, worker.prefetched});
-    for (const auto& [version, updates] : ledger.versions)
-        told.versions.push_back({version, updates});
-    return told;
-}
-
 }  // namespace
 
 ShardDisk::ShardDisk(Services& services, const control::JobOptions& options, uint32_t uid)
@@ -183,8 +171,11 @@ std::vector<control::SavedModel> ShardDisk::list() {
                           models.back().shards == name.shards &&
                           models.back().token == known->token;
         if (!same)
-            models.push_back(
-                {known->token, name.generation, name.shards, {}, ledger_of(known->ledger)});
+            models.push_back({known->token,
+                              name.generation,
+                              name.shards,
+                              {},
+                              server::tell<control::ServerLedger>(known->ledger)});
         models.back().there.push_back(name.shard);
     }
     return models;

@@ -13,33 +13,6 @@ namespace {
 // Entries that nodes may have heard and others not, when a controller dies between telling one and the next: those of a moment.
 constexpr size_t kTailMax = 256;
 
-server::Entry entry_of(const control::ServerEntry& entry) {
-    server::Entry own;
-    own.position = entry.position;
-    own.step = static_cast<server::Step>(entry.step);
-    own.clock = entry.clock;
-    own.version = entry.version;
-    own.rate = entry.rate;
-    own.expired = entry.expired;
-    own.slowest = entry.slowest;
-    own.rank = entry.worker.rank;
-    own.worker = {entry.worker.clock, entry.worker.version, entry.worker.prefetched};
-    own.first = entry.first;
-    own.count = entry.count;
-    return own;
-}
-
-server::Ledger ledger_of(const control::ServerLedger& ledger) {
-    server::Ledger own;
-    own.position = ledger.position;
-    own.fastest = ledger.fastest;
-    own.pushes = ledger.pushes;
-    for (const auto& worker : ledger.workers)
-        own.workers[worker.rank] = {worker.clock, worker.version, worker.prefetched};
-    for (const auto& version : ledger.versions) own.versions[version.version] = version.updates;
-    return own;
-}
-
 }  // namespace
 
 Result<std::vector<control::ServerEntry>> ShardHost::commit(const control::CommitView& view,
@@ -53,7 +26,7 @@ Result<std::vector<control::ServerEntry>> ShardHost::commit(const control::Commi
     if (shards_.empty()) {
         // Nothing to act upon: it goes on from where the others are.
         if (ledger_.position != view.ledger.position) tail_.clear();
-        ledger_ = ledger_of(view.ledger);
+        ledger_ = server::ledger_of(view.ledger);
         to_act_.clear();
         return heard;
     }
@@ -69,7 +42,7 @@ void ShardHost::begin_anew(const control::CommitView& view, control::NodeId self
     forget();
     generation_ = view.generation;
     places_ = view.shards;
-    ledger_ = ledger_of(view.ledger);
+    ledger_ = server::ledger_of(view.ledger);
     for (uint32_t shard = 0; shard < places_.size(); ++shard) {
         if (places_[shard] != self) continue;
         server::Shard& own =
@@ -108,7 +81,7 @@ Result<> ShardHost::hear(const std::vector<control::ServerEntry>& entries,
             return base::make_error(ErrorKind::internal,
                                     "the order goes on at position {} after {}", entry.position,
                                     ledger_.position);
-        const server::Entry own = entry_of(entry);
+        const server::Entry own = server::entry_of(entry);
         ledger_.add(own);
         if (keeps_any()) {
             to_act_.push_back(own);
@@ -175,13 +148,7 @@ control::ServerReport ShardHost::report() const {
     report.generation = generation_;
     report.places = places_;
     for (const auto& [number, shard] : shards_) report.shards.push_back(number);
-    report.ledger.position = ledger_.position;
-    report.ledger.fastest = ledger_.fastest;
-    report.ledger.pushes = ledger_.pushes;
-    for (const auto& [rank, worker] : ledger_.workers)
-        report.ledger.workers.push_back({rank, worker.clock, worker.version, worker.prefetched});
-    for (const auto& [version, updates] : ledger_.versions)
-        report.ledger.versions.push_back({version, updates});
+    report.ledger = server::tell<control::ServerLedger>(ledger_);
     report.tail.assign(tail_.begin(), tail_.end());
     return report;
 }

@@ -56,4 +56,47 @@ class Ledger {
     std::map<uint64_t, uint64_t> versions;    // that may get further updates, and how many each has
 };
 
+// From and to the controller's words for the same, on either side of the wire: structs that have these fields.
+template <typename Told>
+Entry entry_of(const Told& told) {
+    Entry entry;
+    entry.position = told.position;
+    entry.step = static_cast<Step>(told.step);
+    entry.clock = told.clock;
+    entry.version = told.version;
+    entry.rate = told.rate;
+    entry.expired = told.expired;
+    entry.slowest = told.slowest;
+    entry.rank = told.worker.rank;
+    entry.worker = {told.worker.clock, told.worker.version, told.worker.prefetched};
+    entry.first = told.first;
+    entry.count = told.count;
+    return entry;
+}
+
+template <typename Told>
+Ledger ledger_of(const Told& told) {
+    Ledger ledger;
+    ledger.position = told.position;
+    ledger.fastest = told.fastest;
+    ledger.pushes = told.pushes;
+    for (const auto& worker : told.workers)
+        ledger.workers[worker.rank] = {worker.clock, worker.version, worker.prefetched};
+    for (const auto& version : told.versions) ledger.versions[version.version] = version.updates;
+    return ledger;
+}
+
+template <typename Told>
+Told tell(const Ledger& ledger) {
+    Told told;
+    told.position = ledger.position;
+    told.fastest = ledger.fastest;
+    told.pushes = ledger.pushes;
+    for (const auto& [rank, worker] : ledger.workers)
+        told.workers.push_back({rank, worker.clock, worker.version, worker.prefetched});
+    for (const auto& [version, updates] : ledger.versions)
+        told.versions.push_back({version, updates});
+    return told;
+}
+
 }  // namespace pace::server

@@ -18,19 +18,14 @@
 namespace pace::cluster {
 namespace {
 
-using Workers = std::vector<std::unique_ptr<ServerWorker>>;
 using std::filesystem::directory_iterator;
 
 constexpr uint64_t kElements = 300;
 
 Workers open(Cluster& cluster, ServerJob job, const std::vector<size_t>& nodes) {
-    job.world = static_cast<uint32_t>(nodes.size());
     job.elements = kElements;
-    Workers workers;
-    for (uint32_t rank = 0; rank < nodes.size(); ++rank) {
-        workers.push_back(std::make_unique<ServerWorker>(cluster.endpoint(nodes[rank]), job, rank));
-        workers.back()->set_update(1);
-    }
+    Workers workers = open_workers(cluster, std::move(job), nodes);
+    for (auto& worker : workers) worker->set_update(1);
     return workers;
 }
 

@@ -13,16 +13,6 @@
 namespace pace::cluster {
 namespace {
 
-using Workers = std::vector<std::unique_ptr<ServerWorker>>;
-
-Workers open(Cluster& cluster, ServerJob job, const std::vector<size_t>& nodes) {
-    job.world = static_cast<uint32_t>(nodes.size());
-    Workers workers;
-    for (uint32_t rank = 0; rank < nodes.size(); ++rank)
-        workers.push_back(std::make_unique<ServerWorker>(cluster.endpoint(nodes[rank]), job, rank));
-    return workers;
-}
-
 void expect_even(const ServerWorker& worker) {
     for (uint64_t i = 1; i < worker.elements(); ++i)
         ASSERT_EQ(worker.model(i), worker.model(0)) << i;
@@ -74,8 +64,8 @@ class Trainer {
 TEST(ServerFaults, ARestartedControllerGoesOnAndNothingIsLostOrCountedTwice) {
     for (const bool loses_journal : {false, true}) {
         Cluster cluster({.nodes = 3});
-        Workers workers =
-            open(cluster, {.policy = PACE_POLICY_SSP, .elements = 300, .shards = 5}, {0, 1, 2, 0});
+        Workers workers = open_workers(
+            cluster, {.policy = PACE_POLICY_SSP, .elements = 300, .shards = 5}, {0, 1, 2, 0});
         std::vector<std::unique_ptr<Trainer>> trainers;
         for (auto& worker : workers) trainers.push_back(std::make_unique<Trainer>(*worker));
         ASSERT_TRUE(trainers[0]->reach(20)) << cluster.logs();
@@ -103,7 +93,7 @@ TEST(ServerFaults, ARestartedControllerGoesOnAndNothingIsLostOrCountedTwice) {
 TEST(ServerFaults, ATrainerThatIsKilledIsWaitedForNoMore) {
     Cluster cluster({.nodes = 2});
     // A child of this process that opens a session would have to be a program: here, a session whose daemon sees it go without a word.
-    Workers workers = open(cluster, {.policy = PACE_POLICY_BSP}, {0, 1, 1});
+    Workers workers = open_workers(cluster, {.policy = PACE_POLICY_BSP}, {0, 1, 1});
     workers[0]->finish(workers[0]->push(0));
     workers[1]->finish(workers[1]->push(0));
     const pace_request held = workers[0]->pull(1);
@@ -115,7 +105,7 @@ TEST(ServerFaults, ATrainerThatIsKilledIsWaitedForNoMore) {
 
 TEST(ServerFaults, TheModelIsLostWithADaemonAndABroadcastGivesItAnew) {
     Cluster cluster({.nodes = 3});
-    Workers workers = open(cluster, {.elements = 30, .shards = 3}, {0, 0, 2});
+    Workers workers = open_workers(cluster, {.elements = 30, .shards = 3}, {0, 0, 2});
     for (auto& worker : workers) {
         worker->set_update(1);
         worker->finish(worker->push(0));
@@ -143,7 +133,7 @@ TEST(ServerFaults, TheModelIsLostWithADaemonAndABroadcastGivesItAnew) {
 
 TEST(ServerFaults, ShardsOutliveTheWorkersOfTheirNode) {
     Cluster cluster({.nodes = 3});
-    Workers workers = open(cluster, {.elements = 30, .shards = 6}, {0, 1, 2});
+    Workers workers = open_workers(cluster, {.elements = 30, .shards = 6}, {0, 1, 2});
     for (auto& worker : workers) {
         worker->set_update(1);
         worker->finish(worker->push(0));
@@ -166,7 +156,7 @@ TEST(ServerFaults, ShardsOutliveTheWorkersOfTheirNode) {
 
 TEST(ServerFaults, AFrozenDaemonHoldsUpTheOthersNoLongerThanItIsWaitedFor) {
     Cluster cluster({.nodes = 3});
-    Workers workers = open(cluster, {.elements = 30, .shards = 2}, {0, 1, 2});
+    Workers workers = open_workers(cluster, {.elements = 30, .shards = 2}, {0, 1, 2});
     for (auto& worker : workers) worker->finish(worker->push(0));
     cluster.daemon(2).signal(SIGSTOP);
     // It may keep a shard, or not: either way somebody says what to do.

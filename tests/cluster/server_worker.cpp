@@ -132,4 +132,12 @@ pace_request ServerWorker::broadcast(uint32_t root) {
     return request;
 }
 
+Workers open_workers(const Cluster& cluster, ServerJob job, const std::vector<size_t>& nodes) {
+    job.world = static_cast<uint32_t>(nodes.size());
+    Workers workers;
+    for (uint32_t rank = 0; rank < nodes.size(); ++rank)
+        workers.push_back(std::make_unique<ServerWorker>(cluster.endpoint(nodes[rank]), job, rank));
+    return workers;
+}
+
 }  // namespace pace::cluster

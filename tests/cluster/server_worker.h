@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "cluster.h"
 #include "worker.h"
 
 namespace pace::cluster {
@@ -65,5 +67,9 @@ class ServerWorker {
     float* values_ = nullptr;
     pace_error error_{};
 };
+
+// One worker for each, on the node that is named.
+using Workers = std::vector<std::unique_ptr<ServerWorker>>;
+Workers open_workers(const Cluster& cluster, ServerJob job, const std::vector<size_t>& nodes);
 
 }  // namespace pace::cluster

@@ -20,9 +20,7 @@ class Team {
   public:
     Team(Cluster& cluster, ServerJob job, const std::vector<size_t>& nodes) : job_(std::move(job)) {
         job_.world = static_cast<uint32_t>(nodes.size());
-        for (uint32_t rank = 0; rank < nodes.size(); ++rank)
-            workers_.push_back(
-                std::make_unique<ServerWorker>(cluster.endpoint(nodes[rank]), job_, rank));
+        workers_ = open_workers(cluster, job_, nodes);
     }
     ServerWorker& operator[](uint32_t rank) { return *workers_[rank]; }
     uint32_t size() const { return static_cast<uint32_t>(workers_.size()); }
@@ -50,7 +48,7 @@ class Team {
 
   private:
     ServerJob job_;
-    std::vector<std::unique_ptr<ServerWorker>> workers_;
+    Workers workers_;
 };
 
 // Pulls until the model is so; it may take a moment until others' updates have got their places.

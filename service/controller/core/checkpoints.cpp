@@ -15,7 +15,7 @@ bool has_made(const Server& order, Rank rank, uint64_t own) {
 
 // A model that has been assigned is a change too, but one that its trainers still have.
 bool Checkpoints::has_changed(const Server& order) const {
-    return order.clocks().pushes() != pushes_.value_or(0);
+    return order.clocks().pushes() != pushes_;
 }
 
 bool Checkpoints::is_due(const Server& order, TimePoint now) const {
@@ -28,7 +28,7 @@ bool Checkpoints::is_due(const Server& order, TimePoint now) const {
 }
 
 std::optional<TimePoint> Checkpoints::next_due(const Server& order) const {
-    if (saving_ || every_ == Duration::zero() || !has_changed(order)) return std::nullopt;
+    if (saving_ || !at_interval() || !has_changed(order)) return std::nullopt;
     return began_ + every_;
 }
 
@@ -57,7 +57,7 @@ std::optional<CheckpointEnded> Checkpoints::saved(const ServerSaved& event, Time
     if (failure_.empty()) {
         last_ = {event.position, now};
     } else {
-        pushes_.reset();
+        pushes_ = 0;
     }
     CheckpointEnded ended;
     ended.job = event.job;
@@ -70,7 +70,7 @@ std::optional<CheckpointEnded> Checkpoints::saved(const ServerSaved& event, Time
 }
 
 void Checkpoints::abandon() {
-    if (saving_) pushes_.reset();
+    if (saving_) pushes_ = 0;
     saving_.reset();
     asked_.clear();
 }

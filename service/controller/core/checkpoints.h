@@ -60,7 +60,7 @@ class Checkpoints {
     Duration every_;
     std::map<Rank, uint64_t> asked_;
     TimePoint began_{};
-    std::optional<uint64_t> pushes_;  // in the last one that was begun
+    uint64_t pushes_ = 0;  // in the last one that was begun, and has not failed
     std::optional<OpenCheckpoint> saving_;
     std::optional<Last> last_;
     std::string failure_;

@@ -170,7 +170,8 @@ void ServerJob::commit(CommitView& commit, Duration patience, const Turn& turn) 
     if (begins) places_.assign(shards_ == 0 ? nodes.size() : shards_, 0);
     const Missing missing = begins ? Missing{} : look();
     const bool anything = missing.absent || missing.lost;
-    const auto newest = newest_saved(reports_, restores_ ? 0 : token_);
+    const bool may_need = begins ? restores_ : anything || lost_;
+    const auto newest = may_need ? newest_saved(reports_, restores_ ? 0 : token_) : std::nullopt;
     // What was lost before may be on a disk that has come back.
     const bool may_go_back = begins ? restores_ : missing.lost || lost_;
     const bool helped = may_go_back && newest;
