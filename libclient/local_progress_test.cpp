@@ -199,14 +199,13 @@ class OrderedTest : public SessionFixture {
     // What came so far: whatever was said before is on the ring, and taken before the barrier.
     std::vector<SubmissionEntry> seen() {
         const RequestHandle last = barrier(*session_);
-        for (;;) {
-            daemon_->settle();
-            if (!seen_.empty() && seen_.back().id == last.id) break;
-        }
-        return seen_;
+        std::vector<SubmissionEntry> seen;
+        while (seen.empty() || seen.back().id != last.id)
+            daemon_->with_peer([&](Peer&) { seen = seen_; });
+        return seen;
     }
 
-    std::vector<SubmissionEntry> seen_;
+    std::vector<SubmissionEntry> seen_;  // the daemon's thread adds to it
     std::unique_ptr<Session> session_;
     CreatedBuffer x_;
 };

@@ -282,6 +282,8 @@ void Job::commit(const control::CommitView& view) {
         if (worker->state == Worker::State::adopting && !adopts) keep_own.push_back(worker);
     }
     if (serving_ && view.saved_generation != 0) leave_rounds();
+    // Before the rounds, which still wait: the first of them may assign the model that the view says is lost.
+    if (serving_) serving_->commit(view);
     // A node that is behind first completes the round that it missed: until then its workers' models, and their iterations,
     // are of the round before. Otherwise models are taken before the next round begins, which ends the donor's boundary.
     const bool behind = std::find(view.behind.begin(), view.behind.end(), state_.services.self) !=
@@ -297,7 +299,6 @@ void Job::commit(const control::CommitView& view) {
     }
     if (!behind) rounds_.commit(view);
     groups_.commit_view();
-    if (serving_) serving_->commit(view);
 }
 
 void Job::suspend(control::Rank rank, const std::string& reason) {

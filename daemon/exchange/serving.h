@@ -70,6 +70,7 @@ class Serving {
         "the model is that of a checkpoint again, since a node that kept a part of it is gone; "
         "call pace_broadcast or pace_pull for it and go on from info.iteration";
 
+    bool fetches(const control::CommitView& view, uint64_t round) const;
     bool has_view() const { return host_.generation() != 0 && job_.view.epoch != 0; }
     bool is_model(const std::vector<BufferPtr>& buffers) const;
     void try_pushes(const WorkerPtr& worker);

@@ -16,6 +16,13 @@ using protocol::Verb;
 using server::Letter;
 using server::LetterKind;
 
+// This node took part in the round, and gets its result from another one now.
+bool Serving::fetches(const control::CommitView& view, uint64_t round) const {
+    const bool behind =
+        std::find(view.behind.begin(), view.behind.end(), job_.services.self) != view.behind.end();
+    return behind && round + 1 == view.base_round;
+}
+
 void Serving::commit(const control::CommitView& view) {
     if (view.generation == 0) return;
     const bool anew = view.generation != host_.generation();
@@ -33,8 +40,9 @@ void Serving::commit(const control::CommitView& view) {
     nodes.insert(nodes.end(), view.shards.begin(), view.shards.end());
     std::sort(nodes.begin(), nodes.end());
     nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-    if (host_.waits_for_round() && !job_.view.contains_node(job_.services.self)) {
-        // Whoever was to send it may be gone.
+    const auto awaited = host_.awaited_round();
+    if (awaited && !fetches(view, *awaited)) {
+        // It was sent in the view before, if at all.
         check(base::make_error(ErrorKind::aborted,
                                "the model that a round of pace_broadcast assigns did not come"));
         return;

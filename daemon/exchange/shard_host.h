@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "base/result.h"
@@ -60,8 +61,11 @@ class ShardHost {
     bool keeps(uint32_t shard) const { return shards_.contains(shard); }
     bool keeps_any() const { return !shards_.empty(); }
 
-    // The order has come to an assignment of which it has not the model.
-    bool waits_for_round() const { return loading_.empty() && !to_act_.empty(); }
+    // The order has come to an assignment of this round's result, which is not here.
+    std::optional<uint64_t> awaited_round() const {
+        if (!loading_.empty() || to_act_.empty()) return std::nullopt;
+        return to_act_.front().clock;
+    }
 
     // Of the checkpoint that the model of this generation is.
     base::Result<> loaded(uint32_t shard, server::Shard saved);

@@ -131,6 +131,30 @@ TEST(ServerFaults, TheModelIsLostWithADaemonAndABroadcastGivesItAnew) {
     expect_even(*workers[1]);
 }
 
+// The view that says that the model is lost also completes the round that gives it anew.
+TEST(ServerFaults, ABroadcastThatALeavingWorkerCompletesEndsTheLoss) {
+    Cluster cluster({.nodes = 2});
+    Workers workers = open_workers(cluster, {.elements = 30, .shards = 2}, {0, 0, 1});
+    for (auto& worker : workers) worker->finish(worker->push(0));
+    cluster.daemon(1).signal(SIGKILL);
+    const Deadline deadline = soon();
+    pace_status status = PACE_OK;
+    while (status == PACE_OK && std::chrono::steady_clock::now() < deadline)
+        status = workers[0]->session().wait(workers[0]->pull(1));
+    ASSERT_EQ(status, PACE_STALE) << cluster.logs();
+    workers[0]->set_model(5);
+    const pace_request broadcast = workers[0]->broadcast(0);
+    EXPECT_EQ(workers[0]->session().wait(broadcast, 0), PACE_TIMEOUT);  // for worker 1
+    workers[1].reset();
+    workers[0]->finish(broadcast);
+    workers[0]->set_update(1);
+    const uint64_t clock = workers[0]->info().iteration;
+    workers[0]->finish(workers[0]->push(clock));
+    workers[0]->finish(workers[0]->pull(clock + 1));
+    EXPECT_EQ(workers[0]->model(0), 6.0F) << cluster.logs();
+    expect_even(*workers[0]);
+}
+
 TEST(ServerFaults, ShardsOutliveTheWorkersOfTheirNode) {
     Cluster cluster({.nodes = 3});
     Workers workers = open_workers(cluster, {.elements = 30, .shards = 6}, {0, 1, 2});
