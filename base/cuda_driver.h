@@ -1,0 +1,171 @@
+// CudaDriver: the functions of NVIDIA's driver (libcuda.so.1) that we call, found at run time.
+//
+// Nothing of CUDA is needed to build this: the types below have the driver interface's own names, layouts and numbers (cuda.h;
+// daemon/kernels/cuda compares them where a toolkit is there). The library is opened once in a process and stays.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+
+namespace pace::base::cuda {
+
+using CUresult = int;
+using CUdevice = int;
+using CUdeviceptr = unsigned long long;
+using CUmemGenericAllocationHandle = unsigned long long;
+using CUcontext = struct CUctx_st*;
+using CUstream = struct CUstream_st*;
+using CUevent = struct CUevent_st*;
+using CUhostFn = void (*)(void*);
+
+struct CUuuid {
+    char bytes[16];
+};
+struct CUipcEventHandle {
+    char reserved[64];
+};
+struct CUipcMemHandle {
+    char reserved[64];
+};
+struct CUmemLocation {
+    int type;
+    int id;
+};
+struct CUmemAllocationProp {
+    int type;
+    int requestedHandleTypes;
+    CUmemLocation location;
+    void* win32HandleMetaData;
+    struct {
+        unsigned char compressionType;
+        unsigned char gpuDirectRDMACapable;
+        unsigned short usage;
+        unsigned char reserved[4];
+    } allocFlags;
+};
+struct CUmemAccessDesc {
+    CUmemLocation location;
+    int flags;
+};
+
+inline constexpr CUresult kSuccess = 0;
+inline constexpr CUresult kOutOfMemory = 2;
+inline constexpr CUresult kNoDevice = 100;
+inline constexpr CUresult kNotReady = 600;
+inline constexpr int kAllocationPinned = 1;  // CU_MEM_ALLOCATION_TYPE_PINNED
+inline constexpr int kHandleFd = 1;          // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+inline constexpr int kLocationDevice = 1;    // CU_MEM_LOCATION_TYPE_DEVICE
+inline constexpr int kAccessReadWrite = 3;   // CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+inline constexpr int kGranularityMinimum = 0;
+inline constexpr unsigned kStreamNonBlocking = 1;
+inline constexpr unsigned kEventDisableTiming = 2;
+inline constexpr unsigned kEventInterprocess = 4;
+inline constexpr unsigned kRegisterPortable = 1;
+inline constexpr unsigned kIpcLazyPeerAccess = 1;
+inline constexpr int kAttributeMajor = 75;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
+inline constexpr int kAttributeMinor = 76;
+inline constexpr int kAttributeVirtualMemory = 102;
+inline constexpr int kAttributeMemoryFd = 103;
+inline constexpr int kAttributeIpcEvents = 125;
+
+// What the driver exports under each name, the version that this interface means included.
+#define PACE_CUDA_FUNCTIONS(X)                                                                   \
+    X(init, "cuInit", (unsigned))                                                                \
+    X(driver_get_version, "cuDriverGetVersion", (int*))                                          \
+    X(get_error_name, "cuGetErrorName", (CUresult, const char**))                                \
+    X(get_error_string, "cuGetErrorString", (CUresult, const char**))                            \
+    X(device_get_count, "cuDeviceGetCount", (int*))                                              \
+    X(device_get, "cuDeviceGet", (CUdevice*, int))                                               \
+    X(device_get_name, "cuDeviceGetName", (char*, int, CUdevice))                                \
+    X(device_get_uuid, "cuDeviceGetUuid_v2", (CUuuid*, CUdevice))                                \
+    X(device_get_attribute, "cuDeviceGetAttribute", (int*, int, CUdevice))                       \
+    X(device_total_mem, "cuDeviceTotalMem_v2", (size_t*, CUdevice))                              \
+    X(device_can_access_peer, "cuDeviceCanAccessPeer", (int*, CUdevice, CUdevice))               \
+    X(primary_context_retain, "cuDevicePrimaryCtxRetain", (CUcontext*, CUdevice))                \
+    X(primary_context_release, "cuDevicePrimaryCtxRelease_v2", (CUdevice))                       \
+    X(context_push, "cuCtxPushCurrent_v2", (CUcontext))                                          \
+    X(context_pop, "cuCtxPopCurrent_v2", (CUcontext*))                                           \
+    X(context_get_device, "cuCtxGetDevice", (CUdevice*))                                         \
+    X(mem_get_info, "cuMemGetInfo_v2", (size_t*, size_t*))                                       \
+    X(mem_granularity, "cuMemGetAllocationGranularity",                                          \
+      (size_t*, const CUmemAllocationProp*, int))                                                \
+    X(mem_create, "cuMemCreate",                                                                 \
+      (CUmemGenericAllocationHandle*, size_t, const CUmemAllocationProp*, unsigned long long))   \
+    X(mem_release, "cuMemRelease", (CUmemGenericAllocationHandle))                               \
+    X(mem_export, "cuMemExportToShareableHandle",                                                \
+      (void*, CUmemGenericAllocationHandle, int, unsigned long long))                            \
+    X(mem_import, "cuMemImportFromShareableHandle", (CUmemGenericAllocationHandle*, void*, int)) \
+    X(mem_reserve, "cuMemAddressReserve",                                                        \
+      (CUdeviceptr*, size_t, size_t, CUdeviceptr, unsigned long long))                           \
+    X(mem_free_addresses, "cuMemAddressFree", (CUdeviceptr, size_t))                             \
+    X(mem_map, "cuMemMap",                                                                       \
+      (CUdeviceptr, size_t, size_t, CUmemGenericAllocationHandle, unsigned long long))           \
+    X(mem_unmap, "cuMemUnmap", (CUdeviceptr, size_t))                                            \
+    X(mem_set_access, "cuMemSetAccess", (CUdeviceptr, size_t, const CUmemAccessDesc*, size_t))   \
+    X(mem_alloc, "cuMemAlloc_v2", (CUdeviceptr*, size_t))                                        \
+    X(mem_free, "cuMemFree_v2", (CUdeviceptr))                                                   \
+    X(mem_host_register, "cuMemHostRegister_v2", (void*, size_t, unsigned))                      \
+    X(mem_host_unregister, "cuMemHostUnregister", (void*))                                       \
+    X(ipc_get_mem_handle, "cuIpcGetMemHandle", (CUipcMemHandle*, CUdeviceptr))                   \
+    X(ipc_open_mem_handle, "cuIpcOpenMemHandle_v2", (CUdeviceptr*, CUipcMemHandle, unsigned))    \
+    X(ipc_close_mem_handle, "cuIpcCloseMemHandle", (CUdeviceptr))                                \
+    X(ipc_get_event_handle, "cuIpcGetEventHandle", (CUipcEventHandle*, CUevent))                 \
+    X(ipc_open_event_handle, "cuIpcOpenEventHandle", (CUevent*, CUipcEventHandle))               \
+    X(event_create, "cuEventCreate", (CUevent*, unsigned))                                       \
+    X(event_destroy, "cuEventDestroy_v2", (CUevent))                                             \
+    X(event_record, "cuEventRecord", (CUevent, CUstream))                                        \
+    X(event_query, "cuEventQuery", (CUevent))                                                    \
+    X(event_synchronize, "cuEventSynchronize", (CUevent))                                        \
+    X(stream_create, "cuStreamCreate", (CUstream*, unsigned))                                    \
+    X(stream_destroy, "cuStreamDestroy_v2", (CUstream))                                          \
+    X(stream_get_context, "cuStreamGetCtx", (CUstream, CUcontext*))                              \
+    X(stream_wait_event, "cuStreamWaitEvent", (CUstream, CUevent, unsigned))                     \
+    X(stream_synchronize, "cuStreamSynchronize", (CUstream))                                     \
+    X(launch_host_function, "cuLaunchHostFunc", (CUstream, CUhostFn, void*))                     \
+    X(copy_to_device, "cuMemcpyHtoDAsync_v2", (CUdeviceptr, const void*, size_t, CUstream))      \
+    X(copy_to_host, "cuMemcpyDtoHAsync_v2", (void*, CUdeviceptr, size_t, CUstream))              \
+    X(copy_on_device, "cuMemcpyDtoDAsync_v2", (CUdeviceptr, CUdeviceptr, size_t, CUstream))      \
+    X(set_bytes, "cuMemsetD8Async", (CUdeviceptr, unsigned char, size_t, CUstream))
+
+struct CudaDriver {
+#define PACE_CUDA_MEMBER(name, symbol, parameters) CUresult(*name) parameters = nullptr;
+    PACE_CUDA_FUNCTIONS(PACE_CUDA_MEMBER)
+#undef PACE_CUDA_MEMBER
+    int version = 0;  // 13000: CUDA 13.0
+
+    // Initialized, with or without a device. Fails with `unavailable` and the reason: no driver is installed, it is too old, or
+    // it cannot start. The answer of the first call is that of all. Any thread; the first call may block for seconds.
+    static const Result<const CudaDriver*>& get();
+
+    // Of a result that is not success: "WHAT: NAME, what it means".
+    Error error(CUresult result, std::string_view what) const;
+    Result<> check(CUresult result, std::string_view what) const {
+        if (result == kSuccess) return {};
+        return error(result, what);
+    }
+};
+
+// Makes a device's context the calling thread's while it lives.
+class ContextScope {
+  public:
+    ContextScope(const CudaDriver& driver, CUcontext context)
+        : driver_(driver), pushed_(driver.context_push(context) == kSuccess) {}
+    ~ContextScope() {
+        CUcontext was = nullptr;
+        if (pushed_) (void)driver_.context_pop(&was);
+    }
+    ContextScope(const ContextScope&) = delete;
+    ContextScope& operator=(const ContextScope&) = delete;
+
+  private:
+    const CudaDriver& driver_;
+    bool pushed_;
+};
+
+// "GPU-0123…", as NVIDIA's tools write it.
+std::string text_of(const CUuuid& uuid);
+
+}  // namespace pace::base::cuda

@@ -1,0 +1,90 @@
+// Device: one GPU of this node, opened: its primary context, and what is queued there.
+//
+// All of it belongs to the loop's thread. Nothing here waits for the device: work is queued on streams, and what is to happen after it
+// comes back to the loop.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/cuda_driver.h"
+#include "base/event_loop.h"
+#include "base/result.h"
+
+namespace pace::device {
+
+// What the driver says of a device; it need not be opened for that.
+struct Facts {
+    int ordinal = 0;  // in this process
+    base::cuda::CUuuid uuid{};
+    std::string name;
+    uint64_t bytes = 0;
+    int capability_major = 0;
+    int capability_minor = 0;
+    bool exports_descriptors = false;  // of its memory; otherwise handles
+    bool shares_events = false;
+
+    std::string id() const { return base::cuda::text_of(uuid); }
+};
+
+base::Result<Facts> facts_of(const base::cuda::CudaDriver& driver, int ordinal);
+
+class Device {
+  public:
+    // Blocks while the driver makes the context, up to seconds.
+    static base::Result<std::unique_ptr<Device>> open(const base::cuda::CudaDriver& driver,
+                                                      Facts facts, base::EventLoop& loop);
+    // Not from inside a callback of when_done(); callbacks that have not come do not come. Waits for nothing.
+    ~Device();
+    Device(const Device&) = delete;
+    Device& operator=(const Device&) = delete;
+
+    const Facts& facts() const { return facts_; }
+    const base::cuda::CudaDriver& driver() const { return driver_; }
+    base::cuda::ContextScope enter() const { return {driver_, context_}; }
+
+    base::Result<base::cuda::CUstream> create_stream();
+    // What is queued there goes on.
+    void destroy_stream(base::cuda::CUstream stream);
+
+    // What is queued on `later` from now on waits for what is queued on `earlier` by now.
+    base::Result<> follow(base::cuda::CUstream later, base::cuda::CUstream earlier);
+
+    // Calls `callback` from the loop once all that is queued on the stream so far has ended, or the device has failed.
+    void when_done(base::cuda::CUstream stream,
+                   std::function<void(const base::Result<>&)> callback);
+
+    // Bytes that nobody has allocated, by whatever process.
+    base::Result<uint64_t> free_bytes() const;
+
+  private:
+    struct Waiter {
+        base::cuda::CUevent event = nullptr;
+        std::function<void(const base::Result<>&)> callback;
+    };
+
+    class Bell;
+
+    Device(const base::cuda::CudaDriver& driver, Facts facts, base::EventLoop& loop);
+
+    base::Result<base::cuda::CUevent> take_event();
+    base::Result<> queue_waiter(base::cuda::CUstream stream, Waiter& waiter);
+    void look();
+    void look_later();
+
+    const base::cuda::CudaDriver& driver_;
+    Facts facts_;
+    base::EventLoop& loop_;
+    base::cuda::CUcontext context_ = nullptr;
+    std::vector<base::cuda::CUevent> free_events_;
+    std::map<base::cuda::CUstream, std::deque<Waiter>> waiters_;  // in the order of each stream
+    base::EventLoop::TimerId look_again_ = 0;
+    std::shared_ptr<Bell> bell_;
+};
+
+}  // namespace pace::device

@@ -1,0 +1,158 @@
+#include "daemon/device/device_memory.h"
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <utility>
+
+namespace pace::device {
+
+using base::ErrorKind;
+using base::Result;
+using base::UniqueFd;
+using namespace base::cuda;  // the driver's own names
+
+namespace {
+
+CUmemAllocationProp properties(const Device& device) {
+    CUmemAllocationProp properties{};
+    properties.type = kAllocationPinned;
+    properties.requestedHandleTypes = kHandleFd;
+    properties.location = {kLocationDevice, device.facts().ordinal};
+    return properties;
+}
+
+Result<size_t> rounded(const Device& device, size_t bytes) {
+    const CUmemAllocationProp wanted = properties(device);
+    size_t step = 0;
+    PACE_TRY(
+        device.driver().check(device.driver().mem_granularity(&step, &wanted, kGranularityMinimum),
+                              "ask how a GPU allocates"));
+    return (bytes + step - 1) / step * step;
+}
+
+}  // namespace
+
+Result<DeviceMemory> DeviceMemory::create(Device& device, size_t bytes) {
+    DeviceMemory memory(device);
+    const ContextScope scope = device.enter();
+    if (device.facts().exports_descriptors) {
+        PACE_TRY(memory.allocate_virtual(bytes));
+    } else {
+        PACE_TRY(memory.allocate_plain(bytes));
+    }
+    PACE_TRY(memory.clear());
+    return memory;
+}
+
+// On a stream of its own: no other work is waited for.
+Result<> DeviceMemory::clear() {
+    const CudaDriver& driver = device_->driver();
+    PACE_TRY_ASSIGN(stream, device_->create_stream());
+    auto cleared =
+        driver.check(driver.set_bytes(address_, 0, size_, stream), "clear memory of a GPU");
+    if (cleared) cleared = driver.check(driver.stream_synchronize(stream), "clear memory of a GPU");
+    device_->destroy_stream(stream);
+    return cleared;
+}
+
+Result<> DeviceMemory::allocate_virtual(size_t bytes) {
+    const CudaDriver& driver = device_->driver();
+    PACE_TRY_ASSIGN(size, rounded(*device_, bytes));
+    const CUmemAllocationProp wanted = properties(*device_);
+    CUmemGenericAllocationHandle allocation = 0;
+    const CUresult made = driver.mem_create(&allocation, size, &wanted, 0);
+    if (made == kOutOfMemory)
+        return base::make_error(ErrorKind::memory, "{} ({}) has no {} bytes left",
+                                device_->facts().id(), device_->facts().name, size);
+    PACE_TRY(driver.check(made, "allocate memory of a GPU"));
+    size_ = size;
+    int descriptor = -1;
+    auto done = driver.check(driver.mem_export(&descriptor, allocation, kHandleFd, 0),
+                             "export memory of a GPU");
+    if (done) {
+        descriptor_ = UniqueFd(descriptor);
+        done = map(allocation);
+    }
+    (void)driver.mem_release(allocation);  // what is mapped stays
+    return done;
+}
+
+Result<> DeviceMemory::map(CUmemGenericAllocationHandle allocation) {
+    const CudaDriver& driver = device_->driver();
+    PACE_TRY(
+        driver.check(driver.mem_reserve(&address_, size_, 0, 0, 0), "find addresses for a GPU"));
+    if (const CUresult mapped = driver.mem_map(address_, size_, 0, allocation, 0);
+        mapped != kSuccess) {
+        (void)driver.mem_free_addresses(std::exchange(address_, 0), size_);
+        return driver.error(mapped, "map memory of a GPU");
+    }
+    mapped_ = true;
+    const CUmemAccessDesc access{{kLocationDevice, device_->facts().ordinal}, kAccessReadWrite};
+    return driver.check(driver.mem_set_access(address_, size_, &access, 1),
+                        "get access to memory of a GPU");
+}
+
+Result<> DeviceMemory::allocate_plain(size_t bytes) {
+    const CudaDriver& driver = device_->driver();
+    const CUresult made = driver.mem_alloc(&address_, bytes);
+    if (made == kOutOfMemory)
+        return base::make_error(ErrorKind::memory, "{} ({}) has no {} bytes left",
+                                device_->facts().id(), device_->facts().name, bytes);
+    PACE_TRY(driver.check(made, "allocate memory of a GPU"));
+    size_ = bytes;
+    return driver.check(driver.ipc_get_mem_handle(&handle_, address_), "export memory of a GPU");
+}
+
+Result<DeviceMemory> DeviceMemory::adopt(Device& device, UniqueFd descriptor, size_t bytes) {
+    const CudaDriver& driver = device.driver();
+    DeviceMemory memory(device);
+    const ContextScope scope = device.enter();
+    PACE_TRY_ASSIGN(size, rounded(device, bytes));
+    CUmemGenericAllocationHandle allocation = 0;
+    const auto descriptor_as_handle =
+        reinterpret_cast<void*>(static_cast<intptr_t>(descriptor.get()));
+    PACE_TRY(driver.check(driver.mem_import(&allocation, descriptor_as_handle, kHandleFd),
+                          "take over memory of a GPU"));
+    memory.size_ = size;
+    memory.descriptor_ = std::move(descriptor);
+    auto mapped = memory.map(allocation);
+    (void)driver.mem_release(allocation);
+    if (!mapped) return mapped.error();
+    return memory;
+}
+
+DeviceMemory::DeviceMemory(DeviceMemory&& other) noexcept {
+    *this = std::move(other);
+}
+
+DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {
+    if (this == &other) return *this;
+    release();
+    device_ = std::exchange(other.device_, nullptr);
+    address_ = std::exchange(other.address_, 0);
+    size_ = std::exchange(other.size_, 0);
+    mapped_ = std::exchange(other.mapped_, false);
+    descriptor_ = std::move(other.descriptor_);
+    handle_ = other.handle_;
+    return *this;
+}
+
+DeviceMemory::~DeviceMemory() {
+    release();
+}
+
+void DeviceMemory::release() {
+    if (device_ == nullptr || address_ == 0) return;
+    const ContextScope scope = device_->enter();
+    const CudaDriver& driver = device_->driver();
+    if (descriptor_.valid()) {
+        if (mapped_) (void)driver.mem_unmap(address_, size_);
+        (void)driver.mem_free_addresses(address_, size_);
+    } else {
+        (void)driver.mem_free(address_);
+    }
+    address_ = 0;
+}
+
+}  // namespace pace::device

@@ -1,0 +1,52 @@
+// DeviceMemory: memory of a GPU that this process has allocated, or taken over by its descriptor, and that others can map.
+//
+// Exported by a descriptor of the driver's virtual memory where the device can: then the memory lives as long as
+// anybody maps it or holds the descriptor, also when the daemon is gone. Otherwise by an inter-process handle: then it dies with
+// the process that allocated it.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "daemon/device/device.h"
+
+namespace pace::device {
+
+class DeviceMemory {
+  public:
+    // Zeroed when this returns: whoever maps it knows none of our streams. Fails with `memory` if the device has not so much left.
+    static base::Result<DeviceMemory> create(Device& device, size_t bytes);
+    // What somebody else has created, of `bytes` at least.
+    static base::Result<DeviceMemory> adopt(Device& device, base::UniqueFd descriptor,
+                                            size_t bytes);
+    DeviceMemory(DeviceMemory&& other) noexcept;
+    DeviceMemory& operator=(DeviceMemory&& other) noexcept;
+    ~DeviceMemory();
+
+    Device& device() const { return *device_; }
+    base::cuda::CUdeviceptr address() const { return address_; }
+    // As it was asked for, rounded up to what the device allocates.
+    size_t size() const { return size_; }
+    int fd() const { return descriptor_.get(); }  // -1: see handle()
+    const base::cuda::CUipcMemHandle& handle() const { return handle_; }
+
+  private:
+    explicit DeviceMemory(Device& device) : device_(&device) {}
+
+    base::Result<> clear();
+    base::Result<> allocate_virtual(size_t bytes);
+    base::Result<> allocate_plain(size_t bytes);
+    base::Result<> map(base::cuda::CUmemGenericAllocationHandle allocation);
+    void release();
+
+    Device* device_ = nullptr;  // null: moved from
+    base::cuda::CUdeviceptr address_ = 0;
+    size_t size_ = 0;
+    bool mapped_ = false;
+    base::UniqueFd descriptor_;
+    base::cuda::CUipcMemHandle handle_{};
+};
+
+}  // namespace pace::device

@@ -1,0 +1,139 @@
+#include "daemon/device/devices.h"
+
+#include <cstring>
+#include <utility>
+
+#include "base/log.h"
+#include "daemon/device/device_claim.h"
+#include "daemon/device/plugin_loader.h"
+
+namespace pace::device {
+
+using base::ErrorKind;
+using base::make_error;
+using base::Result;
+using base::cuda::CudaDriver;
+
+void Devices::look() {
+    if (std::exchange(looked_, true)) return;
+    if (options_.off) {
+        absence_ = "the setting `gpu` is off";
+        return;
+    }
+    const auto& driver = CudaDriver::get();
+    if (!driver) {
+        absence_ = driver.error().message;
+        return;
+    }
+    driver_ = *driver;
+    int count = 0;
+    (void)driver_->device_get_count(&count);  // an error is: none
+    if (count == 0) absence_ = "the NVIDIA driver finds no GPU";
+    for (int ordinal = 0; ordinal < count; ++ordinal) {
+        auto facts = facts_of(*driver_, ordinal);
+        if (facts) {
+            entries_.emplace_back().facts = std::move(*facts);
+            continue;
+        }
+        base::log_warning("a GPU cannot be used",
+                          {{"ordinal", ordinal}, {"reason", facts.error().message}});
+        if (entries_.empty()) absence_ = facts.error().message;
+    }
+    if (!entries_.empty()) absence_.clear();
+}
+
+Result<Device*> Devices::find(const base::cuda::CUuuid& uuid) {
+    look();
+    if (entries_.empty())
+        return make_error(ErrorKind::unavailable, "this daemon has no GPU: {}", absence_);
+    std::string all;
+    for (Entry& entry : entries_) {
+        if (std::memcmp(&entry.facts.uuid, &uuid, sizeof(uuid)) == 0) {
+            PACE_TRY(open(entry));
+            return entry.device.get();
+        }
+        all += (all.empty() ? "" : ", ") + entry.facts.id();
+    }
+    return make_error(ErrorKind::not_found, "this daemon has no {}; it has {}",
+                      base::cuda::text_of(uuid), all);
+}
+
+Result<> Devices::open(Entry& entry) {
+    if (entry.device) return {};
+    PACE_TRY_ASSIGN(device, Device::open(*driver_, entry.facts, loop_));
+    entry.device = std::move(device);
+    auto claim = claim_device(entry.facts.id());
+    if (claim) {
+        entry.claim = std::move(*claim);
+    } else {
+        entry.shared_with = claim.error().message;
+        base::log_warning("a GPU is shared", {{"reason", entry.shared_with}});
+    }
+    base::log_info(
+        "a GPU is open",
+        {{"device", entry.facts.id()}, {"name", entry.facts.name}, {"bytes", entry.facts.bytes}});
+    if (const auto found = kernels(*entry.device); !found)
+        base::log_warning("a GPU only moves data: what is summed is summed on the host",
+                          {{"device", entry.facts.id()}, {"reason", found.error().message}});
+    return {};
+}
+
+Result<const pace_device_plugin_table*> Devices::kernels(const Device& device) {
+    for (Entry& entry : entries_) {
+        if (entry.device.get() != &device) continue;
+        if (!entry.kernels) entry.kernels = open_kernels(device);
+        return *entry.kernels;
+    }
+    return make_error(ErrorKind::internal, "{} is not of this daemon", device.facts().id());
+}
+
+Result<const pace_device_plugin_table*> Devices::open_kernels(const Device& device) {
+    const std::string folder = options_.plugins.empty() ? plugin_folder() : options_.plugins;
+    PACE_TRY_ASSIGN(table, open_plugin(folder + "/" + kPluginFile));
+    const auto scope = device.enter();
+    const int refused = table->check(device.facts().ordinal);
+    if (refused == 0) return table;
+    return make_error(
+        ErrorKind::unavailable,
+        "the plug-in {} (for compute capabilities {}) does not work with {}, of {}.{}: "
+        "{}",
+        table->name, table->architectures, device.facts().name, device.facts().capability_major,
+        device.facts().capability_minor, table->error_text(refused));
+}
+
+std::vector<Devices::Summary> Devices::list() {
+    look();
+    std::vector<Summary> summaries;
+    for (const Entry& entry : entries_) {
+        Summary& summary = summaries.emplace_back();
+        summary.facts = entry.facts;
+        for (const Entry& other : entries_) {
+            int can = 0;
+            if (other.facts.ordinal != entry.facts.ordinal &&
+                driver_->device_can_access_peer(&can, entry.facts.ordinal, other.facts.ordinal) ==
+                    base::cuda::kSuccess &&
+                can != 0)
+                summary.peers.push_back(other.facts.id());
+        }
+        summary.open = entry.device != nullptr;
+        if (!summary.open) continue;
+        summary.shared_with = entry.shared_with;
+        if (const auto free = entry.device->free_bytes()) summary.free_bytes = *free;
+        if (entry.kernels)
+            summary.kernels =
+                *entry.kernels ? (**entry.kernels)->name : entry.kernels->error().message;
+    }
+    return summaries;
+}
+
+std::string Devices::absence() {
+    look();
+    return absence_;
+}
+
+int Devices::driver_version() {
+    look();
+    return driver_ == nullptr ? 0 : driver_->version;
+}
+
+}  // namespace pace::device

@@ -1,0 +1,178 @@
+// The node's GPUs, with the simulated driver: what is found, opened, refused and said.
+#include "daemon/device/devices.h"
+
+#include <poll.h>
+
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+#include "daemon/device/device_claim.h"
+#include "daemon/device/device_memory.h"
+#include "daemon/device/plugin_loader.h"
+#include "daemon/device/shared_events.h"
+#include "tests/simulated_gpu/simulated_gpu.h"
+
+namespace pace::device {
+namespace {
+
+using base::ErrorKind;
+using base::Result;
+using base::cuda::CUstream;
+
+class Simulated : public testing::Environment {
+  public:
+    void SetUp() override { simulated_gpu::use_simulated_gpu(); }
+};
+const auto* const simulated = testing::AddGlobalTestEnvironment(new Simulated);
+
+class DevicesTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        auto made = base::EventLoop::create();
+        ASSERT_TRUE(made);
+        loop_ = std::move(*made);
+        devices_ = std::make_unique<Devices>(*loop_, DeviceOptions{false, simulated_gpu::kPlugins});
+    }
+    void TearDown() override { devices_.reset(); }
+
+    Device& first() {
+        const auto found = devices_->find(devices_->list().front().facts.uuid);
+        EXPECT_TRUE(found) << found.error().message;
+        return **found;
+    }
+    // Until what is queued has ended.
+    Result<> await(Device& device, CUstream stream) {
+        std::optional<Result<>> ended;
+        device.when_done(stream, [&](const Result<>& result) { ended = result; });
+        while (!ended) loop_->turn(true);
+        return *ended;
+    }
+    // What opening this plug-in says.
+    std::string complaint(const char* folder) {
+        Devices others(*loop_, {false, folder});
+        const auto device = others.find(others.list().front().facts.uuid);
+        EXPECT_TRUE(device);
+        const auto kernels = others.kernels(**device);
+        EXPECT_FALSE(kernels);
+        return kernels ? "" : kernels.error().message;
+    }
+
+    std::unique_ptr<base::EventLoop> loop_;
+    std::unique_ptr<Devices> devices_;
+};
+
+TEST_F(DevicesTest, TheGpusAreToldOfBeforeOneIsOpened) {
+    const auto found = devices_->list();
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].facts.name, "simulated GPU");
+    EXPECT_FALSE(found[0].open);
+    EXPECT_EQ(devices_->absence(), "");
+    first();
+    const auto opened = devices_->list();
+    EXPECT_TRUE(opened[0].open);
+    EXPECT_GT(opened[0].free_bytes, 0U);
+    EXPECT_EQ(opened[0].kernels, "simulated 1");
+}
+
+TEST_F(DevicesTest, ADeviceOfAnotherNumberIsNotFoundAndThoseThatAreThereAreNamed) {
+    base::cuda::CUuuid other{};
+    other.bytes[0] = 1;
+    const auto found = devices_->find(other);
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().kind, ErrorKind::not_found);
+    EXPECT_NE(found.error().message.find("it has GPU-"), std::string::npos);
+}
+
+TEST_F(DevicesTest, SwitchedOffMeansNone) {
+    Devices off(*loop_, {true, ""});
+    EXPECT_TRUE(off.list().empty());
+    EXPECT_NE(off.absence().find("`gpu` is off"), std::string::npos);
+    const auto found = off.find({});
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().kind, ErrorKind::unavailable);
+}
+
+TEST_F(DevicesTest, APluginThatDoesNotFitIsRefusedWithTheReason) {
+    EXPECT_NE(complaint(simulated_gpu::kOtherVersion).find("install both from the same Pace"),
+              std::string::npos);
+    EXPECT_NE(complaint(simulated_gpu::kWithoutEntry).find("exports no pace_device_plugin"),
+              std::string::npos);
+    EXPECT_NE(complaint(simulated_gpu::kIncomplete).find("leaves functions out"),
+              std::string::npos);
+    EXPECT_NE(complaint(simulated_gpu::kRefusing).find("does not work with simulated GPU"),
+              std::string::npos);
+    EXPECT_NE(complaint("/nowhere").find("there is no plug-in /nowhere/"), std::string::npos);
+}
+
+TEST_F(DevicesTest, TwoProcessesOnOneGpuKnowOfEachOther) {
+    const auto mine = claim_device("GPU-of-this-test");
+    ASSERT_TRUE(mine);
+    const auto second = claim_device("GPU-of-this-test");
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().kind, ErrorKind::taken);
+    EXPECT_NE(second.error().message.find(fmt::format("process {}", getpid())), std::string::npos);
+}
+
+TEST_F(DevicesTest, MemoryIsClearAndOutlivesNothing) {
+    Device& device = first();
+    const auto stream = device.create_stream();
+    ASSERT_TRUE(stream);
+    const uint64_t free = *device.free_bytes();
+    {
+        auto memory = DeviceMemory::create(device, 1000);
+        ASSERT_TRUE(memory) << memory.error().message;
+        EXPECT_GE(memory->size(), 1000U);
+        EXPECT_GE(memory->fd(), 0);
+        std::vector<char> bytes(1000, 'x');
+        {
+            const auto scope = device.enter();
+            ASSERT_EQ(device.driver().copy_to_host(bytes.data(), memory->address(), 1000, *stream),
+                      0);
+        }
+        ASSERT_TRUE(await(device, *stream));
+        EXPECT_EQ(bytes, std::vector<char>(1000, 0));
+        EXPECT_LT(*device.free_bytes(), free);
+    }
+    EXPECT_EQ(*device.free_bytes(), free);
+    device.destroy_stream(*stream);
+}
+
+TEST_F(DevicesTest, TooMuchMemoryIsRefusedByName) {
+    const auto memory = DeviceMemory::create(first(), size_t{1} << 40U);
+    ASSERT_FALSE(memory);
+    EXPECT_EQ(memory.error().kind, ErrorKind::memory);
+    EXPECT_NE(memory.error().message.find("simulated GPU"), std::string::npos);
+}
+
+TEST_F(DevicesTest, WhatFollowsAStreamWaitsForIt) {
+    Device& device = first();
+    const auto early = device.create_stream();
+    const auto late = device.create_stream();
+    ASSERT_TRUE(early && late);
+    auto memory = DeviceMemory::create(device, 64);
+    ASSERT_TRUE(memory);
+    char byte = 'x';
+    {
+        const auto scope = device.enter();
+        ASSERT_EQ(device.driver().set_bytes(memory->address(), 7, 64, *early), 0);
+        ASSERT_TRUE(device.follow(*late, *early));
+        ASSERT_EQ(device.driver().copy_to_host(&byte, memory->address(), 1, *late), 0);
+    }
+    ASSERT_TRUE(await(device, *late));
+    EXPECT_EQ(byte, 7);
+    ASSERT_TRUE(await(device, *early));
+    device.destroy_stream(*early);
+    device.destroy_stream(*late);
+}
+
+TEST_F(DevicesTest, EventsThatAreNoneAreRefused) {
+    std::vector<base::cuda::CUipcEventHandle> nonsense(3);
+    std::memset(nonsense.data(), 0x5A, nonsense.size() * sizeof(nonsense[0]));
+    const auto events = SharedEvents::open(first(), nonsense);
+    ASSERT_FALSE(events);
+    EXPECT_EQ(events.error().kind, ErrorKind::corrupt);
+}
+
+}  // namespace
+}  // namespace pace::device

@@ -1,0 +1,121 @@
+// The interface between the daemon and a device plug-in: the arithmetic of its exchanges on a GPU, as a table of C functions.
+//
+// A plug-in is a shared library that the daemon opens if it is there (daemon/device/plugin_loader.h). It exports one
+// function, pace_device_plugin. All that concerns CUDA's runtime and its compiler is behind this table, so that the daemon is built
+// and runs without them. Memory, streams and events are not the plug-in's: the daemon makes them with the driver (base/cuda_driver.h),
+// in the primary context of the device, which is current in the calling thread.
+//
+// Every function queues its work on a stream and returns; none synchronizes, none allocates. They return 0, or an error whose text
+// `error_text` gives. Pointers are device memory, aligned to the element type at least; faster when aligned to 16 bytes alike.
+// Element types, and what results are bit by bit: daemon/kernels/reduce.h and daemon/sparse/top_k.h, which are these functions' oracles.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Grows with every change of what follows: a plug-in of another number is refused. */
+#define PACE_DEVICE_PLUGIN_VERSION 1U
+
+/* Members that one call of `sum` takes at most. */
+#define PACE_DEVICE_MEMBERS_MAX 32
+
+/* protocol::DType */
+typedef uint32_t pace_device_dtype;
+
+/* out_j[i] = round(scale * sum over k of weights[k] * inputs[k][i]), for all i < count and all j < output_count, in the order
+ * of the inputs. Half types accumulate in f32. An output may be exactly an input; partial overlap is not allowed. */
+typedef struct pace_device_sum {
+    pace_device_dtype dtype; /* of all; f32, f64, f16, bf16 */
+    uint32_t input_count;    /* 0: the outputs become zero */
+    uint32_t output_count;
+    uint32_t reserved;
+    uint64_t count; /* elements of each */
+    double scale;
+    double weights[PACE_DEVICE_MEMBERS_MAX];
+    const void* inputs[PACE_DEVICE_MEMBERS_MAX];
+    void* outputs[PACE_DEVICE_MEMBERS_MAX];
+} pace_device_sum;
+
+/* out[i] = in[i] in another type, rounded to nearest even. */
+typedef struct pace_device_convert {
+    pace_device_dtype from;
+    pace_device_dtype to;
+    uint64_t count;
+    const void* in;
+    void* out;
+} pace_device_convert;
+
+/* The k elements of f32 that are greatest by magnitude, exactly; among equals those of lower index. NaN counts above infinity, and a
+ * zero is never chosen, so that there may be fewer: *out_count (device memory) gets how many. indices rise strictly, values are
+ * theirs; both have room for k. With `residual`, which may be the input, it becomes the input with zeros in their places.
+ * `workspace` has top_k_workspace(count, k) bytes, aligned to 256. */
+typedef struct pace_device_top_k {
+    uint64_t count;
+    uint64_t k; /* 1 <= k <= count < 2^32 */
+    const float* in;
+    uint32_t* indices;
+    float* values;
+    uint64_t* out_count;
+    float* residual; /* may be null */
+    void* workspace;
+    size_t workspace_bytes;
+} pace_device_top_k;
+
+/* The sum of two lists of (index, value) whose indices rise strictly: out has the union of the indices, values of an index in both
+ * are added, a's first. out_indices and out_values have room for a_count + b_count; *out_count (device memory) gets how many there are.
+ * `workspace` has merge_workspace(a_count, b_count) bytes, aligned to 256. */
+typedef struct pace_device_merge {
+    uint64_t a_count;
+    uint64_t b_count;
+    const uint32_t* a_indices;
+    const float* a_values;
+    const uint32_t* b_indices;
+    const float* b_values;
+    uint32_t* out_indices;
+    float* out_values;
+    uint64_t* out_count;
+    void* workspace;
+    size_t workspace_bytes;
+} pace_device_merge;
+
+/* out[indices[i]] += rate * values[i]; without indices out[i] += rate * values[i], a push of a parameter server (DynSGD,
+ * Algorithm 2, line 8). An index at or beyond `length` is left out. The indices are distinct. */
+typedef struct pace_device_scatter_add {
+    uint64_t count;
+    uint64_t length;         /* elements of out */
+    const uint32_t* indices; /* may be null */
+    const float* values;
+    double rate;
+    float* out;
+} pace_device_scatter_add;
+
+typedef struct pace_device_plugin_table {
+    uint32_t version;          /* PACE_DEVICE_PLUGIN_VERSION */
+    uint32_t struct_size;      /* of this struct */
+    const char* name;          /* what it is, with its toolkit's version: "CUDA 13.0" */
+    const char* architectures; /* that it has machine code for, as "75 80 90" */
+
+    /* 0, or an error with the reason why it cannot work with this device, which is current. */
+    int (*check)(int device);
+    /* Of an error that one of these has returned; static. */
+    const char* (*error_text)(int error);
+
+    int (*sum)(const pace_device_sum* sum, void* stream);
+    int (*convert)(const pace_device_convert* convert, void* stream);
+    size_t (*top_k_workspace)(uint64_t count, uint64_t k);
+    int (*top_k)(const pace_device_top_k* top_k, void* stream);
+    size_t (*merge_workspace)(uint64_t a_count, uint64_t b_count);
+    int (*merge)(const pace_device_merge* merge, void* stream);
+    int (*scatter_add)(const pace_device_scatter_add* add, void* stream);
+} pace_device_plugin_table;
+
+/* What a plug-in exports under the name "pace_device_plugin". Never null. */
+typedef const pace_device_plugin_table* (*pace_device_plugin_entry)(void);
+
+#ifdef __cplusplus
+}
+#endif

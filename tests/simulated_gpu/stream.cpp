@@ -1,0 +1,172 @@
+#include "tests/simulated_gpu/stream.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <cfenv>
+#include <csignal>
+#include <iterator>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tests/simulated_gpu/settings.h"
+
+namespace pace::simulated_gpu {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A guess at what an honest host function may take.
+constexpr std::chrono::seconds kEndMax{2};
+
+struct Running {
+    std::shared_ptr<Stream> stream;
+    std::thread thread;
+};
+
+// All threads that have not been joined, and the work that cancelled streams have left. Never destroyed, as threads may outlive main; what was
+// left is kept, since what it points to is its host function's to free.
+struct Threads {
+    std::mutex mutex;
+    std::vector<Running> running;
+    std::vector<std::deque<Stream::Work>> left;
+};
+
+Threads& threads() {
+    static Threads& all = *new Threads;
+    return all;
+}
+
+thread_local bool is_stream_thread = false;
+
+// Takes those of the running streams that `predicate` chooses.
+template <typename Predicate>
+std::vector<Running> take_running(Predicate predicate) {
+    const std::scoped_lock lock(threads().mutex);
+    auto& all = threads().running;
+    const auto kept = std::partition(all.begin(), all.end(),
+                                     [&](const Running& one) { return !predicate(*one.stream); });
+    std::vector<Running> taken(std::make_move_iterator(kept), std::make_move_iterator(all.end()));
+    all.erase(kept, all.end());
+    return taken;
+}
+
+// A host function may never return: its thread is left to itself then.
+void join(std::vector<Running> ending, Clock::time_point deadline) {
+    for (Running& one : ending) {
+        if (!Stream::is_this_thread() && one.stream->wait_for_end(deadline))
+            one.thread.join();
+        else
+            one.thread.detach();
+    }
+}
+
+// A new thread inherits which signals are blocked: the host program's are none of ours.
+class WithoutSignals {
+  public:
+    WithoutSignals() {
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before_);
+    }
+    ~WithoutSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    WithoutSignals(const WithoutSignals&) = delete;
+    WithoutSignals& operator=(const WithoutSignals&) = delete;
+
+  private:
+    sigset_t before_{};
+};
+
+}  // namespace
+
+std::shared_ptr<Stream> Stream::start(Context& context) {
+    join(take_running([](const Stream& stream) { return stream.has_ended(); }), {});
+    auto stream = std::make_shared<Stream>(context);
+    const WithoutSignals scope;
+    const std::scoped_lock lock(threads().mutex);
+    try {
+        threads().running.push_back({stream, std::thread([stream] { stream->run(); })});
+    } catch (const std::system_error&) {
+        return nullptr;
+    }
+    return stream;
+}
+
+void Stream::push(Work work) {
+    const std::scoped_lock lock(mutex_);
+    waiting_.push_back(std::move(work));
+    ++pushed_;
+    changed_.notify_all();
+}
+
+void Stream::synchronize() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this, until = pushed_] { return done_ >= until || has_ended(); });
+}
+
+void Stream::finish() {
+    const std::scoped_lock lock(mutex_);
+    finishing_ = true;
+    changed_.notify_all();
+}
+
+void Stream::cancel() {
+    const std::scoped_lock lock(mutex_);
+    cancelled_ = true;
+    changed_.notify_all();
+}
+
+bool Stream::wait_for_end(Clock::time_point deadline) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_until(lock, deadline, [this] { return has_ended(); });
+}
+
+bool Stream::is_this_thread() {
+    return is_stream_thread;
+}
+
+void Stream::take_turns(std::unique_lock<std::mutex>& lock) {
+    for (;;) {
+        changed_.wait(lock, [this] { return !waiting_.empty() || finishing_ || cancelled_; });
+        if (waiting_.empty() || cancelled_) return;
+        // Before the work and not after it, so that whoever does not wait sees what was before.
+        if (settings().delay.count() > 0)
+            changed_.wait_until(lock, Clock::now() + settings().delay,
+                                [this] { return cancelled_.load(); });
+        if (cancelled_) return;
+        Work work = std::move(waiting_.front());
+        waiting_.pop_front();
+        lock.unlock();
+        work();
+        work = nullptr;
+        lock.lock();
+        ++done_;
+        changed_.notify_all();
+    }
+}
+
+void Stream::run() {
+    is_stream_thread = true;
+    pthread_setname_np(pthread_self(), "simulated-gpu");
+    std::fesetenv(FE_DFL_ENV);  // what the kernels need, whatever the maker of this thread had
+    std::unique_lock lock(mutex_);
+    take_turns(lock);
+    if (!waiting_.empty()) {
+        const std::scoped_lock threads_lock(threads().mutex);
+        threads().left.push_back(std::move(waiting_));
+    }
+    ended_ = true;
+    changed_.notify_all();
+}
+
+void end_streams(const Context* context) {
+    auto ending = take_running(
+        [&](const Stream& stream) { return context == nullptr || &stream.context() == context; });
+    for (const Running& one : ending) one.stream->cancel();
+    join(std::move(ending), Clock::now() + kEndMax);
+}
+
+}  // namespace pace::simulated_gpu
