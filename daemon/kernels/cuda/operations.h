@@ -1,0 +1,23 @@
+// operations: the functions of the plug-in's table. daemon/device/plugin.h says what each does; all of them queue their
+// work on a stream (a cudaStream_t) of the current device and return 0 or a cudaError_t.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "daemon/device/plugin.h"
+
+namespace pace::kernels::cuda {
+
+int sum(const pace_device_sum* sum, void* stream);
+int convert(const pace_device_convert* convert, void* stream);
+size_t top_k_workspace(uint64_t count, uint64_t k);
+int top_k(const pace_device_top_k* top_k, void* stream);
+size_t merge_workspace(uint64_t a_count, uint64_t b_count);
+int merge(const pace_device_merge* merge, void* stream);
+int scatter_add(const pace_device_scatter_add* add, void* stream);
+
+// 0 if there is machine code of these kernels for the current device.
+int check_machine_code();
+
+}  // namespace pace::kernels::cuda

@@ -1,0 +1,85 @@
+// pack: elements that lie together and are moved by one instruction, and how a range of elements is cut into them.
+//
+// A range is `head` elements alone, then whole packs, then `tail` elements alone. Blocks take neighbouring packs, so that a
+// warp's accesses are of one piece; every thread has several in flight. The first block also does what is alone.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+
+#include "daemon/kernels/cuda/launch.cuh"
+
+namespace pace::kernels::cuda {
+
+inline constexpr unsigned kPackBytes = 16;  // the most that one thread loads at once
+
+template <typename Element, int kWidth>
+struct alignas(sizeof(Element) * kWidth < kPackBytes ? sizeof(Element) * kWidth : kPackBytes) Pack {
+    Element at[kWidth];
+};
+
+template <int kWidth, typename Element>
+__device__ Pack<Element, kWidth> load_pack(const Element* from) {
+    return *reinterpret_cast<const Pack<Element, kWidth>*>(from);
+}
+
+template <int kWidth, typename Element>
+__device__ void store_pack(Element* to, const Pack<Element, kWidth>& pack) {
+    *reinterpret_cast<Pack<Element, kWidth>*>(to) = pack;
+}
+
+__host__ __device__ inline bool is_aligned(const void* pointer) {
+    return reinterpret_cast<uintptr_t>(pointer) % kPackBytes == 0;
+}
+
+// Elements of `size` bytes until `pointer` is aligned to a pack; it is aligned to its element.
+inline unsigned elements_before(const void* pointer, unsigned size) {
+    const auto beyond = static_cast<unsigned>(reinterpret_cast<uintptr_t>(pointer) % kPackBytes);
+    return beyond == 0 ? 0 : (kPackBytes - beyond) / size;
+}
+
+struct Packing {
+    unsigned width;  // elements of a pack; 1 if they cannot be moved but alone
+    unsigned head;
+    unsigned tail;
+    uint64_t packs;
+
+    Packing(uint64_t count, unsigned pack_width, unsigned elements_before_packs)
+        : width(pack_width),
+          head(
+              static_cast<unsigned>(count < elements_before_packs ? count : elements_before_packs)),
+          tail(static_cast<unsigned>((count - head) % pack_width)),
+          packs((count - head) / pack_width) {}
+
+    // For threads that take `packs_each`. There is a first block always, for what is alone.
+    uint64_t blocks(unsigned packs_each) const {
+        const uint64_t blocks = divide_up(packs, uint64_t{kBlockThreads} * packs_each);
+        return blocks > 0 ? blocks : 1;
+    }
+};
+
+// How many elements one call of a body is for: `packs` of `width`, each kBlockThreads packs behind the one before.
+template <int kWidthOf, int kPacksOf>
+struct Share {
+    static constexpr int kWidth = kWidthOf;
+    static constexpr int kPacks = kPacksOf;
+    static constexpr int kStep = static_cast<int>(kBlockThreads) * kWidth;  // in elements
+};
+
+// Calls body(Share, first element) for this thread's elements. kWidth is packing.width.
+template <int kWidth, int kPacks, typename Body>
+__device__ void for_each_share(const Packing& packing, Body body) {
+    const uint64_t first = uint64_t{blockIdx.x} * (kBlockThreads * kPacks) + threadIdx.x;
+    if (first + (kPacks - 1) * kBlockThreads < packing.packs) {
+        body(Share<kWidth, kPacks>(), packing.head + first * kWidth);
+    } else {
+        for (uint64_t pack = first; pack < packing.packs; pack += kBlockThreads)
+            body(Share<kWidth, 1>(), packing.head + pack * kWidth);
+    }
+    if (blockIdx.x == 0 && threadIdx.x < packing.head + packing.tail) {
+        const uint64_t behind_packs = packing.packs * kWidth;
+        body(Share<1, 1>(), threadIdx.x + (threadIdx.x < packing.head ? 0 : behind_packs));
+    }
+}
+
+}  // namespace pace::kernels::cuda

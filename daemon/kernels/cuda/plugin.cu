@@ -1,0 +1,51 @@
+// plugin: the table of functions that the daemon finds in this library.
+#include "daemon/device/plugin.h"
+
+#include <cuda_runtime.h>
+
+#include "daemon/kernels/cuda/operations.h"
+
+namespace pace::kernels::cuda {
+namespace {
+
+#define PACE_TEXT_OF(text) #text
+#define PACE_TEXT(macro) PACE_TEXT_OF(macro)
+constexpr const char* kName =
+    "CUDA " PACE_TEXT(__CUDACC_VER_MAJOR__) "." PACE_TEXT(__CUDACC_VER_MINOR__);
+
+int check(int device) {
+    int current = -1;
+    const cudaError_t error = cudaGetDevice(&current);
+    (void)cudaGetLastError();  // has been told; the next call must not find it again
+    if (error != cudaSuccess) return error;
+    if (current != device) return cudaErrorInvalidDevice;
+    return check_machine_code();
+}
+
+const char* error_text(int error) {
+    return cudaGetErrorString(static_cast<cudaError_t>(error));
+}
+
+constexpr pace_device_plugin_table kTable = {
+    PACE_DEVICE_PLUGIN_VERSION,
+    sizeof(pace_device_plugin_table),
+    kName,
+    PACE_CUDA_MACHINE_CODE,  // of CMake
+    check,
+    error_text,
+    sum,
+    convert,
+    top_k_workspace,
+    top_k,
+    merge_workspace,
+    merge,
+    scatter_add,
+};
+
+}  // namespace
+}  // namespace pace::kernels::cuda
+
+extern "C" __attribute__((visibility("default"))) const pace_device_plugin_table*
+pace_device_plugin() {
+    return &pace::kernels::cuda::kTable;
+}
