@@ -435,6 +435,15 @@ PACE_API pace_status pace_session_get_info(pace_session* session, pace_session_i
  * left). */
 PACE_API pace_status pace_session_get_fd(pace_session* session, int* ret_fd, pace_error* error);
 
+/* Says on which CUDA stream (a cudaStream_t or CUstream; NULL, as at first: the device's default stream) the trainer makes the contents
+ * of its buffers on GPUs: every verb called from now on, by whatever thread, takes them when that stream has come to where it is at the
+ * call. Neither this process nor the device waits for that. What the trainer queues after the call and before the request has
+ * ended must not touch the buffers.
+ *
+ * Threads: any.  Blocks: no.  Fails with: E_INVALID. A stream of another device than the buffers' is refused by the verb (E_INVALID). */
+PACE_API pace_status pace_session_set_stream(pace_session* session, void* cuda_stream,
+                                             pace_error* error);
+
 /* --------------------------------------------------------------------------------------------------
  * buffers */
 
@@ -454,9 +463,12 @@ typedef struct pace_buffer {
     uint32_t generation;
 } pace_buffer;
 
+/* For pace_buffer_options.device: the CUDA device of this number, as this process counts them (CUDA_VISIBLE_DEVICES). */
+#define PACE_CUDA(ordinal) ((uint32_t)(ordinal) + 1U)
+
 typedef struct pace_buffer_options {
     uint32_t struct_size;
-    uint32_t reserved;
+    uint32_t device; /* 0: memory of the host; PACE_CUDA(n): of that GPU */
 } pace_buffer_options;
 
 #define PACE_BUFFER_OPTIONS_INIT \
@@ -467,12 +479,19 @@ typedef struct pace_buffer_options {
  * a request that names it is in flight. If an earlier process of this rank died on this node, the
  * first buffers of the same type and count are the ones it had, with their contents.
  *
+ * With options->device = PACE_CUDA(n) it is memory of that GPU, and *ret_data a device pointer, aligned to 256 bytes at least, in
+ * the device's primary context, which CUDA's runtime, PyTorch and JAX use, too. NVIDIA's driver is loaded then, not before; a process
+ * that forks does that earlier. The daemon keeps a twin of the same size in memory of the host, which counts against the client's
+ * quota. See pace_session_set_stream for the order between streams and calls. Where the GPU exports no descriptors of its
+ * memory the buffer does not survive the daemon: then the session cannot reconnect (E_CLOSED).
+ *
  * options may be NULL.  Owns: the session; free with pace_buffer_free, or with the session.
  * Lives until: then. It survives the daemon: a session that reconnects hands its memory to the new
  * daemon. Threads: any.  Blocks: for one exchange with the daemon (page allocation included); if
  * the session lost its daemon, until it has reconnected or connect_ms has passed.
- * Fails with: E_INVALID, E_LIMIT (the daemon's quota: its name and size are told), E_MEMORY, and,
- * where it had to reconnect, as pace_session_open. */
+ * Fails with: E_INVALID (also a GPU that is none), E_LIMIT (the daemon's quota: its name and size are told), E_MEMORY (of the
+ * host, or of the GPU), E_DAEMON_GONE with the reason (no driver here, or none in the daemon), E_NOT_FOUND (the daemon does not have
+ * this process's GPU: those that it has are named), and, where it had to reconnect, as pace_session_open. */
 PACE_API pace_status pace_buffer_create(pace_session* session, int32_t type, uint64_t count,
                                         const pace_buffer_options* options, pace_buffer* ret_buffer,
                                         void** ret_data, pace_error* error);
@@ -481,6 +500,31 @@ PACE_API pace_status pace_buffer_create(pace_session* session, int32_t type, uin
  * Threads: any.  Blocks: no longer than one exchange with the daemon. Fails with: E_HANDLE;
  * E_INVALID while a request in flight names it. */
 PACE_API pace_status pace_buffer_free(pace_session* session, pace_buffer buffer, pace_error* error);
+
+typedef struct pace_buffer_info {
+    uint32_t struct_size;
+    int32_t type; /* of pace_type */
+    uint64_t count;
+    void* data; /* a device pointer where device is not 0 */
+    uint32_t device;
+    /* The same in the words of DLPack (dlpack.h 0.8): a tensor of one dimension of `count`, compact, read and write. */
+    int32_t dl_device_type; /* 1: kDLCPU, 2: kDLCUDA */
+    int32_t dl_device_id;
+    uint8_t dl_type_code; /* 1: kDLUInt, 2: kDLFloat, 4: kDLBfloat */
+    uint8_t dl_type_bits;
+    uint16_t dl_type_lanes;
+    /* And in those of NumPy's __array_interface__ and Numba's __cuda_array_interface__ (version 3): "<f4". Empty for PACE_BF16, which
+     * they do not know. */
+    char typestr[8];
+} pace_buffer_info;
+
+#define PACE_BUFFER_INFO_INIT \
+    { (uint32_t)sizeof(pace_buffer_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, "" }
+
+/* Describes a buffer, so that other libraries see its memory as theirs: fills as much of *info as info->struct_size says. What it
+ * describes lives until the buffer is freed. Threads: any.  Blocks: no.  Fails with: E_INVALID, E_HANDLE. */
+PACE_API pace_status pace_buffer_get_info(pace_session* session, pace_buffer buffer,
+                                          pace_buffer_info* info, pace_error* error);
 
 /* -------------------------------------------------------------------------------------------------
  * requests */
@@ -563,6 +607,17 @@ typedef struct pace_request_info {
 PACE_API pace_status pace_request_wait(pace_session* session, pace_request request,
                                        int64_t timeout_ms, pace_request_info* ret_info,
                                        pace_error* error);
+
+/* As pace_request_wait, but of a request whose buffers are on a GPU not this thread waits for the result on the device: `cuda_stream`
+ * (a cudaStream_t or CUstream of that GPU; NULL: its default stream) does, and what is queued there from now on sees it. This
+ * thread waits only until the daemon has queued what makes the result: for the other members' calls, and for what comes from other
+ * nodes. Of a request without buffers on a GPU it is pace_request_wait. Should the daemon die after this has returned OK, the
+ * stream may see only part of the result: the next call tells of the death.
+ *
+ * Blocks: at most timeout_ms. Fails also with: E_INVALID (a stream of another device; not collected). */
+PACE_API pace_status pace_request_wait_stream(pace_session* session, pace_request request,
+                                              void* cuda_stream, int64_t timeout_ms,
+                                              pace_request_info* ret_info, pace_error* error);
 
 /* As pace_request_wait with timeout 0, but PENDING instead of TIMEOUT. Blocks: no. */
 PACE_API pace_status pace_request_test(pace_session* session, pace_request request,

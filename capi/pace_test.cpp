@@ -291,7 +291,7 @@ TEST_F(PaceTest, ArgumentsThatAreWrongAreNamed) {
     pace_reduce_options bad_reduce = PACE_REDUCE_OPTIONS_INIT;
     bad_reduce.op = 5;
     pace_buffer_options bad_buffer = PACE_BUFFER_OPTIONS_INIT;
-    bad_buffer.reserved = 1;
+    bad_buffer.struct_size = 0;
     pace_request_info bad_request = PACE_REQUEST_INFO_INIT;
     bad_request.member_capacity = 3;
     int fd = -1;
@@ -309,7 +309,7 @@ TEST_F(PaceTest, ArgumentsThatAreWrongAreNamed) {
     expect_invalid(pace_buffer_create(session_, PACE_F32, 1, nullptr, &buffer, nullptr, &error_),
                    "ret_data");
     expect_invalid(pace_buffer_create(session_, PACE_F32, 1, &bad_buffer, &buffer, &data, &error_),
-                   "reserved");
+                   "PACE_BUFFER_OPTIONS_INIT");
     expect_invalid(pace_average(session_, nullptr, 1, 0, nullptr, &request, &error_), "buffers");
     expect_invalid(pace_average(session_, &buffer, 0, 0, nullptr, &request, &error_), "count");
     expect_invalid(pace_average(session_, &buffer, 257, 0, nullptr, &request, &error_), "count");

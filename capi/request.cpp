@@ -83,12 +83,14 @@ pace_status report_end(pace_error* error, pace_status status, std::string_view m
 
 // `unended` is the status of a request that is still in flight at the deadline.
 Result<pace_status> wait(pace_session* session, pace_request request, TimePoint deadline,
-                         pace_request_info* ret_info, pace_error* error, pace_status unended) {
+                         pace_request_info* ret_info, pace_error* error, pace_status unended,
+                         client::Waiter waiter = {}) {
     PACE_TRY_ASSIGN(info, read_info(ret_info));
     client::RequestEnd end;
     end.room = room_of(info);
     end.local_iteration = info.local_iteration;
-    PACE_TRY_ASSIGN(ended, session->session->wait(capi::handle_of(request), deadline, &end));
+    PACE_TRY_ASSIGN(ended,
+                    session->session->wait(capi::handle_of(request), deadline, &end, waiter));
     if (!ended)
         return capi::report(error, unended, "the request is still in flight; wait for it again");
     const pace_status status = capi::status_of(end.entry.outcome, end.entry.error_kind);
@@ -106,6 +108,17 @@ pace_status pace_request_wait(pace_session* session, pace_request request, int64
         PACE_TRY(capi::require(session, "session"));
         PACE_TRY_ASSIGN(deadline, deadline_of(timeout_ms));
         return wait(session, request, deadline, ret_info, error, PACE_TIMEOUT);
+    });
+}
+
+pace_status pace_request_wait_stream(pace_session* session, pace_request request, void* cuda_stream,
+                                     int64_t timeout_ms, pace_request_info* ret_info,
+                                     pace_error* error) {
+    return capi::guard(error, [&]() -> Result<pace_status> {
+        PACE_TRY(capi::require(session, "session"));
+        PACE_TRY_ASSIGN(deadline, deadline_of(timeout_ms));
+        return wait(session, request, deadline, ret_info, error, PACE_TIMEOUT,
+                    {true, static_cast<pace::base::cuda::CUstream>(cuda_stream)});
     });
 }
 

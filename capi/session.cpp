@@ -20,6 +20,7 @@ constexpr uint32_t kDefaultConnectMs = 10000;
 
 constexpr capi::StructName kJob{"job", "PACE_JOB_OPTIONS_INIT"};
 constexpr capi::StructName kBuffer{"options", "PACE_BUFFER_OPTIONS_INIT"};
+constexpr capi::StructName kBufferInfo{"info", "PACE_BUFFER_INFO_INIT"};
 constexpr capi::StructName kSessionInfo{"info", "PACE_SESSION_INFO_INIT"};
 
 void copy_name(char (&field)[64], const std::string& name) {
@@ -37,6 +38,51 @@ pace_session_info info_of(const client::SessionInfo& inside, uint32_t struct_siz
     info.generation = inside.generation;
     copy_name(info.job, inside.job);
     copy_name(info.node, inside.node);
+    return info;
+}
+
+// Of DLPack's DLDeviceType and DLDataTypeCode, and of NumPy's type strings.
+constexpr int32_t kDlCpu = 1;
+constexpr int32_t kDlCuda = 2;
+constexpr uint8_t kDlUInt = 1;
+constexpr uint8_t kDlFloat = 2;
+constexpr uint8_t kDlBfloat = 4;
+
+struct TypeWords {
+    uint8_t dl_code;
+    const char* typestr;
+};
+
+TypeWords words_of(protocol::DType type) {
+    switch (type) {
+        case protocol::DType::f32:
+            return {kDlFloat, "<f4"};
+        case protocol::DType::f64:
+            return {kDlFloat, "<f8"};
+        case protocol::DType::f16:
+            return {kDlFloat, "<f2"};
+        case protocol::DType::bf16:
+            return {kDlBfloat, ""};
+        case protocol::DType::u32:
+            return {kDlUInt, "<u4"};
+    }
+    return {0, ""};
+}
+
+pace_buffer_info info_of(const client::BufferInfo& inside, uint32_t struct_size) {
+    pace_buffer_info info{};
+    info.struct_size = struct_size;
+    info.type = static_cast<int32_t>(inside.type);
+    info.count = inside.count;
+    info.data = inside.data;
+    info.device = inside.device;
+    info.dl_device_type = inside.device == 0 ? kDlCpu : kDlCuda;
+    info.dl_device_id = inside.device == 0 ? 0 : static_cast<int32_t>(inside.device - 1);
+    const TypeWords words = words_of(inside.type);
+    info.dl_type_code = words.dl_code;
+    info.dl_type_bits = static_cast<uint8_t>(8 * protocol::size_of(inside.type));
+    info.dl_type_lanes = 1;
+    std::strncpy(info.typestr, words.typestr, sizeof(info.typestr) - 1);
     return info;
 }
 
@@ -96,16 +142,35 @@ pace_status pace_buffer_create(pace_session* session, int32_t type, uint64_t cou
         PACE_TRY(capi::require(ret_buffer, "ret_buffer"));
         PACE_TRY(capi::require(ret_data, "ret_data"));
         PACE_TRY_ASSIGN(given, capi::read_optional(options, kBuffer));
-        PACE_TRY(capi::check_reserved(given.reserved, "options->reserved"));
         if (type < PACE_F32 || type > PACE_U32)
             return make_error(ErrorKind::invalid,
                               "type is {}; use PACE_F32, PACE_F64, PACE_F16, PACE_BF16 or PACE_U32",
                               type);
-        PACE_TRY_ASSIGN(created,
-                        session->session->create_buffer(static_cast<protocol::DType>(type), count));
+        PACE_TRY_ASSIGN(created, session->session->create_buffer(static_cast<protocol::DType>(type),
+                                                                 count, given.device));
         *ret_buffer = {created.handle.session, created.handle.index, created.handle.generation};
         *ret_data = created.data;
         return {};
+    });
+}
+
+pace_status pace_buffer_get_info(pace_session* session, pace_buffer buffer, pace_buffer_info* info,
+                                 pace_error* error) {
+    return capi::guard(error, [&]() -> Result<> {
+        PACE_TRY(capi::require(session, "session"));
+        PACE_TRY(capi::require(info, "info"));
+        PACE_TRY(capi::check_size(info->struct_size, kBufferInfo));
+        PACE_TRY_ASSIGN(inside, session->session->buffer_info(capi::handle_of(buffer)));
+        const pace_buffer_info known = info_of(inside, info->struct_size);
+        std::memcpy(info, &known, std::min<size_t>(info->struct_size, sizeof(known)));
+        return {};
+    });
+}
+
+pace_status pace_session_set_stream(pace_session* session, void* cuda_stream, pace_error* error) {
+    return capi::guard(error, [&]() -> Result<> {
+        PACE_TRY(capi::require(session, "session"));
+        return session->session->set_stream(static_cast<pace::base::cuda::CUstream>(cuda_stream));
     });
 }
 

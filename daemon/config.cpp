@@ -62,6 +62,7 @@ Result<NodeConfig> node_config(const settings::Settings& settings) {
                                 "controller ({}) names another: remove "
                                 "one of them",
                                 settings.origin("journal"), settings.origin("controller"));
+    config.gpu = {settings.text("gpu") == "off", settings.text("plugins")};
     config.data_interface = settings.text("data_interface");
     config.data_transport = settings.text("data_transport");
     config.curve_server_key_file = settings.text("curve_server_key_file");

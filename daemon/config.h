@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "daemon/clients/quota.h"
+#include "daemon/device/devices.h"
 #include "daemon/exchange/services.h"
 #include "settings/settings.h"
 
@@ -31,6 +32,7 @@ struct NodeConfig {
     QuotaLimits limits;
     uint64_t memory_max = 0;
     ExchangeOptions exchange;
+    device::DeviceOptions gpu;
 };
 
 // Checks what the table cannot: names, and settings that only make sense together.

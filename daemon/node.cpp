@@ -26,6 +26,7 @@ struct Node::State {
     State(base::EventLoop& event_loop, const NodeConfig& node_config)
         : loop(event_loop),
           config(node_config),
+          gpus(event_loop, node_config.gpu),
           pool(node_config.threads == 0 ? kernels::WorkerPool::default_threads()
                                         : node_config.threads) {}
 
@@ -34,6 +35,7 @@ struct Node::State {
     uint64_t generation = base::random_token();
     base::TimePoint started = base::now();
     std::string devices = "none";
+    device::Devices gpus;  // before all that may hold memory there
 
     Counters counters;
     kernels::WorkerPool pool;
@@ -78,6 +80,7 @@ Result<> Node::State::open_transport() {
     peers = std::make_unique<Peers>(*transport);
     services =
         std::make_unique<Services>(loop, *transport, *peers, pool, counters, config.exchange, disk);
+    services->gpus = &gpus;
     engine = std::make_unique<Engine>(*services);
     transport->set_peer_lost_handler([this](transports::PeerId peer, const base::Error& error) {
         engine->peer_lost(peer, error);
@@ -117,7 +120,7 @@ Result<> Node::State::open_control() {
 }
 
 Result<> Node::State::open_clients() {
-    client_context = std::make_unique<ClientContext>(loop, *engine, config.limits);
+    client_context = std::make_unique<ClientContext>(loop, *engine, gpus, config.limits);
     client_context->budget.bytes_max = config.memory_max;
     client_context->node = config.name;
     client_context->generation = generation;
@@ -174,6 +177,9 @@ std::string Node::document() const {
     source.clients_max = state_->config.clients_max;
     source.clients = state_->clients->summaries();
     source.shards = state_->engine->shards();
+    source.gpus = state_->gpus.list();
+    source.gpus_absent = state_->gpus.absence();
+    source.cuda_version = state_->gpus.driver_version();
     source.counters = state_->counters;
     return daemon_document(source);
 }

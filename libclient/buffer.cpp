@@ -27,6 +27,7 @@ BufferHandle BufferTable::add(protocol::DType type, uint64_t count, NewBuffer bu
     slot->type = type;
     slot->count = count;
     slot->memory = std::move(buffer.memory);
+    slot->gpu_memory = std::move(buffer.gpu_memory);
     slot->daemon = buffer.daemon;
     return {stamp_, static_cast<uint32_t>(slot - buffers_.begin()), slot->generation};
 }
@@ -61,6 +62,7 @@ Result<Buffer*> BufferTable::find_idle(BufferHandle handle) {
 void BufferTable::remove(uint32_t index) {
     Buffer& buffer = buffers_[index];
     buffer.memory = base::MappedMemfd();
+    buffer.gpu_memory.reset();
     buffer.copy = BufferHandle();
     buffer.snapshot.reset();
     buffer.in_use = false;

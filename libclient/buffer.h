@@ -30,6 +30,7 @@ struct Buffer {
     protocol::DType type = protocol::DType::f32;
     uint64_t count = 0;
     base::MappedMemfd memory;
+    std::unique_ptr<GpuMemory> gpu_memory;  // in place of the other
     DaemonBuffer daemon;
 
     // Once it was averaged with local progress kept: a buffer of the same kind for the daemon, whose handle nobody else
@@ -37,6 +38,8 @@ struct Buffer {
     BufferHandle copy;
     std::unique_ptr<std::byte[]> snapshot;
 
+    Gpu* gpu() const { return gpu_memory ? &gpu_memory->gpu() : nullptr; }
+    void* data() { return gpu_memory ? gpu_memory->data() : memory.data(); }
     bool has_copy() const { return copy.generation != 0; }
 };
 

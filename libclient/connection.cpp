@@ -41,6 +41,16 @@ Result<> check_joined(const wire::Joined& joined, const JobOptions& options, uin
     return {};
 }
 
+flatbuffers::Offset<flatbuffers::Vector<uint8_t>> vector_of(flatbuffers::FlatBufferBuilder& builder,
+                                                            std::span<const std::byte> bytes) {
+    return builder.CreateVector(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+}
+
+std::span<const std::byte> bytes_of(const flatbuffers::Vector<uint8_t>* vector) {
+    if (vector == nullptr) return {};
+    return std::as_bytes(std::span(vector->data(), vector->size()));
+}
+
 wire::DType wire_type(protocol::DType type) {
     return static_cast<wire::DType>(type);
 }
@@ -103,15 +113,50 @@ Result<NewBuffer> Connection::create_buffer(protocol::DType type, uint64_t count
         (void)free_buffer(created.buffer(), deadline);
         return std::move(memory).error();
     }
-    return NewBuffer{{created.buffer(), created.generation()}, std::move(*memory)};
+    return NewBuffer{{created.buffer(), created.generation()}, std::move(*memory), nullptr};
+}
+
+Result<NewBuffer> Connection::create_buffer(protocol::DType type, uint64_t count, Gpu& gpu,
+                                            TimePoint deadline) {
+    const uint64_t request = next_request_++;
+    flatbuffers::FlatBufferBuilder builder;
+    const auto device = vector_of(builder, gpu.uuid());
+    finish_packet(
+        builder, wire::CreateBufferCreate(builder, request, wire_type(type), count, false, device));
+    PACE_TRY_ASSIGN(answer, ask<wire::BufferCreated>(builder, request, -1, deadline));
+    const auto& created = *answer.body<wire::BufferCreated>();
+    if (answer.fds().size() > 1 || created.bytes() < count * size_of(type))
+        return severed(make_error(ErrorKind::corrupt,
+                                  "the daemon sent {} descriptors and {} bytes for a buffer of {}",
+                                  answer.fds().size(), created.bytes(), count * size_of(type)));
+    auto memory = answer.fds().empty() ? gpu.map(bytes_of(created.handle()))
+                                       : gpu.map(std::move(answer.fds()[0]), created.bytes());
+    if (!memory) {
+        (void)free_buffer(created.buffer(), deadline);
+        return std::move(memory).error();
+    }
+    return NewBuffer{{created.buffer(), created.generation()}, {}, std::move(*memory)};
+}
+
+Result<std::vector<std::byte>> Connection::share_events(const Gpu& gpu, TimePoint deadline) {
+    const uint64_t request = next_request_++;
+    flatbuffers::FlatBufferBuilder builder;
+    const auto device = vector_of(builder, gpu.uuid());
+    const auto events = vector_of(builder, gpu.events());
+    finish_packet(builder, wire::CreateDeviceShare(builder, request, device, events));
+    PACE_TRY_ASSIGN(answer, ask<wire::DeviceShared>(builder, request, -1, deadline));
+    const auto theirs = bytes_of(answer.body<wire::DeviceShared>()->events());
+    return std::vector<std::byte>(theirs.begin(), theirs.end());
 }
 
 Result<DaemonBuffer> Connection::hand_buffer(protocol::DType type, uint64_t count, int memory,
-                                             TimePoint deadline) {
+                                             const Gpu* gpu, TimePoint deadline) {
     const uint64_t request = next_request_++;
     flatbuffers::FlatBufferBuilder builder;
+    flatbuffers::Offset<flatbuffers::Vector<uint8_t>> device;
+    if (gpu != nullptr) device = vector_of(builder, gpu->uuid());
     finish_packet(builder,
-                  wire::CreateBufferCreate(builder, request, wire_type(type), count, true));
+                  wire::CreateBufferCreate(builder, request, wire_type(type), count, true, device));
     PACE_TRY_ASSIGN(answer, ask<wire::BufferCreated>(builder, request, memory, deadline));
     const auto& created = *answer.body<wire::BufferCreated>();
     return DaemonBuffer{created.buffer(), created.generation()};

@@ -11,10 +11,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/memfd.h"
 #include "base/result.h"
+#include "libclient/gpu.h"
 #include "libclient/greeting.h"
 #include "libclient/job_options.h"
 #include "libclient/ring.h"
@@ -39,6 +41,7 @@ struct DaemonBuffer {
 struct NewBuffer {
     DaemonBuffer daemon;
     base::MappedMemfd memory;
+    std::unique_ptr<GpuMemory> gpu_memory;  // in place of the other
 };
 
 enum class Wake { completion, gone, deadline };
@@ -57,8 +60,13 @@ class Connection {
     // it.
     base::Result<NewBuffer> create_buffer(protocol::DType type, uint64_t count,
                                           base::TimePoint deadline);
+    base::Result<NewBuffer> create_buffer(protocol::DType type, uint64_t count, Gpu& gpu,
+                                          base::TimePoint deadline);
+    // `gpu` is null if the memory is the host's.
     base::Result<DaemonBuffer> hand_buffer(protocol::DType type, uint64_t count, int memory,
-                                           base::TimePoint deadline);
+                                           const Gpu* gpu, base::TimePoint deadline);
+    // Gives the daemon our events, once for a device. Returns the daemon's.
+    base::Result<std::vector<std::byte>> share_events(const Gpu& gpu, base::TimePoint deadline);
     base::Result<> free_buffer(uint32_t index, base::TimePoint deadline);
     base::Result<> leave(base::TimePoint deadline);
 

@@ -39,6 +39,7 @@ Result<Request*> RequestTable::begin() {
     vacant->elements = 0;
     vacant->ready = 0;
     vacant->buffer_count = 0;
+    vacant->gpu.reset();
     ++in_flight_;
     return &*vacant;
 }

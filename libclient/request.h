@@ -7,10 +7,12 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "libclient/gpu.h"
 #include "libclient/ring.h"
 #include "protocol/types.h"
 
@@ -32,7 +34,10 @@ struct Request {
     uint64_t ready = 0;     // of them, as the trainer said last
     uint32_t buffer_count = 0;
     std::array<uint32_t, protocol::kBuffersPerExchangeMax> buffers{};  // indices in BufferTable
+    std::shared_ptr<Gpu> gpu;  // on which its buffers are; null: on the host
     Completion end;
+
+    uint32_t slot() const { return static_cast<uint32_t>(id & 0xFFFFU); }
 };
 
 class RequestTable {

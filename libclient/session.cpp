@@ -33,6 +33,13 @@ constexpr uint64_t kBytesPerSecond = uint64_t{256} << 20U;
 // The largest buffer, so that sizes cannot overflow: what a process can map.
 constexpr uint64_t kBufferBytesMax = uint64_t{1} << 47U;
 
+// Where a GPU exports no descriptors of its memory.
+Error lost_with_daemon() {
+    return make_error(ErrorKind::closed,
+                      "a buffer was on a GPU whose memory goes with the daemon that made it; open "
+                      "another session");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Session>> Session::open(const Endpoint& endpoint, const JobOptions& options,
@@ -87,7 +94,8 @@ Result<SessionInfo> Session::info() {
                        options_.name, facts.node};
 }
 
-Result<CreatedBuffer> Session::create_buffer(protocol::DType type, uint64_t count) {
+Result<CreatedBuffer> Session::create_buffer(protocol::DType type, uint64_t count,
+                                             uint32_t device) {
     PACE_TRY(check_process());
     if (!is_valid(type))
         return make_error(ErrorKind::invalid, "type is {}; use PACE_F32, _F64, _F16 or _BF16",
@@ -105,15 +113,22 @@ Result<CreatedBuffer> Session::create_buffer(protocol::DType type, uint64_t coun
         connection = connection_;
     }
     const auto seconds = std::chrono::seconds(count * size_of(type) / kBytesPerSecond);
-    auto made = connection->create_buffer(type, count, base::now() + connect_ + seconds);
+    const TimePoint deadline = base::now() + connect_ + seconds;
+    Gpu* gpu = nullptr;
+    if (device != 0) {
+        PACE_TRY_ASSIGN(opened, open_gpu(device - 1, *connection));
+        gpu = opened;
+    }
+    auto made = gpu != nullptr ? connection->create_buffer(type, count, *gpu, deadline)
+                               : connection->create_buffer(type, count, deadline);
 
     const std::scoped_lock lock(mutex_);
     if (!made) {
         (void)is_connected();
         return settled(std::move(made).error());
     }
-    void* data = made->memory.data();
-    return CreatedBuffer{buffers_.add(type, count, std::move(*made)), data};
+    const BufferHandle handle = buffers_.add(type, count, std::move(*made));
+    return CreatedBuffer{handle, buffers_.at(handle.index).data()};
 }
 
 Result<> Session::free_buffer(BufferHandle handle) {
@@ -178,23 +193,29 @@ Result<> Session::reconnect() {
 Result<> Session::try_reconnect(TimePoint deadline) {
     PACE_TRY_ASSIGN(connection, connect_and_join(endpoint_, options_, rank_, {deadline, deadline}));
 
+    PACE_TRY(share_gpus(*connection, deadline));
     struct Handing {
         protocol::DType type;
         uint64_t count;
         int memory;
+        const Gpu* gpu;
     };
     std::vector<Handing> buffers;
     {
         const std::scoped_lock lock(mutex_);
         for (const uint32_t index : buffers_.in_use()) {
             const Buffer& buffer = buffers_.at(index);
-            buffers.push_back({buffer.type, buffer.count, buffer.memory.fd()});
+            const int memory =
+                buffer.gpu() != nullptr ? buffer.gpu_memory->fd() : buffer.memory.fd();
+            buffers.push_back({buffer.type, buffer.count, memory, buffer.gpu()});
         }
     }
     std::vector<DaemonBuffer> handed;
     handed.reserve(buffers.size());
     for (const Handing& buffer : buffers) {
-        auto taken = connection->hand_buffer(buffer.type, buffer.count, buffer.memory, deadline);
+        if (buffer.memory < 0) return lost_with_daemon();
+        auto taken =
+            connection->hand_buffer(buffer.type, buffer.count, buffer.memory, buffer.gpu, deadline);
         if (!taken) return settled(std::move(taken).error());
         handed.push_back(*taken);
     }

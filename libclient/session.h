@@ -25,6 +25,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -38,6 +39,7 @@
 #include "libclient/connection.h"
 #include "libclient/endpoint.h"
 #include "libclient/fork_mark.h"
+#include "libclient/gpu.h"
 #include "libclient/job_options.h"
 #include "libclient/local_progress.h"
 #include "libclient/ready_signal.h"
@@ -57,6 +59,19 @@ struct SessionInfo {
 struct CreatedBuffer {
     BufferHandle handle;
     void* data = nullptr;
+};
+
+struct BufferInfo {
+    protocol::DType type = protocol::DType::f32;
+    uint64_t count = 0;
+    uint32_t device = 0;  // as given to create_buffer
+    void* data = nullptr;
+};
+
+// For what a wait makes wait, of a request whose buffers are on a GPU: the calling thread, or a stream.
+struct Waiter {
+    bool is_stream = false;
+    base::cuda::CUstream stream = nullptr;
 };
 
 struct Operation {
@@ -100,7 +115,12 @@ class Session {
     // A descriptor as ReadySignal says. From now on the daemon rings at every completion.
     base::Result<int> ready_fd();
 
-    base::Result<CreatedBuffer> create_buffer(protocol::DType type, uint64_t count);
+    // device: 0 for the host's memory, or 1 + the ordinal of a GPU.
+    base::Result<CreatedBuffer> create_buffer(protocol::DType type, uint64_t count,
+                                              uint32_t device = 0);
+    base::Result<BufferInfo> buffer_info(BufferHandle handle);
+    // Requests whose buffers are on a GPU follow what is queued on this stream by then. Null: the device's default stream.
+    base::Result<> set_stream(base::cuda::CUstream stream);
     base::Result<> free_buffer(BufferHandle handle);
 
     // Begins an operation. Waits for nothing unless the session must reconnect.
@@ -110,7 +130,8 @@ class Session {
 
     // True: the request has ended, is told in `ret_end` and collected. False: it is in flight still
     // at the deadline. A deadline that has passed looks once.
-    base::Result<bool> wait(RequestHandle handle, base::TimePoint deadline, RequestEnd* ret_end);
+    base::Result<bool> wait(RequestHandle handle, base::TimePoint deadline, RequestEnd* ret_end,
+                            Waiter waiter = {});
 
     base::Result<> cancel(RequestHandle handle);
 
@@ -136,6 +157,10 @@ class Session {
     void collect(std::unique_lock<std::mutex>& lock, base::TimePoint deadline);
     void end(Request& request);
     void deliver(Request& request, RequestEnd* ret_end);
+    // session_gpu.cpp
+    base::Result<> order(Request& request);
+    base::Result<bool> meet_gpu(RequestHandle handle, base::TimePoint deadline, Waiter waiter,
+                                std::unique_lock<std::mutex>& lock);
     std::vector<KeptBuffer> kept_buffers(const Request& request);
     bool copy_buffers(uint64_t id, std::unique_lock<std::mutex>& lock);
     void add_average(Request& request, std::unique_lock<std::mutex>& lock);
@@ -149,6 +174,8 @@ class Session {
     base::Result<> free_one(BufferHandle handle);
 
     // These need setup_mutex_, and take mutex_.
+    base::Result<Gpu*> open_gpu(uint32_t ordinal, Connection& connection);
+    base::Result<> share_gpus(Connection& connection, base::TimePoint deadline);
     base::Result<> reconnect();
     base::Result<> try_reconnect(base::TimePoint deadline);
 
@@ -165,7 +192,9 @@ class Session {
     bool collecting_ = false;
     bool gone_ = false;
     std::shared_ptr<Connection> connection_;
-    std::unique_ptr<ReadySignal> signal_;  // once ready_fd() was called
+    std::unique_ptr<ReadySignal> signal_;            // once ready_fd() was called
+    std::map<uint32_t, std::shared_ptr<Gpu>> gpus_;  // by ordinal; grows with setup_mutex_, too
+    base::cuda::CUstream stream_ = nullptr;
     BufferTable buffers_;
     RequestTable requests_;
     Completion arriving_;

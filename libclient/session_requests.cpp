@@ -113,7 +113,9 @@ Result<RequestHandle> Session::begin(const Operation& operation,
     request->order = operation.order;
     request->iteration = operation.iteration;
     request->keeps_local = operation.keep_local;
-    if (auto claimed = claim_buffers(operation, *request); !claimed) {
+    auto claimed = claim_buffers(operation, *request);
+    if (claimed) claimed = order(*request);
+    if (!claimed) {
         release_buffers(*request);
         requests_.abandon(*request);
         return std::move(claimed).error();
@@ -177,6 +179,7 @@ Result<> Session::push(const Operation& operation, const Request& request) {
         entry->buffers[i] = daemon.index;
         entry->generations[i] = daemon.generation;
     }
+    entry->event = request.gpu ? request.slot() + 1 : 0;
     ring.submit();
     return {};
 }
@@ -194,7 +197,8 @@ Result<> Session::note(Verb verb, uint64_t iteration) {
     return {};
 }
 
-Result<bool> Session::wait(RequestHandle handle, TimePoint deadline, RequestEnd* ret_end) {
+Result<bool> Session::wait(RequestHandle handle, TimePoint deadline, RequestEnd* ret_end,
+                           Waiter waiter) {
     PACE_TRY(check_process());
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -209,6 +213,10 @@ Result<bool> Session::wait(RequestHandle handle, TimePoint deadline, RequestEnd*
         }
         if (request->ended) {
             PACE_TRY(check_progress(*request, ret_end));
+            if (request->gpu) {
+                PACE_TRY_ASSIGN(come, meet_gpu(handle, deadline, waiter, lock));
+                if (!come) return false;
+            }
             if (request->keeps_local) add_average(*request, lock);
             deliver(**requests_.find(handle), ret_end);
             return true;

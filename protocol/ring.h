@@ -70,7 +70,9 @@ struct alignas(kCacheLine) SubmissionEntry {
         keeps_local;  // average: 1 if the buffers are copies of those that the trainer goes on with
     uint8_t sparse;   // push: 1 if the buffers are indices and values
     uint8_t padding;
-    uint32_t reserved;
+    uint32_t
+        event;  // buffers on a GPU: 1 + the slot of the client's event that is recorded behind what
+                // makes their contents; 0: they are made
     uint64_t first;    // push, pull: element of the model at which the buffers begin
     uint64_t entries;  // push of indices and values: how many
     uint32_t buffers[kBuffersPerExchangeMax];      // indices as given by BufferCreated
@@ -87,6 +89,8 @@ enum CompletionFlag : uint32_t {
     kCompletionLate = 1U << 0U,    // this worker's gradient came after its round had begun
     kCompletionResync = 1U << 1U,  // all workers are to call sync now
     kCompletionDense = 1U << 2U,   // compression was asked for, but dense was faster
+    kCompletionOnDevice =
+        1U << 3U,  // the result is there once the daemon's event of the slot has come
 };
 
 struct alignas(kCacheLine) CompletionEntry {

@@ -119,6 +119,14 @@ constexpr bool has_buffers(Verb verb) {
     return verb != Verb::barrier && verb != Verb::checkpoint;
 }
 
+// What becomes of the buffers' contents. A broadcast only reads the root's.
+constexpr bool reads_buffers(Verb verb) {
+    return has_buffers(verb) && verb != Verb::pull && verb != Verb::residual_save;
+}
+constexpr bool writes_buffers(Verb verb) {
+    return has_buffers(verb) && verb != Verb::push && verb != Verb::residual_load;
+}
+
 // From which end of its buffers a trainer makes their elements ready.
 enum class Order : uint8_t { all_at_once = 0, forward = 1, backward = 2 };
 

@@ -6,6 +6,6 @@
 
 namespace pace::protocol {
 
-inline constexpr uint32_t kVersion = 2;
+inline constexpr uint32_t kVersion = 3;
 
 }  // namespace pace::protocol

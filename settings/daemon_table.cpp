@@ -59,6 +59,18 @@ constexpr std::array kDaemonSettings{
             .initial = "tcp",
             .help = "What UCX may move data with, in the words of UCX_TLS: tcp, or a list such as "
                     "rc,tcp."},
+    Setting{.name = "gpu",
+            .kind = Kind::text,
+            .initial = "auto",
+            .choices = "auto|off",
+            .help = "auto: this node's NVIDIA GPUs are used when trainers ask for buffers there. "
+                    "off: the driver is not touched."},
+    Setting{.name = "plugins",
+            .kind = Kind::text,
+            .initial = "",
+            .help = "The folder of the plug-in with the kernels for GPUs, pace-device-cuda.so. "
+                    "Empty: where Pace is installed. Without it GPUs only hold and move buffers, "
+                    "which are summed on the host."},
     Setting{.name = "threads",
             .kind = Kind::integer,
             .initial = "0",

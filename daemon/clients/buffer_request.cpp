@@ -1,5 +1,6 @@
 #include "daemon/clients/buffer_request.h"
 
+#include <span>
 #include <utility>
 
 #include "daemon/clients/memory_room.h"
@@ -16,7 +17,7 @@ namespace {
 constexpr uint64_t kBufferBytesMax = uint64_t{1} << 46U;
 
 Result<MappedMemfd> memory_of(const BufferRequest& wanted, std::vector<base::UniqueFd>& fds) {
-    if (!wanted.adopt) {
+    if (!wanted.adopt || !wanted.device.empty()) {
         PACE_TRY(check_memory_room(wanted.bytes(), memory_room()));
         return MappedMemfd::create("pace-buffer", wanted.bytes(), true);
     }
@@ -28,8 +29,16 @@ Result<MappedMemfd> memory_of(const BufferRequest& wanted, std::vector<base::Uni
 }  // namespace
 
 Result<BufferRequest> check_buffer(const protocol::client::BufferCreate& create) {
-    const BufferRequest wanted{static_cast<protocol::DType>(create.dtype()), create.count(),
-                               create.adopt()};
+    BufferRequest wanted{
+        static_cast<protocol::DType>(create.dtype()), create.count(), create.adopt(), {}};
+    if (create.device() != nullptr) {
+        const auto device =
+            std::as_bytes(std::span(create.device()->data(), create.device()->size()));
+        wanted.device.assign(device.begin(), device.end());
+        if (wanted.device.size() != sizeof(base::cuda::CUuuid))
+            return make_error(ErrorKind::invalid, "a GPU's number has {} bytes, not {}",
+                              wanted.device.size(), sizeof(base::cuda::CUuuid));
+    }
     if (!protocol::is_valid(wanted.dtype))
         return make_error(ErrorKind::invalid, "element type {} is none",
                           static_cast<unsigned>(create.dtype()));

@@ -5,9 +5,7 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "daemon/clients/buffer_request.h"
 #include "daemon/clients/options.h"
-#include "daemon/clients/submission.h"
 #include "protocol/version.h"
 
 namespace pace::daemon {
@@ -21,8 +19,6 @@ namespace {
 
 constexpr base::Duration kHelloWait = std::chrono::seconds(10);
 constexpr uint32_t kMemberCapacityMax = 128;
-// Submissions taken from one client before the others have their turn.
-constexpr int kSubmissionsPerTurn = 16;
 constexpr size_t kDocumentPieceBytes = 48 * 1024;
 
 }  // namespace
@@ -33,7 +29,8 @@ Client::Client(ClientContext& context, base::UniqueFd socket, PeerProcess proces
       socket_(std::move(socket)),
       process_(process),
       closed_(std::move(closed)),
-      quota_(context.limits, context.budget) {
+      quota_(context.limits, context.budget),
+      staging_(context.devices) {
     const auto watched = context_.loop.watch(socket_.get(), EPOLLIN | EPOLLRDHUP,
                                              [this](uint32_t events) { on_socket(events); });
     if (!watched) close_later();
@@ -83,6 +80,8 @@ Result<> Client::handle(const fb::Packet& packet, std::vector<base::UniqueFd>& f
             return on_buffer_create(*packet.body_as_BufferCreate(), fds);
         case fb::Body::BufferFree:
             return on_buffer_free(*packet.body_as_BufferFree());
+        case fb::Body::DeviceShare:
+            return on_device_share(*packet.body_as_DeviceShare());
         case fb::Body::Cancel:
             on_cancel(*packet.body_as_Cancel());
             return {};
@@ -208,106 +207,8 @@ Result<> Client::on_leave(const fb::Leave& leave) {
     return {};
 }
 
-Result<> Client::on_buffer_create(const fb::BufferCreate& create,
-                                  std::vector<base::UniqueFd>& fds) {
-    if (!seat_) return base::make_error(ErrorKind::corrupt, "a buffer before a job was joined");
-    bool restored = false;
-    auto buffer = make_buffer(create, fds, restored);
-    if (!buffer) return send_failed(create.request(), buffer.error());
-    const BufferTable::Handle handle = buffers_.add(*buffer);
-    const std::array<int, 1> reply_fds{(*buffer)->memory.fd()};
-    return send_body(
-        socket_.get(),
-        [&](flatbuffers::FlatBufferBuilder& b) {
-            const auto created =
-                fb::CreateBufferCreated(b, create.request(), handle.index, handle.generation,
-                                        (*buffer)->memory.size(), restored);
-            return std::pair(fb::Body::BufferCreated, created.Union());
-        },
-        reply_fds);
-}
-
-Result<BufferPtr> Client::make_buffer(const fb::BufferCreate& create,
-                                      std::vector<base::UniqueFd>& fds, bool& ret_restored) {
-    PACE_TRY_ASSIGN(wanted, check_buffer(create));
-    PACE_TRY(quota_.charge_buffer(wanted.bytes()));
-    BufferPtr kept =
-        wanted.adopt ? nullptr : context_.engine.inherit(*seat_, wanted.dtype, wanted.count);
-    ret_restored = kept != nullptr;
-    if (kept) return kept;
-    auto buffer = allocate(wanted, fds);
-    if (!buffer) quota_.release_buffer(wanted.bytes());
-    return buffer;
-}
-
-Result<> Client::on_buffer_free(const fb::BufferFree& free) {
-    auto buffer = buffers_.remove(free.buffer());
-    if (!buffer) return send_failed(free.request(), buffer.error());
-    quota_.release_buffer((*buffer)->bytes());
-    return send_done(free.request());
-}
-
-bool Client::poll_ring() {
-    if (!ring_ || closing_ || !seat_) return false;
-    bool worked = false;
-    for (int i = 0; i < kSubmissionsPerTurn; ++i) {
-        protocol::SubmissionEntry entry;
-        const auto taken = ring_->take(entry);
-        if (!taken) {
-            refuse(taken.error());
-            return true;
-        }
-        if (!*taken) break;
-        worked = true;
-        submit(entry);
-        if (closing_) break;
-    }
-    return worked;
-}
-
-void Client::submit(const protocol::SubmissionEntry& entry) {
-    if (protocol::is_note(entry.verb)) {
-        Engine::note(*seat_, entry);
-        return;
-    }
-    if (in_flight_ >= ring_->layout().slots) {
-        refuse(base::make_error(ErrorKind::limit, "more than {} requests in flight",
-                                ring_->layout().slots));
-        return;
-    }
-    ++in_flight_;
-    auto request = check_submission(entry, buffers_);
-    if (!request) {
-        request_ended(entry.id, failed(request.error()));
-        return;
-    }
-    context_.engine.submit(*seat_, std::move(*request));
-}
-
-void Client::request_ended(uint64_t id, const Ending& ending) {
-    --in_flight_;
-    if (ring_) ring_->complete(id, ending);
-}
-
-bool Client::arm_ring() {
-    return !ring_ || closing_ || ring_->arm();
-}
-
-void Client::disarm_ring() {
-    if (ring_) ring_->disarm();
-}
-
 bool Client::process_stopped() const {
     return process_.pid != getpid() && is_stopped(process_.pid);
-}
-
-void Client::on_cancel(const fb::Cancel& cancel) {
-    if (!ring_) return;
-    // The socket and the ring have no order between them: the request may still lie in the ring.
-    for (uint32_t taken = 0; taken < ring_->layout().slots; taken += kSubmissionsPerTurn) {
-        if (!poll_ring()) break;
-    }
-    if (seat_ && !closing_) context_.engine.cancel(*seat_, cancel.id());
 }
 
 Result<> Client::on_query(const fb::Query& query) {

@@ -15,7 +15,9 @@
 #include <vector>
 
 #include "base/event_loop.h"
+#include "daemon/clients/buffer_request.h"
 #include "daemon/clients/buffer_table.h"
+#include "daemon/clients/device_staging.h"
 #include "daemon/clients/packet.h"
 #include "daemon/clients/process.h"
 #include "daemon/clients/quota.h"
@@ -28,6 +30,7 @@ namespace pace::daemon {
 struct ClientContext {
     base::EventLoop& loop;
     Engine& engine;
+    device::Devices& devices;
     QuotaLimits limits;
     MemoryBudget budget;
     std::string node;
@@ -66,6 +69,14 @@ class Client final : public WorkerPort {
     Summary summary() const;
 
   private:
+    // What was submitted while the contents of an earlier request's buffers were on their way from a GPU, and that request.
+    struct Held {
+        protocol::SubmissionEntry entry;
+        std::optional<Request> request;  // none: a note
+        bool ready = true;
+        base::Result<> landed = {};
+    };
+
     void on_socket(uint32_t events);
     base::Result<> handle(const protocol::client::Packet& packet, std::vector<base::UniqueFd>& fds);
     base::Result<> on_hello(const protocol::client::Hello& hello);
@@ -75,7 +86,10 @@ class Client final : public WorkerPort {
                                     std::vector<base::UniqueFd>& fds);
     base::Result<BufferPtr> make_buffer(const protocol::client::BufferCreate& create,
                                         std::vector<base::UniqueFd>& fds, bool& ret_restored);
+    base::Result<BufferPtr> allocate_buffer(const BufferRequest& wanted,
+                                            std::vector<base::UniqueFd>& fds);
     base::Result<> on_buffer_free(const protocol::client::BufferFree& free);
+    base::Result<> on_device_share(const protocol::client::DeviceShare& share);
     base::Result<> on_leave(const protocol::client::Leave& leave);
     void on_cancel(const protocol::client::Cancel& cancel);
     base::Result<> on_query(const protocol::client::Query& query);
@@ -85,6 +99,10 @@ class Client final : public WorkerPort {
     base::Result<> send_failed(uint64_t request, const base::Error& error);
     base::Result<> flush();
     void submit(const protocol::SubmissionEntry& entry);
+    void stage(Held& held);
+    void landed(uint64_t id, const base::Result<>& result);
+    void hand_on();
+    bool cancel_held(uint64_t id);
     void close_later();
     void close(bool orderly);
 
@@ -94,7 +112,10 @@ class Client final : public WorkerPort {
     std::function<void()> closed_;
     Quota quota_;
     BufferTable buffers_;
+    DeviceStaging staging_;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
     std::optional<RingServer> ring_;
+    std::deque<Held> held_;
     std::optional<Seat> seat_;
     std::deque<std::vector<std::byte>>
         outbox_;                     // document pieces that the socket does not take yet

@@ -26,6 +26,7 @@ uint32_t flags_of(const Ending& ending) {
     if (ending.late) flags |= protocol::kCompletionLate;
     if (ending.resync) flags |= protocol::kCompletionResync;
     if (ending.dense) flags |= protocol::kCompletionDense;
+    if (ending.on_device) flags |= protocol::kCompletionOnDevice;
     return flags;
 }
 

@@ -82,12 +82,54 @@ void Adoptions::at_boundary(const WorkerPtr& donor) {
     if (donations_.empty() || donor->state == Worker::State::adopting) return;
     const auto round = job_.model_round(*donor);
     if (!round) return;  // with its next request
+    Model model{model_of(*donor), {}, {donor->iteration, *round}};
+    model.segments = segments_of(model.buffers);
+    const bool on_gpu = common_device(model.buffers) != nullptr;
+    // In the order of the request's stream; without one, with its next request.
+    if (on_gpu && (!donor->head().contents ||
+                   &donor->head().contents->lane->device() != common_device(model.buffers)))
+        return;
     std::vector<Donation> due;
     std::copy_if(donations_.begin(), donations_.end(), std::back_inserter(due),
                  [&](const Donation& donation) { return donation.donor == donor->rank; });
     std::erase_if(donations_,
                   [&](const Donation& donation) { return donation.donor == donor->rank; });
-    for (const Donation& donation : due) donate(donation, *donor, *round);
+    if (due.empty()) return;
+    if (on_gpu) {
+        donate_from_device(*donor->head().contents->lane, std::move(model), std::move(due));
+        return;
+    }
+    for (const Donation& donation : due) donate(donation, model);
+}
+
+// The trainer may go on meanwhile, and its buffers' twins be used: the copy is another.
+void Adoptions::donate_from_device(const DeviceLane& lane, Model model, std::vector<Donation> due) {
+    const collectives::Layout layout = layout_of(model.buffers);
+    auto memory = std::make_shared<Scratch>();
+    const auto room = memory->reserve(layout.bytes());
+    auto queued = room ? Result<>() : Result<>(room.error());
+    for (size_t i = 0; i < model.buffers.size() && queued; ++i) {
+        std::byte* const to = room->data() + layout.offset(i);
+        model.segments[i] = to;
+        const auto scope = lane.device().enter();
+        queued = lane.device().driver().check(
+            lane.device().driver().copy_to_host(to, model.buffers[i]->on_device->memory.address(),
+                                                model.buffers[i]->bytes(), lane.stream()),
+            "copy a model from a GPU");
+    }
+    const std::vector<BufferPtr> keep = model.buffers;
+    lane.when_done(
+        keep, [this, alive = std::weak_ptr<bool>(alive_), memory, queued, model = std::move(model),
+               due = std::move(due), epoch = job_.view.epoch](const Result<>& copied) {
+            if (alive.expired() || job_.view.epoch != epoch) return;
+            for (const Donation& donation : due) {
+                if (copied && queued) {
+                    donate(donation, model);
+                } else if (donation.node != job_.services.self) {
+                    send_poison(job_.services, number(donation.newcomer), {donation.node});
+                }
+            }
+        });
 }
 
 // The buffers of its latest broadcast, or the copies of them that its request has.
@@ -100,37 +142,37 @@ std::vector<BufferPtr> Adoptions::model_of(const Worker& donor) {
     return digest_of(first) == digest_of(donor.model) ? first : donor.model;
 }
 
-void Adoptions::donate(const Donation& donation, const Worker& donor, uint64_t round) {
+void Adoptions::donate(const Donation& donation, const Model& model) {
     ++job_.services.counters.adoptions;
     if (donation.node == job_.services.self) {
         const WorkerPtr newcomer = job_.find(donation.newcomer);
         if (newcomer && newcomer->state == Worker::State::adopting)
-            take_here(newcomer, donor, round);
+            take_here(newcomer, donation.donor, model);
         return;
     }
     size_t bytes = 0;
-    auto packed = donor.model.empty()
+    auto packed = model.buffers.empty()
                       ? Result<Scratch>(base::make_error(ErrorKind::invalid, "no model"))
-                      : pack(donor, round, bytes);
+                      : pack(model, bytes);
     if (!packed) {
         send_poison(job_.services, number(donation.newcomer), {donation.node});
         return;
     }
-    gifts_.push_back(Gift::give(job_.services, number(donation.newcomer), digest_of(donor.model),
+    gifts_.push_back(Gift::give(job_.services, number(donation.newcomer), digest_of(model.buffers),
                                 donation.node, std::move(*packed), bytes));
 }
 
-Result<Scratch> Adoptions::pack(const Worker& donor, uint64_t round, size_t& ret_bytes) const {
-    const collectives::Layout layout = layout_of(donor.model);
+Result<Scratch> Adoptions::pack(const Model& model, size_t& ret_bytes) const {
+    const collectives::Layout layout = layout_of(model.buffers);
     ret_bytes = packed_bytes(layout, job_.keeps_initial());
     Scratch scratch;
     PACE_TRY_ASSIGN(bytes, scratch.reserve(ret_bytes));
     Header header;
-    header.iteration = donor.iteration;
-    header.round = round;
+    header.iteration = model.origin.iteration;
+    header.round = model.origin.round;
     header.has_initial = job_.keeps_initial() && job_.initial.valid ? 1 : 0;
     std::memcpy(bytes.data(), &header, sizeof(header));
-    const collectives::LocalPart copy(layout, {{segments_of(model_of(donor)), 1.0}});
+    const collectives::LocalPart copy(layout, {{model.segments, 1.0}});
     copy.partial({0, layout.bytes()}, bytes.data() + sizeof(header));
     if (header.has_initial != 0)
         std::memcpy(bytes.data() + sizeof(header) + layout.bytes(), job_.initial.memory.data(),
@@ -138,20 +180,19 @@ Result<Scratch> Adoptions::pack(const Worker& donor, uint64_t round, size_t& ret
     return scratch;
 }
 
-void Adoptions::take_here(const WorkerPtr& newcomer, const Worker& donor, uint64_t round) {
+void Adoptions::take_here(const WorkerPtr& newcomer, control::Rank donor, const Model& model) {
     const auto& target = newcomer->head().buffers;
-    if (donor.model.empty() || digest_of(target) != digest_of(donor.model)) {
+    if (model.buffers.empty() || digest_of(target) != digest_of(model.buffers)) {
         taken(newcomer, {},
               base::make_error(ErrorKind::mismatch,
                                "worker {} broadcasts other buffers than worker {} did: give equal "
                                "types and lengths",
-                               newcomer->rank, donor.rank));
+                               newcomer->rank, donor));
         return;
     }
-    const std::vector<BufferPtr> model = model_of(donor);
     for (size_t i = 0; i < target.size(); ++i)
-        std::memcpy(target[i]->memory.data(), model[i]->memory.data(), target[i]->bytes());
-    taken(newcomer, {donor.iteration, round}, {});
+        std::memcpy(target[i]->memory.data(), model.segments[i], target[i]->bytes());
+    taken(newcomer, model.origin, {});
 }
 
 void Adoptions::take_from(const WorkerPtr& newcomer, NodeId node) {

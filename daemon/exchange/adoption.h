@@ -39,18 +39,27 @@ class Adoptions {
     };
     class Taking;
 
-    void donate(const Donation& donation, const Worker& donor, uint64_t round);
+    // A worker's model at a boundary, as it was then.
+    struct Model {
+        std::vector<BufferPtr> buffers;
+        std::vector<const std::byte*> segments;  // what they held
+        Origin origin;
+    };
+
+    void donate(const Donation& donation, const Model& model);
     static std::vector<BufferPtr> model_of(const Worker& donor);
-    void take_here(const WorkerPtr& newcomer, const Worker& donor, uint64_t round);
+    void donate_from_device(const DeviceLane& lane, Model model, std::vector<Donation> due);
+    void take_here(const WorkerPtr& newcomer, control::Rank donor, const Model& model);
     void take_from(const WorkerPtr& newcomer, NodeId node);
     void taken(const WorkerPtr& newcomer, Origin origin, const base::Result<>& result);
     uint64_t number(control::Rank newcomer) const;
-    base::Result<Scratch> pack(const Worker& donor, uint64_t round, size_t& ret_bytes) const;
+    base::Result<Scratch> pack(const Model& model, size_t& ret_bytes) const;
 
     JobState& job_;
     std::vector<Donation> donations_;
     std::vector<std::weak_ptr<Gift>> gifts_;
     std::vector<std::weak_ptr<Taking>> takings_;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace pace::daemon

@@ -4,18 +4,32 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "base/memfd.h"
+#include "daemon/device/device_memory.h"
+#include "daemon/device/pinned_memory.h"
 #include "protocol/types.h"
 
 namespace pace::daemon {
 
+// What a trainer maps if its buffer is on a GPU.
+struct OnDevice {
+    device::DeviceMemory memory;
+    std::optional<device::PinnedMemory> pin;  // of the twin; without it copies are slower
+};
+
 struct Buffer {
+    // Of a buffer on a GPU, its twin on the host: exchanges work on that, and clients/device_staging.h copies between both.
     base::MappedMemfd memory;
     protocol::DType dtype = protocol::DType::f32;
     uint64_t count = 0;
+    std::optional<OnDevice> on_device;  // destroyed before its twin
 
     size_t bytes() const { return count * protocol::size_of(dtype); }
+    const device::Device* device() const {
+        return on_device ? &on_device->memory.device() : nullptr;
+    }
 };
 
 using BufferPtr = std::shared_ptr<Buffer>;

@@ -170,8 +170,10 @@ void Engine::remove(const Seat& seat) {
     if (seat.job->unused()) drop_unused_later();
 }
 
-BufferPtr Engine::inherit(const Seat& seat, protocol::DType dtype, uint64_t count) {
-    return orphanage_.take({seat.job->state().options.name, seat.worker->rank}, dtype, count);
+BufferPtr Engine::inherit(const Seat& seat, protocol::DType dtype, uint64_t count,
+                          const device::Device* device) {
+    return orphanage_.take({seat.job->state().options.name, seat.worker->rank}, dtype, count,
+                           device);
 }
 
 bool Engine::tell_leave(const Job& job, control::Rank rank, bool orderly, uint64_t request) {

@@ -60,7 +60,13 @@ class Engine final : public ControlHandler {
     // Its trainer died. `buffers` are kept for its successor.
     void bury(const Seat& seat, std::vector<BufferPtr> buffers);
     // A dead predecessor's buffer of this type and length, if there is one.
-    BufferPtr inherit(const Seat& seat, protocol::DType dtype, uint64_t count);
+    // Whether the request's buffers may stay on their GPU until its exchange finds that they must not.
+    static bool sums_on_device(const Seat& seat, const Request& request) {
+        return seat.job->sums_on_device(*seat.worker, request);
+    }
+
+    BufferPtr inherit(const Seat& seat, protocol::DType dtype, uint64_t count,
+                      const device::Device* device);
 
     // From the transport.
     void peer_lost(transports::PeerId peer, const base::Error& error);

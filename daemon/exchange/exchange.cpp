@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/log.h"
 #include "daemon/collectives/barrier.h"
 #include "daemon/collectives/half_all_reduce.h"
 #include "daemon/collectives/piecewise.h"
@@ -50,29 +51,81 @@ std::shared_ptr<Exchange> Exchange::start(Services& services, Plan plan, Scratch
     std::shared_ptr<Exchange> exchange(
         new Exchange(services, std::move(plan), std::move(scratch), std::move(done)));
     exchange->self_ = exchange;
-    if (exchange->is_local() && exchange->is_made()) {
-        exchange->run_local();
-        return exchange;
+    if (exchange->plan_.on_device.empty()) {
+        exchange->begin();
+    } else if (exchange->sum_where_they_are()) {
+        exchange->finish({});
+    } else {
+        exchange->bring_to_host();
     }
-    if (exchange->is_local()) {
-        services.active.push_back(exchange);
-        services.exchange_began();
-        base::spawn<Result<>>(
-            exchange->await_members(),
-            [raw = exchange.get()](const Result<>& result) { raw->members_ended(result); });
-        return exchange;
-    }
-    if (auto joined = exchange->join_nodes(); !joined) {
-        // Not from inside start(): the caller has not stored the exchange yet.
-        services.loop.defer([exchange, joined] { exchange->finish(joined); });
-        return exchange;
-    }
-    services.active.push_back(exchange);
-    services.exchange_began();
-    base::spawn<Result<>>(
-        exchange->run_among_nodes(),
-        [raw = exchange.get()](const Result<>& result) { raw->network_ended(result); });
     return exchange;
+}
+
+void Exchange::begin() {
+    if (is_local() && is_made()) {
+        run_local();
+        return;
+    }
+    if (is_local()) {
+        services_.active.push_back(self_);
+        services_.exchange_began();
+        base::spawn<Result<>>(await_members(),
+                              [this](const Result<>& result) { members_ended(result); });
+        return;
+    }
+    if (auto joined = join_nodes(); !joined) {
+        // Not from inside start(): the caller has not stored the exchange yet.
+        services_.loop.defer([keep = self_, joined] { keep->finish(joined); });
+        return;
+    }
+    services_.active.push_back(self_);
+    services_.exchange_began();
+    base::spawn<Result<>>(run_among_nodes(),
+                          [this](const Result<>& result) { network_ended(result); });
+}
+
+// Among this node's members on one GPU. The result is queued when this returns, which is all that there is to wait for.
+bool Exchange::sum_where_they_are() {
+    const bool all = plan_.on_device.size() == plan_.contributions.size() &&
+                     plan_.on_device.size() == std::max<size_t>(plan_.recipients.size(), 1);
+    if (!all || !is_local() || !is_made() || services_.gpus == nullptr ||
+        !why_not_on_device(plan_.on_device, plan_.layout).empty())
+        return false;
+    if (plan_.recipients.empty()) {  // alone: there is nothing to compute
+        for (const DeviceMember& member : plan_.on_device) member.contents->made = true;
+        return true;
+    }
+    const auto kernels = services_.gpus->kernels(plan_.on_device.front().contents->lane->device());
+    if (!kernels) return false;
+    const auto summed = sum_on_device(**kernels, plan_.on_device, plan_.layout, plan_.scale);
+    if (summed) ++services_.counters.sums_on_device;
+    if (!summed)
+        base::log_warning("a sum on a GPU failed; it is made on the host",
+                          {{"reason", summed.error().message}});
+    return summed.ok();
+}
+
+void Exchange::bring_to_host() {
+    coming_ = 1;  // this function
+    for (const DeviceMember& member : plan_.on_device) {
+        if (member.contents->on_host) continue;
+        ++coming_;
+        member.contents->bring([this, keep = self_](const Result<>& result) {
+            if (!result && came_) came_ = result;
+            contents_came();
+        });
+    }
+    contents_came();
+}
+
+void Exchange::contents_came() {
+    if (--coming_ != 0) return;
+    if (abort_ && came_) came_ = *abort_;
+    if (came_) {
+        begin();
+    } else {
+        services_.loop.defer([keep = self_] { keep->finish(keep->came_); });
+    }
 }
 
 Exchange::Exchange(Services& services, Plan plan, Scratch scratch, Done done)
@@ -106,8 +159,8 @@ void Exchange::run_local() {
 }
 
 Task<Result<>> Exchange::await_members() {
-    while (!is_made() && !local_error_) co_await plan_.progress->changed();
-    if (local_error_) co_return *local_error_;
+    while (!is_made() && !abort_) co_await plan_.progress->changed();
+    if (abort_) co_return *abort_;
     co_return Result<>();
 }
 
@@ -233,8 +286,7 @@ void Exchange::finish(const Result<>& result) {
 }
 
 void Exchange::abort(const base::Error& error) {
-    aborted_ = true;
-    if (is_local() && !local_error_) local_error_ = error;
+    if (!abort_) abort_ = error;
     if (communicator_) communicator_->abort(error);
     if (sparse_) sparse_->abort(error);
     wake();
@@ -258,7 +310,7 @@ base::Duration Exchange::stalled_for(base::TimePoint now) {
     if (!is_made()) {
         // It is this node that the others wait for, at most so long.
         last = std::max(last, plan_.progress->moved());
-        if (now - last > services_.options.making_deadline && !aborted_)
+        if (now - last > services_.options.making_deadline && !abort_)
             abort(base::make_error(ErrorKind::timeout,
                                    "a member of its group has made nothing ready for {} ms",
                                    (now - last) / std::chrono::milliseconds(1)));

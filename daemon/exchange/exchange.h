@@ -20,6 +20,7 @@
 #include "daemon/collectives/local_part.h"
 #include "daemon/collectives/progress.h"
 #include "daemon/exchange/active.h"
+#include "daemon/exchange/device_sum.h"
 #include "daemon/exchange/request.h"
 #include "daemon/exchange/scratch.h"
 #include "daemon/exchange/services.h"
@@ -66,6 +67,8 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
         collectives::Layout layout;
         std::vector<Contribution> contributions;  // of this node's members, by rank
         std::vector<std::vector<BufferPtr>> recipients;
+        // Of the contributions from buffers on GPUs, what their members have there; empty if there are none.
+        std::vector<DeviceMember> on_device;
         std::vector<BufferPtr> keep;  // what the contributions point into
     };
 
@@ -83,7 +86,7 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     base::Duration stalled_for(base::TimePoint now) override;
     std::vector<NodeId> waiting_for() const override;
     uint32_t job() const override { return plan_.job; }
-    bool patient() const override { return plan_.patient && !aborted_; }
+    bool patient() const override { return plan_.patient && !abort_; }
 
     bool ended() const { return ended_; }
     // Of a top-k reduction that has ended well.
@@ -105,6 +108,10 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
   private:
     Exchange(Services& services, Plan plan, Scratch scratch, Done done);
 
+    void begin();
+    bool sum_where_they_are();
+    void bring_to_host();
+    void contents_came();
     bool is_local() const { return plan_.nodes.size() <= 1 && !plan_.top_k; }
     void run_local();
     base::Task<base::Result<>> await_members();
@@ -133,8 +140,9 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     sparse::Link link_;
     std::shared_ptr<Exchange> self_;  // held while under way
     bool listening_ = false;
-    std::optional<base::Error> local_error_;  // of an exchange within this node that was aborted
-    bool aborted_ = false;
+    size_t coming_ = 0;                 // members whose contents are on their way from a GPU
+    base::Result<> came_;               // of those that have come
+    std::optional<base::Error> abort_;  // the first reason for which it was aborted
     bool ended_ = false;
 };
 

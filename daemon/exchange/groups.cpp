@@ -165,7 +165,9 @@ bool Groups::plan_group(const control::GroupOrder& order, const std::vector<Work
     for (const control::Part& part : order.members) {
         if (part.node != job_.services.self) continue;
         const Request& request = members[next++]->head();
-        ret_plan.contributions.push_back({segments_of(request.buffers), equal ? 1.0 : part.weight});
+        const double weight = equal ? 1.0 : part.weight;
+        ret_plan.contributions.push_back({segments_of(request.buffers), weight});
+        if (request.contents) ret_plan.on_device.push_back({request.contents, weight});
         ret_plan.keep.insert(ret_plan.keep.end(), request.buffers.begin(), request.buffers.end());
         ret_plan.recipients.push_back(request.buffers);
     }

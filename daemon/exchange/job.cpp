@@ -78,6 +78,15 @@ void Job::begin_anew() {
                                 "the controller knows nothing of the view that this node was in"));
 }
 
+// Not if something besides the exchange itself looks at the twins.
+bool Job::sums_on_device(const Worker& worker, const Request& request) const {
+    const control::JobOptions& options = state_.options;
+    const bool dense =
+        request.verb == Verb::average || request.verb == Verb::reduce || request.verb == Verb::sync;
+    return dense && !serving_ && !is_partial(options) && !is_top_k(options.compression) &&
+           !options.reject_nonfinite && !worker.newcomer;
+}
+
 void Job::submit(const WorkerPtr& worker, Request request) {
     if (request.verb == Verb::reduce && state_.options.reject_nonfinite) {
         if (const auto place = find_nonfinite(request.buffers, state_.services.pool)) {

@@ -26,6 +26,8 @@ class Job {
     base::Result<> check_verb(protocol::Verb verb) const;
 
     void add(const WorkerPtr& worker);
+    // The request, which is not submitted yet, is a sum that may be made where its buffers are, on a GPU.
+    bool sums_on_device(const Worker& worker, const Request& request) const;
     void submit(const WorkerPtr& worker, Request request);
     void cancel(const WorkerPtr& worker, uint64_t id);
     void announce(const WorkerPtr& worker, uint64_t iteration) {

@@ -33,14 +33,16 @@ class Orphanage {
         return estate == estates_.end() ? 0 : estate->second.iteration;
     }
 
-    // The first kept buffer of this type and length, which is then no longer kept; null if there is none.
-    BufferPtr take(const Key& key, protocol::DType dtype, uint64_t count) {
+    // The first kept buffer of this type, length and place (null: the host), which is then no longer kept; null if there is none.
+    BufferPtr take(const Key& key, protocol::DType dtype, uint64_t count,
+                   const device::Device* device) {
         const auto estate = estates_.find(key);
         if (estate == estates_.end()) return nullptr;
         auto& buffers = estate->second.buffers;
-        const auto buffer = std::find_if(
-            buffers.begin(), buffers.end(),
-            [&](const BufferPtr& other) { return other->dtype == dtype && other->count == count; });
+        const auto buffer =
+            std::find_if(buffers.begin(), buffers.end(), [&](const BufferPtr& other) {
+                return other->dtype == dtype && other->count == count && other->device() == device;
+            });
         if (buffer == buffers.end()) return nullptr;
         BufferPtr taken = *buffer;
         buffers.erase(buffer);

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "daemon/exchange/buffer.h"
+#include "daemon/exchange/device_lane.h"
 #include "protocol/ring.h"
 #include "protocol/types.h"
 
@@ -20,7 +21,8 @@ struct Request {
     uint32_t root = 0;
     uint64_t iteration = 0;
     std::vector<BufferPtr> buffers;
-    bool sparse = false;   // push: the buffers are indices and values
+    std::shared_ptr<DeviceContents> contents;  // of buffers on a GPU; else null
+    bool sparse = false;                       // push: the buffers are indices and values
     uint64_t first = 0;    // push, pull: element of the model at which the buffers begin
     uint64_t entries = 0;  // push of indices and values
     protocol::Order order = protocol::Order::all_at_once;  // average
@@ -56,6 +58,7 @@ struct Ending {
     bool late = false;          // this worker's gradient came after its round had begun
     bool resync = false;        // all workers are to call sync now
     bool dense = false;         // compression was asked for, but dense was faster
+    bool on_device = false;     // the buffers are on a GPU, and the result is queued there
     uint64_t entries = 0;       // elements of the result that top-k chose; 0: dense
 
     uint64_t slowest_clock = 0;  // of a parameter server's workers

@@ -124,6 +124,7 @@ Exchange::Plan Rounds::plan_round(const std::vector<WorkerPtr>& members) const {
         const bool is_root = worker->rank == request.root;
         if (first.verb != Verb::broadcast || is_root) {
             plan.contributions.push_back({segments_of(request.buffers), 1.0});
+            if (request.contents) plan.on_device.push_back({request.contents, 1.0});
             plan.keep.insert(plan.keep.end(), request.buffers.begin(), request.buffers.end());
         }
         if (first.verb != Verb::broadcast || !is_root) plan.recipients.push_back(request.buffers);

@@ -11,6 +11,7 @@
 #include "daemon/collectives/all_reduce.h"
 #include "daemon/collectives/broadcast.h"
 #include "daemon/collectives/transfer.h"
+#include "daemon/device/devices.h"
 #include "daemon/exchange/peers.h"
 #include "daemon/kernels/pool.h"
 #include "daemon/telemetry/counters.h"
@@ -46,6 +47,7 @@ struct Services {
     Counters& counters;
     ExchangeOptions options;
     base::BackgroundThread& disk;
+    device::Devices* gpus = nullptr;       // null: none, ever
     ControllerLink* control = nullptr;     // set before any request arrives
     NodeId self = 0;                       // this node's number; 0 while not attached
     std::function<void()> exchange_began;  // set by the engine

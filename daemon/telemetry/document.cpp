@@ -40,12 +40,39 @@ json shards_of(const DocumentSource& source) {
     return shards;
 }
 
+json gpus_of(const DocumentSource& source) {
+    json devices = json::array();
+    for (const device::Devices::Summary& gpu : source.gpus) {
+        json entry = {{"id", gpu.facts.id()},
+                      {"name", gpu.facts.name},
+                      {"bytes", gpu.facts.bytes},
+                      {"compute_capability", fmt::format("{}.{}", gpu.facts.capability_major,
+                                                         gpu.facts.capability_minor)},
+                      {"peers", gpu.peers},
+                      {"memory_by", gpu.facts.exports_descriptors ? "descriptor" : "handle"},
+                      {"open", gpu.open}};
+        if (gpu.open) entry["free_bytes"] = gpu.free_bytes;
+        if (gpu.open) entry["kernels"] = gpu.kernels;
+        if (!gpu.shared_with.empty()) entry["shared_with"] = gpu.shared_with;
+        devices.push_back(std::move(entry));
+    }
+    json gpus = {{"devices", std::move(devices)}};
+    if (!source.gpus_absent.empty()) gpus["absent"] = source.gpus_absent;
+    if (source.cuda_version != 0)
+        gpus["driver_cuda"] =
+            fmt::format("{}.{}", source.cuda_version / 1000, source.cuda_version % 1000 / 10);
+    // Today's only way; where UCX moves a GPU's memory itself it will say so here.
+    gpus["between_nodes"] = "through pinned memory of the host";
+    return gpus;
+}
+
 json counters_of(const Counters& counters) {
     return {{"requests", counters.requests},
             {"requests_failed", counters.requests_failed},
             {"rounds", counters.rounds},
             {"rounds_dense_instead", counters.rounds_dense_instead},
             {"groups", counters.groups},
+            {"sums_on_device", counters.sums_on_device},
             {"gradients_late", counters.gradients_late},
             {"exchanges_aborted", counters.exchanges_aborted},
             {"adoptions", counters.adoptions},
@@ -76,6 +103,7 @@ std::string daemon_document(const DocumentSource& source) {
         {"threads", source.threads},
         {"clients", clients_of(source)},
         {"shards", shards_of(source)},
+        {"gpus", gpus_of(source)},
         {"limits",
          {{"client_bytes_max", source.limits.bytes_max},
           {"client_buffers_max", source.limits.buffers_max},

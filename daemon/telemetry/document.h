@@ -27,6 +27,9 @@ struct DocumentSource {
     uint32_t clients_max = 0;
     std::vector<Client::Summary> clients;
     std::vector<Engine::ShardSummary> shards;
+    std::vector<device::Devices::Summary> gpus;
+    std::string gpus_absent;  // why there is none
+    int cuda_version = 0;     // of the driver, 13000: 13.0; 0: no driver
     Counters counters;
 };
 

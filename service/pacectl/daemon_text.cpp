@@ -57,6 +57,14 @@ std::string daemon_text(const Json& daemon) {
                     bytes_text(number(shard, "versions_bytes")),
                     bytes_text(number(shard, "held_bytes"))});
     if (!shards.empty()) lines += "\n" + shards.text("");
+    Columns gpus({"GPU", "NAME", ">MEMORY", ">FREE", "KERNELS"});
+    const Json& on_node = member(daemon, "gpus");
+    for (const Json& gpu : list(on_node, "devices"))
+        gpus.add({text(gpu, "id"), text(gpu, "name"), bytes_text(number(gpu, "bytes")),
+                  truth(gpu, "open") ? bytes_text(number(gpu, "free_bytes")) : "not in use",
+                  text(gpu, "kernels")});
+    if (!gpus.empty()) lines += "\n" + gpus.text("");
+    if (!gpus.empty()) lines += "between nodes: " + text(on_node, "between_nodes") + "\n";
     lines += pairs_text("LIMITS", member(daemon, "limits"));
     lines += pairs_text("MEMORY", member(daemon, "memory"));
     lines += pairs_text("COUNTERS", member(daemon, "counters"));

@@ -132,6 +132,29 @@ std::string zmq_version() {
     return fmt::format("{}.{}.{}", parts[0], parts[1], parts[2]);
 }
 
+// UCX finds its parts in a folder beside itself.
+bool ucx_moves_gpu_memory() {
+    const Library library("libucp.so.0");
+    Dl_info where{};
+    const auto* const symbol =
+        reinterpret_cast<const void*>(library.function<void()>("ucp_get_version_string"));
+    if (symbol == nullptr || dladdr(symbol, &where) == 0 || where.dli_fname == nullptr)
+        return false;
+    const auto folder = std::filesystem::path(where.dli_fname).parent_path() / "ucx";
+    std::error_code unreadable;
+    return std::filesystem::exists(folder / "libuct_cuda.so.0", unreadable) ||
+           std::filesystem::exists(folder / "libuct_cuda.so", unreadable);
+}
+
+// 22809: 2.28.9.
+std::string nccl_version() {
+    const Library library("libnccl.so.2");
+    auto* const version = library.function<int(int*)>("ncclGetVersion");
+    int number = 0;
+    if (version == nullptr || version(&number) != 0) return {};
+    return fmt::format("{}.{}.{}", number / 10000, number % 10000 / 100, number % 100);
+}
+
 void look_at_limits(MachineFacts& facts, const std::optional<Json>& daemon) {
     if (daemon && count(*daemon, "pid") > 0) {
         const std::string limits = read_file(fmt::format("/proc/{}/limits", count(*daemon, "pid")));
@@ -160,6 +183,8 @@ MachineFacts look_at_machine(const std::optional<Json>& daemon) {
     facts.daemons = processes_named("paced");
     facts.ucx_version = ucx_version();
     facts.zmq_version = zmq_version();
+    facts.ucx_moves_gpu_memory = ucx_moves_gpu_memory();
+    facts.nccl_version = nccl_version();
     return facts;
 }
 

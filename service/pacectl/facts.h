@@ -41,6 +41,8 @@ struct MachineFacts {
     std::vector<int> daemons;  // process ids of every paced on this machine
     std::string ucx_version;   // empty: the library is not there
     std::string zmq_version;
+    bool ucx_moves_gpu_memory = false;  // it has its parts for CUDA
+    std::string nccl_version;           // empty: the library is not there
 };
 
 struct Facts {

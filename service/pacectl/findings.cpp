@@ -1,5 +1,7 @@
 #include "service/pacectl/findings.h"
 
+#include "service/pacectl/gpu_findings.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -181,6 +183,7 @@ std::vector<Finding> judge(const Facts& facts) {
         findings.push_back(warn("daemon", printable(facts.daemon.document_error->message),
                                 "restart the daemon after an upgrade: systemctl restart paced"));
     }
+    if (facts.daemon.document) judge_gpus(facts, findings);
     findings.push_back(judge_other_daemons(facts.machine));
     findings.push_back(judge_memlock(facts.machine));
     findings.push_back(judge_shared_memory(facts.machine));

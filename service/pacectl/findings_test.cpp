@@ -50,6 +50,27 @@ TEST(Findings, AHealthyMachineHasNone) {
         << findings_text(findings);
 }
 
+TEST(Findings, GpusAreToldOfAndWhatIsWrongWithThem) {
+    Facts facts = healthy();
+    Json gpu = {{"id", "GPU-1"},  {"name", "H100"},
+                {"bytes", 1000U}, {"compute_capability", "9.0"},
+                {"open", true},   {"kernels", "CUDA 13.0"}};
+    const auto with = [&](const Json& one) {
+        (*facts.daemon.document)["gpus"] = {{"devices", {one}}, {"driver_cuda", "13.0"}};
+        return verdict_on(facts, "GPUs");
+    };
+    EXPECT_EQ(with(gpu), Verdict::ok);
+    EXPECT_NE(findings_text(judge(facts)).find("H100 GPU-1"), std::string::npos);
+    gpu["kernels"] = "there is no plug-in /x.so";
+    EXPECT_EQ(with(gpu), Verdict::warn);
+    gpu["kernels"] = "CUDA 13.0";
+    gpu["shared_with"] = "process 7 serves GPU-1 already";
+    EXPECT_EQ(with(gpu), Verdict::warn);
+    (*facts.daemon.document)["gpus"] = {{"absent", "no driver"}};
+    EXPECT_EQ(verdict_on(facts, "GPUs"), Verdict::ok);
+    EXPECT_NE(findings_text(judge(facts)).find("none is used: no driver"), std::string::npos);
+}
+
 TEST(Findings, ASocketThatIsNotThereOrClosedIsAFailure) {
     Facts facts = healthy();
     facts.socket.may_connect = false;

@@ -178,7 +178,19 @@ static void print_session_and_buffer(void) {
     FIELD(pace_buffer, generation);
     STRUCT(pace_buffer_options);
     FIELD(pace_buffer_options, struct_size);
-    FIELD(pace_buffer_options, reserved);
+    FIELD(pace_buffer_options, device);
+    STRUCT(pace_buffer_info);
+    FIELD(pace_buffer_info, struct_size);
+    FIELD(pace_buffer_info, type);
+    FIELD(pace_buffer_info, count);
+    FIELD(pace_buffer_info, data);
+    FIELD(pace_buffer_info, device);
+    FIELD(pace_buffer_info, dl_device_type);
+    FIELD(pace_buffer_info, dl_device_id);
+    FIELD(pace_buffer_info, dl_type_code);
+    FIELD(pace_buffer_info, dl_type_bits);
+    FIELD(pace_buffer_info, dl_type_lanes);
+    FIELD(pace_buffer_info, typestr);
 }
 
 static void print_request(void) {

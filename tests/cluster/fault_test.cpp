@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "faults.h"
+#include "tests/simulated_gpu/simulated_gpu.h"
 
 namespace pace::cluster {
 namespace {
@@ -37,6 +38,12 @@ std::string words_of(std::string name) {
 
 // Trainers of a family, or of a policy of the averaging one.
 std::vector<std::string> endless(const std::string& mode) {
+    constexpr std::string_view kOnGpu = "gpu_";
+    if (mode.starts_with(kOnGpu)) {
+        auto flags = endless(mode.substr(kOnGpu.size()));
+        flags.insert(flags.end(), {"--on-gpu", "1"});
+        return flags;
+    }
     std::vector<std::string> flags{"--steps",    "1000000000", "--step-us",    "1000",
                                    "--elements", "20000",      "--connect-ms", "1000"};
     if (mode == "reduce") return flags;
@@ -59,12 +66,20 @@ std::vector<std::string> endless(const std::string& mode) {
 
 class Faults : public testing::TestWithParam<const char*> {
   protected:
+    // Trainers and daemons find the simulated GPU; who does not ask for it does not see it.
+    static void SetUpTestSuite() {
+        const std::string driver = simulated_gpu::environment_entry();
+        const size_t equals = driver.find('=');
+        setenv(driver.substr(0, equals).c_str(), driver.substr(equals + 1).c_str(), 1);
+        setenv("PACED_PLUGINS", simulated_gpu::kPlugins, 1);
+    }
     base::Random random_{test_seed()};
 };
 
 INSTANTIATE_TEST_SUITE_P(Families, Faults,
                          testing::Values("reduce", "average", "announced", "prague_smart",
-                                         "prague_static", "ordered", "kept", "served", "saved"),
+                                         "prague_static", "ordered", "kept", "served", "saved",
+                                         "gpu_reduce", "gpu_average", "gpu_saved"),
                          [](const auto& family) { return std::string(family.param); });
 
 TEST_P(Faults, AKilledTrainerCostsTheOthersNothingButItsContribution) {

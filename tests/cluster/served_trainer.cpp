@@ -48,8 +48,9 @@ bool ServedTrainer::open() {
     job.checkpoint_every_ms = options_.checkpoint_every_ms;
     if (outcome(pace_session_open(options_.endpoint.c_str(), &job, &session_, &error_)) != PACE_OK)
         return false;
-    const auto create = [this](pace_buffer& buffer, float*& ret_data) {
-        return outcome(pace_buffer_create(session_, PACE_F32, options_.elements, nullptr, &buffer,
+    const pace_buffer_options where = buffer_options(options_);
+    const auto create = [this, &where](pace_buffer& buffer, float*& ret_data) {
+        return outcome(pace_buffer_create(session_, PACE_F32, options_.elements, &where, &buffer,
                                           reinterpret_cast<void**>(&ret_data), &error_)) == PACE_OK;
     };
     if (!create(model_, model_data_) || !create(update_, update_data_)) return false;

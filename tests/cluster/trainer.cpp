@@ -98,12 +98,13 @@ class Trainer {
     bool allocate() {
         buffers_.resize(options_.tensors);
         data_.resize(options_.tensors);
+        const pace_buffer_options where = buffer_options(options_);
         for (uint32_t i = 0; i < options_.tensors; ++i) {
-            if (!ok(pace_buffer_create(session_, PACE_F32, options_.elements + i, nullptr,
+            if (!ok(pace_buffer_create(session_, PACE_F32, options_.elements + i, &where,
                                        &buffers_[i], reinterpret_cast<void**>(&data_[i]), &error_)))
                 return false;
         }
-        return ok(pace_buffer_create(session_, PACE_F32, 16, nullptr, &model_,
+        return ok(pace_buffer_create(session_, PACE_F32, 16, &where, &model_,
                                      reinterpret_cast<void**>(&model_data_), &error_));
     }
 

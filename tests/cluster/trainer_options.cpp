@@ -63,6 +63,8 @@ TrainerOptions parse_trainer_options(int argc, char** argv) {
             options.keep_local = number != 0;
         else if (name == "--announce")
             options.announce = number != 0;
+        else if (name == "--on-gpu")
+            options.on_gpu = number != 0;
         else if (name == "--hold")
             options.hold = number != 0;
         else {

@@ -34,7 +34,9 @@ struct TrainerOptions {
         {};  // of averages: "forward" or "backward"; empty: all is ready at the call
     bool keep_local = false;  // of averages: the trainer goes on with its buffers meanwhile
     bool announce = false;    // each average, at the start of its step
-    bool hold = false;        // when done, stay in the job until standard input closes
+    bool on_gpu =
+        false;  // buffers on the first GPU, a simulated one, whose memory the processor sees
+    bool hold = false;  // when done, stay in the job until standard input closes
 };
 
 // Ends the program, with a word on standard error, if there is a flag that it does not know.

@@ -63,6 +63,12 @@ void compute(uint32_t duration_us) {
     nanosleep(&time, nullptr);
 }
 
+pace_buffer_options buffer_options(const TrainerOptions& options) {
+    pace_buffer_options buffer = PACE_BUFFER_OPTIONS_INIT;
+    if (options.on_gpu) buffer.device = PACE_CUDA(0);
+    return buffer;
+}
+
 bool is_to_start_anew(pace_status status) {
     return status == PACE_STALE || status == PACE_E_DAEMON_GONE || status == PACE_E_NO_CONTROLLER;
 }

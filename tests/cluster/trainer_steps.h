@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "pace.h"
+#include "trainer_options.h"
 
 namespace pace::cluster {
 
@@ -19,6 +20,9 @@ int next_signal();
 uint64_t now_us();
 // The work of a step, simulated.
 void compute(uint32_t duration_us);
+
+// For all buffers of a trainer that is told so.
+pace_buffer_options buffer_options(const TrainerOptions& options);
 
 // The worker takes the current model, and goes on.
 bool is_to_start_anew(pace_status status);

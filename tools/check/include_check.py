@@ -22,7 +22,9 @@ MAY_INCLUDE = {
     # The daemon of a single machine runs the controller in its own process.
     "daemon": {"base", "protocol", "settings", "transports", "daemon", "service/controller/shell",
                "service/controller/core"},
+    "daemon/device": {"base"},
     "daemon/kernels": {"base", "protocol"},
+    "daemon/kernels/cuda": {"base", "protocol", "daemon/kernels", "daemon/device/plugin.h"},
     "daemon/collectives": {"base", "protocol", "transports", "daemon/kernels"},
     "daemon/sparse": {"base", "protocol", "transports", "daemon/kernels", "daemon/collectives"},
     "daemon/partial": {"base", "protocol", "transports", "daemon/kernels", "daemon/collectives"},

@@ -1,0 +1,236 @@
+// Client: what a seated trainer asks for: buffers, and requests.
+#include <algorithm>
+#include <utility>
+
+#include "daemon/clients/buffer_request.h"
+#include "daemon/clients/client.h"
+#include "daemon/clients/submission.h"
+
+namespace pace::daemon {
+
+using base::ErrorKind;
+using base::Result;
+namespace fb = protocol::client;
+
+namespace {
+
+// Submissions taken from one client before the others have their turn.
+constexpr int kSubmissionsPerTurn = 16;
+
+std::span<const std::byte> bytes_of(const flatbuffers::Vector<uint8_t>* vector) {
+    if (vector == nullptr) return {};
+    return std::as_bytes(std::span(vector->data(), vector->size()));
+}
+
+}  // namespace
+
+// --------------------------------------------------------------------------------------- buffers
+
+Result<> Client::on_buffer_create(const fb::BufferCreate& create,
+                                  std::vector<base::UniqueFd>& fds) {
+    if (!seat_) return base::make_error(ErrorKind::corrupt, "a buffer before a job was joined");
+    bool restored = false;
+    auto buffer = make_buffer(create, fds, restored);
+    if (!buffer) return send_failed(create.request(), buffer.error());
+    const BufferTable::Handle handle = buffers_.add(*buffer);
+    // Of memory on a GPU that has no descriptor, the handle.
+    const auto& on_device = (*buffer)->on_device;
+    std::vector<int> reply_fds{on_device ? on_device->memory.fd() : (*buffer)->memory.fd()};
+    if (reply_fds.front() < 0) reply_fds.clear();
+    const size_t mapped = on_device ? on_device->memory.size() : (*buffer)->memory.size();
+    return send_body(
+        socket_.get(),
+        [&](flatbuffers::FlatBufferBuilder& b) {
+            flatbuffers::Offset<flatbuffers::Vector<uint8_t>> named;
+            if (reply_fds.empty())
+                named =
+                    b.CreateVector(reinterpret_cast<const uint8_t*>(&on_device->memory.handle()),
+                                   sizeof(on_device->memory.handle()));
+            const auto created = fb::CreateBufferCreated(
+                b, create.request(), handle.index, handle.generation, mapped, restored, named);
+            return std::pair(fb::Body::BufferCreated, created.Union());
+        },
+        reply_fds);
+}
+
+Result<BufferPtr> Client::make_buffer(const fb::BufferCreate& create,
+                                      std::vector<base::UniqueFd>& fds, bool& ret_restored) {
+    PACE_TRY_ASSIGN(wanted, check_buffer(create));
+    const device::Device* device = nullptr;
+    if (!wanted.device.empty()) {
+        PACE_TRY_ASSIGN(found, staging_.find(wanted.device));
+        device = found;
+    }
+    PACE_TRY(quota_.charge_buffer(wanted.bytes()));
+    BufferPtr kept = wanted.adopt
+                         ? nullptr
+                         : context_.engine.inherit(*seat_, wanted.dtype, wanted.count, device);
+    ret_restored = kept != nullptr;
+    if (kept) return kept;
+    auto buffer = allocate_buffer(wanted, fds);
+    if (!buffer) quota_.release_buffer(wanted.bytes());
+    return buffer;
+}
+
+Result<BufferPtr> Client::allocate_buffer(const BufferRequest& wanted,
+                                          std::vector<base::UniqueFd>& fds) {
+    PACE_TRY_ASSIGN(buffer, allocate(wanted, fds));
+    if (wanted.device.empty()) return buffer;
+    PACE_TRY_ASSIGN(on_device, staging_.allocate(wanted.device, *buffer, fds));
+    buffer->on_device.emplace(std::move(on_device));
+    return buffer;
+}
+
+Result<> Client::on_device_share(const fb::DeviceShare& share) {
+    if (!seat_) return base::make_error(ErrorKind::corrupt, "events before a job was joined");
+    const auto ours = staging_.share(bytes_of(share.device()), bytes_of(share.events()));
+    if (!ours) return send_failed(share.request(), ours.error());
+    return send_body(socket_.get(), [&](flatbuffers::FlatBufferBuilder& b) {
+        const auto events =
+            b.CreateVector(reinterpret_cast<const uint8_t*>(ours->data()), ours->size());
+        const auto shared = fb::CreateDeviceShared(b, share.request(), events);
+        return std::pair(fb::Body::DeviceShared, shared.Union());
+    });
+}
+
+Result<> Client::on_buffer_free(const fb::BufferFree& free) {
+    auto buffer = buffers_.remove(free.buffer());
+    if (!buffer) return send_failed(free.request(), buffer.error());
+    quota_.release_buffer((*buffer)->bytes());
+    return send_done(free.request());
+}
+
+// -------------------------------------------------------------------------------------- requests
+
+bool Client::poll_ring() {
+    if (!ring_ || closing_ || !seat_) return false;
+    bool worked = false;
+    for (int i = 0; i < kSubmissionsPerTurn; ++i) {
+        protocol::SubmissionEntry entry;
+        const auto taken = ring_->take(entry);
+        if (!taken) {
+            refuse(taken.error());
+            return true;
+        }
+        if (!*taken) break;
+        worked = true;
+        submit(entry);
+        if (closing_) break;
+    }
+    return worked;
+}
+
+void Client::submit(const protocol::SubmissionEntry& entry) {
+    if (protocol::is_note(entry.verb)) {
+        held_.push_back({entry, std::nullopt});
+        hand_on();
+        return;
+    }
+    if (in_flight_ >= ring_->layout().slots) {
+        refuse(base::make_error(ErrorKind::limit, "more than {} requests in flight",
+                                ring_->layout().slots));
+        return;
+    }
+    ++in_flight_;
+    auto request = check_submission(entry, buffers_);
+    if (!request) {
+        request_ended(entry.id, failed(request.error()));
+        return;
+    }
+    const bool stages = DeviceStaging::concerns(*request);
+    held_.push_back({entry, std::move(*request), !stages});
+    if (stages) stage(held_.back());
+    hand_on();
+}
+
+// Its buffers are on a GPU. What is summed there may stay; otherwise it comes to the host first. What is only written waits, too: for the
+// result of the call before, which is copied from the same twins.
+void Client::stage(Held& held) {
+    Request& request = *held.request;
+    held.landed = staging_.begin(request, held.entry.event);
+    held.ready = !held.landed || Engine::sums_on_device(*seat_, request);
+    if (held.ready) return;
+    const bool reads =
+        protocol::reads_buffers(request.verb) &&
+        (request.verb != protocol::Verb::broadcast || request.root == seat_->worker->rank);
+    const auto come = [this, alive = std::weak_ptr<bool>(alive_),
+                       id = request.id](const Result<>& result) {
+        if (!alive.expired()) landed(id, result);
+    };
+    if (reads) {
+        request.contents->bring(come);
+        return;
+    }
+    request.contents->on_host = true;
+    request.contents->lane->when_done(request.buffers, come);
+}
+
+void Client::landed(uint64_t id, const Result<>& result) {
+    const auto held = std::find_if(held_.begin(), held_.end(), [id](const Held& other) {
+        return other.request && other.request->id == id;
+    });
+    if (held == held_.end()) return;  // canceled meanwhile
+    held->ready = true;
+    held->landed = result;
+    hand_on();
+}
+
+// In the order of submission: whoever is ready waits for those before it.
+void Client::hand_on() {
+    while (!held_.empty() && held_.front().ready && seat_ && !closing_) {
+        Held held = std::move(held_.front());
+        held_.pop_front();
+        if (!held.request) {
+            Engine::note(*seat_, held.entry);
+        } else if (!held.landed) {
+            request_ended(held.request->id, failed(held.landed.error()));
+        } else {
+            context_.engine.submit(*seat_, std::move(*held.request));
+        }
+    }
+}
+
+// What the engine does not know yet ends here.
+bool Client::cancel_held(uint64_t id) {
+    const auto held = std::find_if(held_.begin(), held_.end(), [id](const Held& other) {
+        return other.request && other.request->id == id;
+    });
+    if (held == held_.end()) return false;
+    held_.erase(held);
+    request_ended(id, ended_as(protocol::Outcome::canceled, "canceled before it had begun"));
+    hand_on();
+    return true;
+}
+
+void Client::request_ended(uint64_t id, const Ending& ending) {
+    --in_flight_;
+    if (!ring_) return;
+    const auto queued = staging_.end(id, ending.outcome == protocol::Outcome::done);
+    if (queued && !*queued) {
+        ring_->complete(id, ending);
+        return;
+    }
+    Ending told = queued ? ending : failed(queued.error());
+    told.on_device = queued.ok();
+    ring_->complete(id, told);
+}
+
+bool Client::arm_ring() {
+    return !ring_ || closing_ || ring_->arm();
+}
+
+void Client::disarm_ring() {
+    if (ring_) ring_->disarm();
+}
+
+void Client::on_cancel(const fb::Cancel& cancel) {
+    if (!ring_) return;
+    // The socket and the ring have no order between them: the request may still lie in the ring.
+    for (uint32_t taken = 0; taken < ring_->layout().slots; taken += kSubmissionsPerTurn) {
+        if (!poll_ring()) break;
+    }
+    if (!seat_ || closing_ || cancel_held(cancel.id())) return;
+    context_.engine.cancel(*seat_, cancel.id());
+}
+
+}  // namespace pace::daemon

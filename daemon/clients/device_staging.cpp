@@ -1,0 +1,130 @@
+#include "daemon/clients/device_staging.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/log.h"
+#include "protocol/ring.h"
+
+namespace pace::daemon {
+
+using base::ErrorKind;
+using base::make_error;
+using base::Result;
+using base::cuda::CUipcEventHandle;
+using base::cuda::CUuuid;
+using device::Device;
+
+namespace {
+
+Result<CUuuid> uuid_of(std::span<const std::byte> bytes) {
+    CUuuid uuid{};
+    if (bytes.size() != sizeof(uuid))
+        return make_error(ErrorKind::corrupt, "a GPU's number has {} bytes, not {}", bytes.size(),
+                          sizeof(uuid));
+    std::memcpy(&uuid, bytes.data(), sizeof(uuid));
+    return uuid;
+}
+
+}  // namespace
+
+Result<DeviceStaging::Lane*> DeviceStaging::lane_of(Device& device) {
+    const auto found = lanes_.find(&device);
+    if (found != lanes_.end()) return &found->second;
+    PACE_TRY_ASSIGN(made, DeviceLane::create(device));
+    Lane& lane = lanes_[&device];
+    lane.lane = std::move(made);
+    return &lane;
+}
+
+Result<Device*> DeviceStaging::find(std::span<const std::byte> device) {
+    PACE_TRY_ASSIGN(uuid, uuid_of(device));
+    return devices_.find(uuid);
+}
+
+Result<std::vector<std::byte>> DeviceStaging::share(std::span<const std::byte> device,
+                                                    std::span<const std::byte> events) {
+    PACE_TRY_ASSIGN(found, find(device));
+    PACE_TRY_ASSIGN(lane, lane_of(*found));
+    if (lane->events)
+        return make_error(ErrorKind::corrupt, "events for {} a second time", found->facts().id());
+    if (events.size() != protocol::kRingSlots * sizeof(CUipcEventHandle))
+        return make_error(ErrorKind::corrupt, "{} bytes of events; {} are expected", events.size(),
+                          protocol::kRingSlots * sizeof(CUipcEventHandle));
+    std::vector<CUipcEventHandle> theirs(protocol::kRingSlots);
+    std::memcpy(theirs.data(), events.data(), events.size());
+    PACE_TRY_ASSIGN(shared, device::SharedEvents::open(*found, theirs));
+    lane->events = std::move(shared);
+    const auto ours = std::as_bytes(std::span(lane->events->handles()));
+    return std::vector<std::byte>(ours.begin(), ours.end());
+}
+
+Result<OnDevice> DeviceStaging::allocate(std::span<const std::byte> device, const Buffer& twin,
+                                         std::vector<base::UniqueFd>& fds) {
+    PACE_TRY_ASSIGN(found, find(device));
+    auto memory = fds.empty()
+                      ? device::DeviceMemory::create(*found, twin.bytes())
+                      : device::DeviceMemory::adopt(*found, std::move(fds.front()), twin.bytes());
+    if (!memory) return memory.error();
+    OnDevice made{std::move(*memory), std::nullopt};
+    auto pin = device::PinnedMemory::pin(*found, twin.memory.data(), twin.memory.size());
+    if (pin) {
+        made.pin = std::move(*pin);
+    } else {
+        base::log_warning("a buffer's memory cannot be pinned; copies to and from its GPU are slow",
+                          {{"bytes", twin.bytes()}, {"reason", pin.error().message}});
+    }
+    return made;
+}
+
+bool DeviceStaging::concerns(const Request& request) {
+    return std::any_of(request.buffers.begin(), request.buffers.end(),
+                       [](const BufferPtr& buffer) { return buffer->on_device.has_value(); });
+}
+
+Result<DeviceStaging::Lane*> DeviceStaging::lane_of(const Request& request) {
+    const Device* const device = request.buffers.front()->device();
+    for (size_t i = 0; i < request.buffers.size(); ++i) {
+        if (request.buffers[i]->device() == device && device != nullptr) continue;
+        return make_error(ErrorKind::invalid,
+                          "buffers[{}] is not where buffers[0] is: the buffers of one call are all "
+                          "on one GPU, or all on the host",
+                          i);
+    }
+    if (request.order != protocol::Order::all_at_once || request.keeps_local)
+        return make_error(ErrorKind::invalid,
+                          "buffers on a GPU are averaged all at once: leave out order and "
+                          "keep_local, or use buffers on the host");
+    return lane_of(request.buffers.front()->on_device->memory.device());
+}
+
+Result<> DeviceStaging::begin(Request& request, uint32_t event) {
+    PACE_TRY_ASSIGN(lane, lane_of(request));
+    if (event != 0 && (!lane->events || event > lane->events->size()))
+        return make_error(ErrorKind::invalid, "event {} of {} was not shared", event - 1,
+                          lane->lane->device().facts().id());
+    if (event != 0) PACE_TRY(lane->events->await_theirs(event - 1, lane->lane->stream()));
+    request.contents = std::make_shared<DeviceContents>();
+    request.contents->lane = lane->lane;
+    request.contents->buffers = request.buffers;
+    begun_[request.id] = {lane, event, protocol::writes_buffers(request.verb), request.contents};
+    return {};
+}
+
+Result<bool> DeviceStaging::end(uint64_t id, bool done) {
+    const auto found = begun_.find(id);
+    if (found == begun_.end()) return false;
+    const Begun begun = std::move(found->second);
+    begun_.erase(found);
+    if (!done || !begun.writes) return false;
+    const DeviceLane& lane = *begun.lane->lane;
+    if (!begun.contents->made) PACE_TRY(lane.copy_to_device(begun.contents->buffers));
+    // The buffers, and their twins, stay until that has ended.
+    lane.when_done(begun.contents->buffers, [](const Result<>&) {});
+    if (begun.event == 0) return false;
+    PACE_TRY(begun.lane->events->record_ours(begun.event - 1, lane.stream()));
+    return true;
+}
+
+}  // namespace pace::daemon

@@ -1,0 +1,68 @@
+// DeviceStaging: what one session's requests need whose buffers are on a GPU: the order between the trainer's streams and ours, and the
+// copies between the GPU's memory and its twin on the host, on which exchanges work.
+//
+//     submission --> our stream waits for the trainer's event --> copy to the twin, unless the exchange is a sum on the GPU
+//     its end    --> copy from the twin, unless it was --> our event --> completion; the trainer's stream or thread waits for the event
+//
+// All copies of a session go through one stream for each device (exchange/device_lane.h), in the order of its calls. Nobody waits
+// for a device: what follows a copy comes back to the loop.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "daemon/device/devices.h"
+#include "daemon/device/shared_events.h"
+#include "daemon/exchange/device_lane.h"
+#include "daemon/exchange/request.h"
+
+namespace pace::daemon {
+
+class DeviceStaging {
+  public:
+    explicit DeviceStaging(device::Devices& devices) : devices_(devices) {}
+
+    // Takes the trainer's events for a device, and returns ours: kRingSlots of 64 bytes each. Errors: corrupt, if they are none
+    // or come a second time; those of Devices::find.
+    base::Result<std::vector<std::byte>> share(std::span<const std::byte> device,
+                                               std::span<const std::byte> events);
+
+    base::Result<device::Device*> find(std::span<const std::byte> device);
+
+    // Memory on the device for a buffer whose twin is there. With `fds`, it is taken over.
+    base::Result<OnDevice> allocate(std::span<const std::byte> device, const Buffer& twin,
+                                    std::vector<base::UniqueFd>& fds);
+
+    static bool concerns(const Request& request);
+    // Orders our stream behind the trainer's event (1 + its slot; 0: none), and gives the request its contents. Errors: invalid
+    // (buffers of two devices, or on one and on the host; what buffers on a device do not do; an event that was not shared).
+    base::Result<> begin(Request& request, uint32_t event);
+    // Of a request that has begun. Copies its twins back if it has ended well and has its result there; true: the trainer is to
+    // wait for our event.
+    base::Result<bool> end(uint64_t id, bool done);
+
+  private:
+    struct Lane {
+        std::shared_ptr<DeviceLane> lane;
+        std::optional<device::SharedEvents> events;
+    };
+    struct Begun {
+        Lane* lane = nullptr;
+        uint32_t event = 0;
+        bool writes = false;
+        std::shared_ptr<DeviceContents> contents;
+    };
+
+    base::Result<Lane*> lane_of(device::Device& device);
+    base::Result<Lane*> lane_of(const Request& request);
+
+    device::Devices& devices_;
+    std::map<const device::Device*, Lane> lanes_;
+    std::map<uint64_t, Begun> begun_;  // by request
+};
+
+}  // namespace pace::daemon

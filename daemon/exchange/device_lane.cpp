@@ -1,0 +1,67 @@
+#include "daemon/exchange/device_lane.h"
+
+#include <utility>
+
+namespace pace::daemon {
+
+using base::Result;
+using base::cuda::CudaDriver;
+
+Result<std::shared_ptr<DeviceLane>> DeviceLane::create(device::Device& device) {
+    PACE_TRY_ASSIGN(stream, device.create_stream());
+    return std::shared_ptr<DeviceLane>(new DeviceLane(device, stream));
+}
+
+DeviceLane::~DeviceLane() {
+    device_.destroy_stream(stream_);
+}
+
+Result<> DeviceLane::copy_to_host(const std::vector<BufferPtr>& buffers) const {
+    const CudaDriver& driver = device_.driver();
+    const auto scope = device_.enter();
+    for (const BufferPtr& buffer : buffers)
+        PACE_TRY(driver.check(
+            driver.copy_to_host(buffer->memory.data(), buffer->on_device->memory.address(),
+                                buffer->bytes(), stream_),
+            "copy from a GPU"));
+    return {};
+}
+
+Result<> DeviceLane::copy_to_device(const std::vector<BufferPtr>& buffers) const {
+    const CudaDriver& driver = device_.driver();
+    const auto scope = device_.enter();
+    for (const BufferPtr& buffer : buffers)
+        PACE_TRY(
+            driver.check(driver.copy_to_device(buffer->on_device->memory.address(),
+                                               buffer->memory.data(), buffer->bytes(), stream_),
+                         "copy to a GPU"));
+    return {};
+}
+
+Result<> DeviceLane::follow(const DeviceLane& other) const {
+    return device_.follow(stream_, other.stream_);
+}
+
+void DeviceLane::when_done(std::vector<BufferPtr> buffers,
+                           std::function<void(const Result<>&)> callback) const {
+    device_.when_done(stream_, [buffers = std::move(buffers), callback = std::move(callback)](
+                                   const Result<>& result) { callback(result); });
+}
+
+void DeviceContents::bring(std::function<void(const Result<>&)> landed) {
+    const auto queued = lane->copy_to_host(buffers);
+    on_host = queued.ok();
+    lane->when_done(buffers, [queued, landed = std::move(landed)](const Result<>& ended) {
+        landed(queued ? ended : queued);
+    });
+}
+
+const device::Device* common_device(const std::vector<BufferPtr>& buffers) {
+    if (buffers.empty()) return nullptr;
+    const device::Device* const device = buffers.front()->device();
+    for (const BufferPtr& buffer : buffers)
+        if (buffer->device() != device) return nullptr;
+    return device;
+}
+
+}  // namespace pace::daemon

@@ -1,0 +1,57 @@
+// DeviceLane: the stream on which one session's buffers on one GPU are copied and summed, in the order of its calls.
+//
+// DeviceContents: what a request has there. As long as nobody needs it on the host it stays; `bring` copies it to the buffers' twins.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "daemon/device/device.h"
+#include "daemon/exchange/buffer.h"
+
+namespace pace::daemon {
+
+class DeviceLane {
+  public:
+    static base::Result<std::shared_ptr<DeviceLane>> create(device::Device& device);
+    // What is queued goes on.
+    ~DeviceLane();
+    DeviceLane(const DeviceLane&) = delete;
+    DeviceLane& operator=(const DeviceLane&) = delete;
+
+    device::Device& device() const { return device_; }
+    base::cuda::CUstream stream() const { return stream_; }
+
+    // Between the buffers, which are all on this device, and their twins. Queued.
+    base::Result<> copy_to_host(const std::vector<BufferPtr>& buffers) const;
+    base::Result<> copy_to_device(const std::vector<BufferPtr>& buffers) const;
+    // What is queued here from now on waits for what is queued there by now.
+    base::Result<> follow(const DeviceLane& other) const;
+    // Calls back from the loop, when all that is queued by now has ended; the buffers live until then.
+    void when_done(std::vector<BufferPtr> buffers,
+                   std::function<void(const base::Result<>&)> callback) const;
+
+  private:
+    DeviceLane(device::Device& device, base::cuda::CUstream stream)
+        : device_(device), stream_(stream) {}
+
+    device::Device& device_;
+    base::cuda::CUstream stream_;
+};
+
+struct DeviceContents {
+    std::shared_ptr<DeviceLane> lane;
+    std::vector<BufferPtr> buffers;
+    bool on_host = false;  // in the twins, as well
+    bool made = false;     // the result is queued on the device, and not in the twins
+
+    // Queues the copy to the twins, and calls back from the loop once it has ended.
+    void bring(std::function<void(const base::Result<>&)> landed);
+};
+
+// All of them are on the same device; null: they are not.
+const device::Device* common_device(const std::vector<BufferPtr>& buffers);
+
+}  // namespace pace::daemon

@@ -1,0 +1,195 @@
+#include "libclient/gpu.h"
+
+#include <cstring>
+#include <utility>
+
+namespace pace::client {
+
+using base::ErrorKind;
+using base::make_error;
+using base::Result;
+using base::UniqueFd;
+using namespace base::cuda;  // the driver's own names
+
+// The daemon's events, opened here.
+class Gpu::Waiting {
+  public:
+    Waiting(const CudaDriver& driver, CUcontext context) : driver_(driver), context_(context) {}
+    ~Waiting() {
+        const ContextScope scope(driver_, context_);
+        for (CUevent event : events_) (void)driver_.event_destroy(event);
+    }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+
+    Result<> open(const CUipcEventHandle& handle) {
+        CUevent event = nullptr;
+        PACE_TRY(driver_.check(driver_.ipc_open_event_handle(&event, handle),
+                               "open an event of the daemon's"));
+        events_.push_back(event);
+        return {};
+    }
+    CUevent at(uint32_t slot) const { return events_.at(slot); }
+
+  private:
+    const CudaDriver& driver_;
+    CUcontext context_;
+    std::vector<CUevent> events_;
+};
+
+Result<std::shared_ptr<Gpu>> Gpu::open(uint32_t ordinal, uint32_t slots) {
+    const auto& driver = CudaDriver::get();
+    if (!driver) return driver.error();
+    int count = 0;
+    (void)(*driver)->device_get_count(&count);  // an error is: none
+    if (ordinal >= static_cast<uint32_t>(count))
+        return make_error(ErrorKind::invalid,
+                          "device is PACE_CUDA({}), but this process sees {} GPUs (see "
+                          "CUDA_VISIBLE_DEVICES)",
+                          ordinal, count);
+    std::shared_ptr<Gpu> gpu(new Gpu(**driver, ordinal));
+    PACE_TRY((*driver)->check((*driver)->device_get(&gpu->device_, static_cast<int>(ordinal)),
+                              "look at a GPU"));
+    PACE_TRY((*driver)->check((*driver)->device_get_uuid(&gpu->uuid_, gpu->device_),
+                              "ask a GPU's number"));
+    PACE_TRY((*driver)->check((*driver)->primary_context_retain(&gpu->context_, gpu->device_),
+                              "open a GPU"));
+    PACE_TRY(gpu->make_events(slots));
+    return gpu;
+}
+
+Result<> Gpu::make_events(uint32_t slots) {
+    const ContextScope scope = enter();
+    for (uint32_t slot = 0; slot < slots; ++slot) {
+        CUevent event = nullptr;
+        PACE_TRY(
+            driver_.check(driver_.event_create(&event, kEventDisableTiming | kEventInterprocess),
+                          "make an event to share"));
+        ours_.push_back(event);
+        PACE_TRY(driver_.check(driver_.ipc_get_event_handle(&handles_.emplace_back(), event),
+                               "share an event"));
+    }
+    return {};
+}
+
+Gpu::~Gpu() {
+    if (context_ == nullptr) return;
+    {
+        const ContextScope scope = enter();
+        for (CUevent event : ours_) (void)driver_.event_destroy(event);
+    }
+    theirs_.reset();
+    (void)driver_.primary_context_release(device_);
+}
+
+Result<> Gpu::adopt_events(std::span<const std::byte> theirs) {
+    if (theirs.size() != ours_.size() * sizeof(CUipcEventHandle))
+        return make_error(ErrorKind::corrupt, "the daemon sent {} bytes of events for {} slots",
+                          theirs.size(), ours_.size());
+    const ContextScope scope = enter();
+    auto opened = std::make_shared<Waiting>(driver_, context_);
+    for (size_t slot = 0; slot < ours_.size(); ++slot) {
+        CUipcEventHandle handle{};
+        std::memcpy(&handle, theirs.data() + slot * sizeof(handle), sizeof(handle));
+        PACE_TRY(opened->open(handle));
+    }
+    theirs_ = std::move(opened);
+    return {};
+}
+
+// ----------------------------------------------------------------------------------------- memory
+
+Result<std::unique_ptr<GpuMemory>> Gpu::map(UniqueFd descriptor, size_t bytes) {
+    const ContextScope scope = enter();
+    CUmemGenericAllocationHandle allocation = 0;
+    PACE_TRY(driver_.check(
+        driver_.mem_import(&allocation,
+                           reinterpret_cast<void*>(static_cast<intptr_t>(descriptor.get())),
+                           kHandleFd),
+        "take the daemon's memory of a GPU"));
+    std::unique_ptr<GpuMemory> memory(new GpuMemory(shared_from_this()));
+    memory->descriptor_ = std::move(descriptor);
+    memory->size_ = bytes;
+    const auto mapped = map_allocation(*memory, allocation);
+    (void)driver_.mem_release(allocation);  // what is mapped stays
+    if (!mapped) return mapped.error();
+    return memory;
+}
+
+Result<> Gpu::map_allocation(GpuMemory& memory, CUmemGenericAllocationHandle allocation) {
+    PACE_TRY(driver_.check(driver_.mem_reserve(&memory.address_, memory.size_, 0, 0, 0),
+                           "find addresses for a GPU"));
+    PACE_TRY(driver_.check(driver_.mem_map(memory.address_, memory.size_, 0, allocation, 0),
+                           "map the daemon's memory of a GPU"));
+    memory.mapped_ = true;
+    const CUmemAccessDesc access{{kLocationDevice, device_}, kAccessReadWrite};
+    return driver_.check(driver_.mem_set_access(memory.address_, memory.size_, &access, 1),
+                         "get access to the daemon's memory of a GPU");
+}
+
+Result<std::unique_ptr<GpuMemory>> Gpu::map(std::span<const std::byte> handle) {
+    CUipcMemHandle name{};
+    if (handle.size() != sizeof(name))
+        return make_error(ErrorKind::corrupt,
+                          "the daemon sent neither a descriptor nor a handle of a GPU's memory");
+    std::memcpy(&name, handle.data(), sizeof(name));
+    const ContextScope scope = enter();
+    std::unique_ptr<GpuMemory> memory(new GpuMemory(shared_from_this()));
+    PACE_TRY(driver_.check(driver_.ipc_open_mem_handle(&memory->address_, name, kIpcLazyPeerAccess),
+                           "open the daemon's memory of a GPU"));
+    return memory;
+}
+
+GpuMemory::~GpuMemory() {
+    if (address_ == 0) return;
+    const ContextScope scope = gpu_->enter();
+    const CudaDriver& driver = gpu_->driver_;
+    if (!descriptor_.valid()) {
+        (void)driver.ipc_close_mem_handle(address_);
+        return;
+    }
+    if (mapped_) (void)driver.mem_unmap(address_, size_);
+    (void)driver.mem_free_addresses(address_, size_);
+}
+
+// ------------------------------------------------------------------------------------------ order
+
+Result<> Gpu::check_stream(CUstream stream) const {
+    if (stream == nullptr) return {};  // the context's own
+    CUcontext context = nullptr;
+    if (driver_.stream_get_context(stream, &context) == kSuccess) {
+        const ContextScope theirs(driver_, context);
+        CUdevice device = -1;
+        if (driver_.context_get_device(&device) == kSuccess && device == device_) return {};
+    }
+    return make_error(ErrorKind::invalid,
+                      "the stream is not one of PACE_CUDA({}), where the buffers are", ordinal_);
+}
+
+Result<> Gpu::record(uint32_t slot, CUstream stream) {
+    const ContextScope scope = enter();
+    PACE_TRY(check_stream(stream));
+    return driver_.check(driver_.event_record(ours_.at(slot), stream), "mark a place in a stream");
+}
+
+Result<> Gpu::await_on(uint32_t slot, CUstream stream) {
+    const ContextScope scope = enter();
+    PACE_TRY(check_stream(stream));
+    return driver_.check(driver_.stream_wait_event(stream, theirs_->at(slot), 0),
+                         "make a stream wait");
+}
+
+Result<bool> Gpu::has_come(uint32_t slot) {
+    const ContextScope scope = enter();
+    const CUresult state = driver_.event_query(theirs_->at(slot));
+    if (state == kNotReady) return false;
+    PACE_TRY(driver_.check(state, "the GPU failed"));
+    return true;
+}
+
+Result<> Gpu::await(const Waiting& theirs, uint32_t slot) const {
+    const ContextScope scope = enter();
+    return driver_.check(driver_.event_synchronize(theirs.at(slot)), "the GPU failed");
+}
+
+}  // namespace pace::client

@@ -1,0 +1,97 @@
+// Gpu: one of this process's GPUs, as a session uses it: memory that the daemon has made there, and the order between the trainer's
+// streams and the daemon's. Not thread-safe, but for what says so: the session locks.
+//
+// The driver is opened at run time (base/cuda_driver.h); the device's primary context is what CUDA's runtime, PyTorch and JAX use, too.
+// For each slot of the session's requests there are two events: ours, recorded behind the work that makes the data, for which the
+// daemon's stream waits; and the daemon's, recorded behind the result, for which our streams and threads wait.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/cuda_driver.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace pace::client {
+
+class Gpu;
+
+// Memory that the daemon has made on a GPU, mapped here. Its descriptor keeps it alive when the daemon is gone.
+class GpuMemory {
+  public:
+    ~GpuMemory();
+    GpuMemory(const GpuMemory&) = delete;
+    GpuMemory& operator=(const GpuMemory&) = delete;
+
+    void* data() const { return reinterpret_cast<void*>(static_cast<uintptr_t>(address_)); }
+    int fd() const { return descriptor_.get(); }  // -1: it goes with the daemon
+    Gpu& gpu() const { return *gpu_; }
+
+  private:
+    friend class Gpu;
+    explicit GpuMemory(std::shared_ptr<Gpu> gpu) : gpu_(std::move(gpu)) {}
+
+    std::shared_ptr<Gpu> gpu_;
+    base::UniqueFd descriptor_;
+    base::cuda::CUdeviceptr address_ = 0;
+    size_t size_ = 0;
+    bool mapped_ = false;
+};
+
+class Gpu : public std::enable_shared_from_this<Gpu> {
+  public:
+    // The device of this number, as this process counts them (CUDA_VISIBLE_DEVICES). Fails with `unavailable` and the reason if
+    // there is no driver, `invalid` if there is no such device.
+    static base::Result<std::shared_ptr<Gpu>> open(uint32_t ordinal, uint32_t slots);
+    ~Gpu();
+    Gpu(const Gpu&) = delete;
+    Gpu& operator=(const Gpu&) = delete;
+
+    uint32_t ordinal() const { return ordinal_; }
+    std::span<const std::byte> uuid() const { return std::as_bytes(std::span(&uuid_, 1)); }
+
+    // The daemon's memory, by its descriptor or by its handle; `bytes` as the daemon says.
+    base::Result<std::unique_ptr<GpuMemory>> map(base::UniqueFd descriptor, size_t bytes);
+    base::Result<std::unique_ptr<GpuMemory>> map(std::span<const std::byte> handle);
+
+    // Ours, for the daemon; and the daemon's, in place of those of a daemon that is gone.
+    std::span<const std::byte> events() const { return std::as_bytes(std::span(handles_)); }
+    base::Result<> adopt_events(std::span<const std::byte> theirs);
+
+    // The slot's request follows what is queued on the stream by now. Fails with `invalid` if it is of another device.
+    base::Result<> record(uint32_t slot, base::cuda::CUstream stream);
+    // The stream goes on when the slot's result is there.
+    base::Result<> await_on(uint32_t slot, base::cuda::CUstream stream);
+    base::Result<bool> has_come(uint32_t slot);
+
+    // For a thread that blocks until a slot's result is there, also while the daemon's events are replaced.
+    class Waiting;
+    std::shared_ptr<const Waiting> waiting() const { return theirs_; }
+    base::Result<> await(const Waiting& theirs, uint32_t slot) const;
+
+  private:
+    friend class GpuMemory;
+    Gpu(const base::cuda::CudaDriver& driver, uint32_t ordinal)
+        : driver_(driver), ordinal_(ordinal) {}
+
+    base::cuda::ContextScope enter() const { return {driver_, context_}; }
+    base::Result<> make_events(uint32_t slots);
+    base::Result<> check_stream(base::cuda::CUstream stream) const;
+    base::Result<> map_allocation(GpuMemory& memory,
+                                  base::cuda::CUmemGenericAllocationHandle allocation);
+
+    const base::cuda::CudaDriver& driver_;
+    const uint32_t ordinal_;
+    base::cuda::CUdevice device_ = 0;
+    base::cuda::CUuuid uuid_{};
+    base::cuda::CUcontext context_ = nullptr;
+    std::vector<base::cuda::CUevent> ours_;
+    std::vector<base::cuda::CUipcEventHandle> handles_;
+    std::shared_ptr<const Waiting> theirs_;  // null: not shared yet
+};
+
+}  // namespace pace::client

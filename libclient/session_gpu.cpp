@@ -1,0 +1,121 @@
+// Buffers on GPUs: the devices, and the order between the trainer's streams and the daemon's.
+#include <sched.h>
+
+#include <cstring>
+
+#include "libclient/session.h"
+
+namespace pace::client {
+
+using base::ErrorKind;
+using base::make_error;
+using base::Result;
+using base::TimePoint;
+
+namespace {
+
+// Whoever may wait so long blocks in the driver; others look again and again, for the driver knows no deadline.
+constexpr base::Duration kLongWait = std::chrono::seconds(10);
+
+}  // namespace
+
+Result<Gpu*> Session::open_gpu(uint32_t ordinal, Connection& connection) {
+    {
+        const std::scoped_lock lock(mutex_);
+        const auto known = gpus_.find(ordinal);
+        if (known != gpus_.end()) return known->second.get();
+    }
+    PACE_TRY_ASSIGN(gpu, Gpu::open(ordinal, connection.ring().slots()));
+    PACE_TRY_ASSIGN(theirs, connection.share_events(*gpu, base::now() + connect_));
+    PACE_TRY(gpu->adopt_events(theirs));
+    const std::scoped_lock lock(mutex_);
+    return gpus_.emplace(ordinal, std::move(gpu)).first->second.get();
+}
+
+// With a daemon that does not know them yet.
+Result<> Session::share_gpus(Connection& connection, TimePoint deadline) {
+    std::map<uint32_t, std::shared_ptr<Gpu>> gpus;
+    {
+        const std::scoped_lock lock(mutex_);
+        gpus = gpus_;
+    }
+    for (const auto& [ordinal, gpu] : gpus) {
+        PACE_TRY_ASSIGN(theirs, connection.share_events(*gpu, deadline));
+        const std::scoped_lock lock(mutex_);
+        PACE_TRY(gpu->adopt_events(theirs));
+    }
+    return {};
+}
+
+Result<> Session::set_stream(base::cuda::CUstream stream) {
+    PACE_TRY(check_process());
+    const std::scoped_lock lock(mutex_);
+    stream_ = stream;
+    return {};
+}
+
+Result<BufferInfo> Session::buffer_info(BufferHandle handle) {
+    PACE_TRY(check_process());
+    const std::scoped_lock lock(mutex_);
+    PACE_TRY_ASSIGN(buffer, buffers_.find(handle));
+    const uint32_t device = buffer->gpu() == nullptr ? 0 : buffer->gpu()->ordinal() + 1;
+    return BufferInfo{buffer->type, buffer->count, device, buffer->data()};
+}
+
+// The daemon reads the buffers when the trainer's stream has come so far.
+Result<> Session::order(Request& request) {
+    Gpu* gpu = nullptr;
+    for (uint32_t i = 0; i < request.buffer_count; ++i) {
+        const Buffer& buffer = buffers_.at(request.buffers[i]);
+        if (i == 0) gpu = buffer.gpu();
+        if (buffer.gpu() == gpu) continue;
+        return make_error(ErrorKind::invalid,
+                          "buffers[{}] is not where buffers[0] is: the buffers of one call are all "
+                          "on one GPU, or all on the host",
+                          i);
+    }
+    if (gpu == nullptr) return {};
+    if (request.keeps_local || request.order != protocol::Order::all_at_once)
+        return make_error(ErrorKind::invalid,
+                          "buffers on a GPU are averaged all at once: leave out order and "
+                          "keep_local, or use buffers on the host");
+    PACE_TRY(gpu->record(request.slot(), stream_));
+    request.gpu = gpus_.at(gpu->ordinal());
+    return {};
+}
+
+// An ended request's result is there for whoever waits, or will be in its stream's order. False: not at the deadline.
+Result<bool> Session::meet_gpu(RequestHandle handle, TimePoint deadline, Waiter waiter,
+                               std::unique_lock<std::mutex>& lock) {
+    for (;;) {
+        PACE_TRY_ASSIGN(request, requests_.find(handle));
+        if ((request->end.entry.flags & protocol::kCompletionOnDevice) == 0) return true;
+        const uint32_t slot = request->slot();
+        if (waiter.is_stream) {
+            PACE_TRY(request->gpu->await_on(slot, waiter.stream));
+            return true;
+        }
+        auto come = request->gpu->has_come(slot);
+        // A daemon that dies may leave its last copies undone, whatever its events say.
+        if (come && *come && !is_connected())
+            come = make_error(ErrorKind::unavailable,
+                              "the daemon died while the result was on its way to the GPU");
+        if (!come) {
+            fill_gone(request->end, come.error().message);
+            return true;
+        }
+        if (*come) return true;
+        if (base::now() >= deadline) return false;
+        const std::shared_ptr<Gpu> gpu = request->gpu;
+        const std::shared_ptr<const Gpu::Waiting> theirs = gpu->waiting();
+        lock.unlock();
+        if (deadline - base::now() > kLongWait) {
+            (void)gpu->await(*theirs, slot);  // what failed is seen above
+        } else {
+            sched_yield();
+        }
+        lock.lock();
+    }
+}
+
+}  // namespace pace::client

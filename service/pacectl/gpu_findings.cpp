@@ -1,0 +1,57 @@
+#include "service/pacectl/gpu_findings.h"
+
+namespace pace::pacectl {
+
+namespace {
+
+constexpr const char* kSubject = "GPUs";
+
+Finding judge_gpu(const Json& gpu) {
+    const std::string what =
+        fmt::format("{} {}, {}, compute capability {}", text(gpu, "name"), text(gpu, "id"),
+                    bytes_text(number(gpu, "bytes")), text(gpu, "compute_capability"));
+    if (const std::string other = text(gpu, "shared_with", ""); !other.empty())
+        return {Verdict::warn, kSubject, what + ": " + other,
+                "unless this is a test of several nodes on one machine, let one daemon serve it"};
+    if (!truth(gpu, "open"))
+        return {Verdict::ok, kSubject, what + "; no trainer has asked for it yet", ""};
+    const std::string kernels = text(gpu, "kernels");
+    // Of a plug-in this is its name, of none the reason.
+    if (!kernels.starts_with("CUDA ") && !kernels.starts_with("simulated"))
+        return {Verdict::warn, kSubject, what + ": sums are made on the host, for " + kernels,
+                "install the package with Pace's plug-in for GPUs, of the same version"};
+    return {Verdict::ok, kSubject, what + "; kernels: " + kernels, ""};
+}
+
+}  // namespace
+
+void judge_gpus(const Facts& facts, std::vector<Finding>& ret_findings) {
+    const Json& gpus = member(*facts.daemon.document, "gpus");
+    if (!gpus.is_object()) return;
+    if (const std::string absent = text(gpus, "absent", ""); !absent.empty()) {
+        ret_findings.push_back({Verdict::ok, kSubject, "none is used: " + absent, ""});
+        return;
+    }
+    for (const Json& gpu : list(gpus, "devices")) {
+        ret_findings.push_back(judge_gpu(gpu));
+        const Json& peers = list(gpu, "peers");
+        if (!peers.empty())
+            ret_findings.push_back(
+                {Verdict::ok, kSubject,
+                 fmt::format("{} reaches {} others directly", text(gpu, "id"), peers.size()), ""});
+    }
+    ret_findings.push_back({Verdict::ok, kSubject,
+                            fmt::format("the driver has CUDA {}; between nodes: {}",
+                                        text(gpus, "driver_cuda"), text(gpus, "between_nodes")),
+                            ""});
+    const std::string nccl =
+        facts.machine.nccl_version.empty() ? "not installed" : facts.machine.nccl_version;
+    ret_findings.push_back(
+        {Verdict::ok, kSubject,
+         fmt::format("UCX here {} a GPU's memory itself; NCCL: {} (neither is "
+                     "used yet)",
+                     facts.machine.ucx_moves_gpu_memory ? "moves" : "does not move", nccl),
+         ""});
+}
+
+}  // namespace pace::pacectl

@@ -1,0 +1,125 @@
+#include "gpu_worker.h"
+
+#include <gtest/gtest.h>
+
+namespace pace::cluster {
+
+using namespace base::cuda;  // the driver's own names
+
+namespace {
+
+void must(CUresult result, const char* what) {
+    if (result == kSuccess) return;
+    ADD_FAILURE() << TestGpu::driver().error(result, what).message;
+}
+
+CUdeviceptr address_of(const void* device) {
+    return static_cast<CUdeviceptr>(reinterpret_cast<uintptr_t>(device));
+}
+
+}  // namespace
+
+std::string TestGpu::absence() {
+    if (!CudaDriver::get()) return CudaDriver::get().error().message;
+    int count = 0;
+    (void)driver().device_get_count(&count);
+    return count == 0 ? "the NVIDIA driver finds no GPU" : "";
+}
+
+TestGpu::TestGpu(int ordinal) {
+    must(driver().device_get(&device_, ordinal), "look at the GPU");
+    must(driver().primary_context_retain(&context_, device_), "open the GPU");
+}
+
+TestGpu::~TestGpu() {
+    {
+        const ContextScope scope = enter();
+        for (CUstream stream : streams_) {
+            must(driver().stream_synchronize(stream), "wait for a stream");
+            must(driver().stream_destroy(stream), "destroy a stream");
+        }
+    }
+    must(driver().primary_context_release(device_), "close the GPU");
+}
+
+CUstream TestGpu::stream() {
+    const ContextScope scope = enter();
+    CUstream stream = nullptr;
+    must(driver().stream_create(&stream, kStreamNonBlocking), "make a stream");
+    streams_.push_back(stream);
+    return stream;
+}
+
+void TestGpu::write(void* device, const void* from, size_t bytes, CUstream stream) const {
+    const ContextScope scope = enter();
+    must(driver().copy_to_device(address_of(device), from, bytes, stream), "copy to the GPU");
+}
+
+void TestGpu::read(void* to, const void* device, size_t bytes, CUstream stream) const {
+    const ContextScope scope = enter();
+    must(driver().copy_to_host(to, address_of(device), bytes, stream), "copy from the GPU");
+    must(driver().stream_synchronize(stream), "wait for a stream");
+}
+
+GpuWorker::GpuWorker(const WorkerOptions& options, uint32_t ordinal)
+    : worker_(options), ordinal_(ordinal), gpu_(static_cast<int>(ordinal)), stream_(gpu_.stream()) {
+    EXPECT_EQ(worker_.opened(), PACE_OK) << worker_.complaint();
+    EXPECT_EQ(pace_session_set_stream(session(), stream_, &error_), PACE_OK) << error_.message;
+}
+
+void* GpuWorker::add_buffer(int32_t type, uint64_t count) {
+    return add_buffer(type, count, PACE_CUDA(ordinal_));
+}
+
+void* GpuWorker::add_buffer(int32_t type, uint64_t count, uint32_t device) {
+    pace_buffer_options options = PACE_BUFFER_OPTIONS_INIT;
+    options.device = device;
+    pace_buffer buffer{};
+    void* data = nullptr;
+    if (pace_buffer_create(session(), type, count, &options, &buffer, &data, &error_) != PACE_OK)
+        return nullptr;
+    buffers_.push_back(buffer);
+    memory_.push_back({data, count});
+    return data;
+}
+
+void GpuWorker::fill(size_t index, const std::vector<float>& values) {
+    written_.push_back(values);
+    gpu_.write(memory_[index].data, written_.back().data(), values.size() * sizeof(float), stream_);
+}
+
+std::vector<float> GpuWorker::values(size_t index) {
+    std::vector<float> values(memory_[index].count);
+    gpu_.read(values.data(), memory_[index].data, values.size() * sizeof(float), stream_);
+    written_.clear();
+    return values;
+}
+
+pace_status GpuWorker::reduce(pace_request& ret_request, int32_t op) {
+    pace_reduce_options options = PACE_REDUCE_OPTIONS_INIT;
+    options.op = op;
+    return pace_reduce(session(), buffers_.data(), buffers_.size(), &options, &ret_request,
+                       &error_);
+}
+
+pace_status GpuWorker::average(pace_request& ret_request, uint64_t iteration) {
+    return pace_average(session(), buffers_.data(), buffers_.size(), iteration, nullptr,
+                        &ret_request, &error_);
+}
+
+pace_status GpuWorker::broadcast(pace_request& ret_request, uint32_t root) {
+    return pace_broadcast(session(), buffers_.data(), buffers_.size(), root, &ret_request, &error_);
+}
+
+pace_status GpuWorker::wait(pace_request request, int64_t timeout_ms) {
+    info_ = PACE_REQUEST_INFO_INIT;
+    return pace_request_wait(session(), request, timeout_ms, &info_, &error_);
+}
+
+pace_status GpuWorker::wait_on_stream(pace_request request) {
+    info_ = PACE_REQUEST_INFO_INIT;
+    return pace_request_wait_stream(session(), request, stream_, Worker::kPatienceMs, &info_,
+                                    &error_);
+}
+
+}  // namespace pace::cluster

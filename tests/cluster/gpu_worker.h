@@ -1,0 +1,82 @@
+// GpuWorker: a session of the test's own process whose buffers are on a GPU, with a stream on which it makes and reads them.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "base/cuda_driver.h"
+#include "cluster.h"
+#include "worker.h"
+
+namespace pace::cluster {
+
+// The driver that the tests use, its first device and that one's context. Fails the test if there is none; the simulated one always is.
+class TestGpu {
+  public:
+    static const base::cuda::CudaDriver& driver() { return **base::cuda::CudaDriver::get(); }
+    // Empty: there is one. Otherwise why not.
+    static std::string absence();
+
+    explicit TestGpu(int ordinal = 0);
+    ~TestGpu();
+    TestGpu(const TestGpu&) = delete;
+    TestGpu& operator=(const TestGpu&) = delete;
+
+    base::cuda::ContextScope enter() const { return {driver(), context_}; }
+    base::cuda::CUstream stream();
+    void write(void* device, const void* from, size_t bytes, base::cuda::CUstream stream) const;
+    // When the stream has come to it.
+    void read(void* to, const void* device, size_t bytes, base::cuda::CUstream stream) const;
+
+  private:
+    base::cuda::CUdevice device_ = 0;
+    base::cuda::CUcontext context_ = nullptr;
+    std::vector<base::cuda::CUstream> streams_;
+};
+
+class GpuWorker {
+  public:
+    explicit GpuWorker(const WorkerOptions& options, uint32_t ordinal = 0);
+
+    Worker& worker() { return worker_; }
+    pace_session* session() { return worker_.session(); }
+    TestGpu& gpu() { return gpu_; }
+    base::cuda::CUstream stream() const { return stream_; }
+    const pace_request_info& info() const { return info_; }
+    // Of the last call here that failed.
+    const pace_error& error() const { return error_; }
+
+    // One more buffer; every verb names all of them. Null if it failed.
+    void* add_buffer(int32_t type, uint64_t count, uint32_t device);
+    void* add_buffer(int32_t type, uint64_t count);
+    const pace_buffer& buffer(size_t index) const { return buffers_[index]; }
+
+    // Queued on the worker's stream.
+    void fill(size_t index, const std::vector<float>& values);
+    std::vector<float> values(size_t index);
+
+    pace_status reduce(pace_request& ret_request, int32_t op = PACE_OP_SUM);
+    pace_status average(pace_request& ret_request, uint64_t iteration);
+    pace_status broadcast(pace_request& ret_request, uint32_t root);
+    pace_status wait(pace_request request, int64_t timeout_ms = Worker::kPatienceMs);
+    pace_status wait_on_stream(pace_request request);
+
+  private:
+    struct Memory {
+        void* data = nullptr;
+        uint64_t count = 0;
+    };
+    Worker worker_;
+    uint32_t ordinal_;
+    std::vector<pace_buffer> buffers_;
+    std::vector<Memory> memory_;
+    std::deque<std::vector<float>> written_;  // until the stream has come to it
+    TestGpu gpu_;                             // waits for its streams in the end
+    base::cuda::CUstream stream_;
+    pace_request_info info_ = PACE_REQUEST_INFO_INIT;
+    pace_error error_{};
+};
+
+}  // namespace pace::cluster
