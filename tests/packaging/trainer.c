@@ -1,0 +1,44 @@
+/* What a user of the bundle would compile first: `trainer ENDPOINT RANK WORLD` meets the others at a barrier and sums. */
+#include <pace.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define COUNT 1000
+
+static void check(pace_status status, const pace_error* error, const char* what) {
+    if (status == PACE_OK) return;
+    fprintf(stderr, "%s: %s: %s\n", what, pace_status_name(status), error->message);
+    exit(1);
+}
+
+int main(int argc, char** argv) {
+    if (argc != 4) return fprintf(stderr, "usage: %s ENDPOINT RANK WORLD\n", argv[0]), 2;
+    pace_session* session = NULL;
+    pace_buffer gradient;
+    pace_request request;
+    pace_request_info info = PACE_REQUEST_INFO_INIT;
+    pace_error error;
+    float* x = NULL;
+
+    pace_reduce_options sum = PACE_REDUCE_OPTIONS_INIT;
+    sum.op = PACE_OP_SUM;
+    pace_job_options job = PACE_JOB_OPTIONS_INIT;
+    job.name = "bundle";
+    job.rank = (uint32_t)atoi(argv[2]);
+    job.world = (uint32_t)atoi(argv[3]);
+    job.policy = PACE_POLICY_ALL_REDUCE;
+    check(pace_session_open(argv[1], &job, &session, &error), &error, "open");
+    check(pace_buffer_create(session, PACE_F32, COUNT, NULL, &gradient, (void**)&x, &error), &error,
+          "buffer");
+    check(pace_barrier(session, &request, &error), &error, "barrier");
+    check(pace_request_wait(session, request, PACE_FOREVER, &info, &error), &error, "wait");
+    for (int i = 0; i < COUNT; ++i) x[i] = (float)i;
+    check(pace_reduce(session, &gradient, 1, &sum, &request, &error), &error, "reduce");
+    check(pace_request_wait(session, request, PACE_FOREVER, &info, &error), &error, "wait");
+    for (int i = 0; i < COUNT; ++i)
+        if (x[i] != (float)(i * (int)job.world))
+            return fprintf(stderr, "element %d is %f\n", i, (double)x[i]), 1;
+    pace_session_free(session);
+    puts("reduced");
+    return 0;
+}
