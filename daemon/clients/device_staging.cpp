@@ -120,11 +120,14 @@ Result<bool> DeviceStaging::end(uint64_t id, bool done) {
     if (!done || !begun.writes) return false;
     const DeviceLane& lane = *begun.lane->lane;
     if (!begun.contents->made) PACE_TRY(lane.copy_to_device(begun.contents->buffers));
-    // The buffers, and their twins, stay until that has ended.
+    // First of all what the trainer waits for.
+    const bool tells = begun.event != 0;
+    const auto told = tells ? begun.lane->events->record_ours(begun.event - 1, lane.stream())
+                            : Result<>();
+    // The buffers, and their twins, stay until all that has ended.
     lane.when_done(begun.contents->buffers, [](const Result<>&) {});
-    if (begun.event == 0) return false;
-    PACE_TRY(begun.lane->events->record_ours(begun.event - 1, lane.stream()));
-    return true;
+    if (!told) return told.error();
+    return tells;
 }
 
 }  // namespace pace::daemon
