@@ -490,8 +490,8 @@ typedef struct pace_buffer_options {
  * daemon. Threads: any.  Blocks: for one exchange with the daemon (page allocation included); if
  * the session lost its daemon, until it has reconnected or connect_ms has passed.
  * Fails with: E_INVALID (also a GPU that is none), E_LIMIT (the daemon's quota: its name and size are told), E_MEMORY (of the
- * host, or of the GPU), E_DAEMON_GONE with the reason (no driver here, or none in the daemon), E_NOT_FOUND (the daemon does not have
- * this process's GPU: those that it has are named), and, where it had to reconnect, as pace_session_open. */
+ * host, or of the GPU), E_NOT_FOUND (there is no driver here; the daemon has no GPU, and why; or it does not have this process's: those that
+ * it has are named), and, where it had to reconnect, as pace_session_open. */
 PACE_API pace_status pace_buffer_create(pace_session* session, int32_t type, uint64_t count,
                                         const pace_buffer_options* options, pace_buffer* ret_buffer,
                                         void** ret_data, pace_error* error);

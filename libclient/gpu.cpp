@@ -39,7 +39,8 @@ class Gpu::Waiting {
 
 Result<std::shared_ptr<Gpu>> Gpu::open(uint32_t ordinal, uint32_t slots) {
     const auto& driver = CudaDriver::get();
-    if (!driver) return driver.error();
+    // Not `unavailable`: nothing that a reconnecting session could mend.
+    if (!driver) return make_error(ErrorKind::not_found, "{}", driver.error().message);
     int count = 0;
     (void)(*driver)->device_get_count(&count);  // an error is: none
     if (ordinal >= static_cast<uint32_t>(count))

@@ -44,7 +44,7 @@ class GpuMemory {
 
 class Gpu : public std::enable_shared_from_this<Gpu> {
   public:
-    // The device of this number, as this process counts them (CUDA_VISIBLE_DEVICES). Fails with `unavailable` and the reason if
+    // The device of this number, as this process counts them (CUDA_VISIBLE_DEVICES). Fails with `not_found` and the reason if
     // there is no driver, `invalid` if there is no such device.
     static base::Result<std::shared_ptr<Gpu>> open(uint32_t ordinal, uint32_t slots);
     ~Gpu();

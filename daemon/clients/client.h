@@ -89,6 +89,7 @@ class Client final : public WorkerPort {
     base::Result<BufferPtr> allocate_buffer(const BufferRequest& wanted,
                                             std::vector<base::UniqueFd>& fds);
     base::Result<> on_buffer_free(const protocol::client::BufferFree& free);
+    base::Result<> check_apart() const;
     base::Result<> on_device_share(const protocol::client::DeviceShare& share);
     base::Result<> on_leave(const protocol::client::Leave& leave);
     void on_cancel(const protocol::client::Cancel& cancel);

@@ -1,4 +1,6 @@
 // Client: what a seated trainer asks for: buffers, and requests.
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -58,6 +60,7 @@ Result<BufferPtr> Client::make_buffer(const fb::BufferCreate& create,
     PACE_TRY_ASSIGN(wanted, check_buffer(create));
     const device::Device* device = nullptr;
     if (!wanted.device.empty()) {
+        PACE_TRY(check_apart());
         PACE_TRY_ASSIGN(found, staging_.find(wanted.device));
         device = found;
     }
@@ -81,8 +84,19 @@ Result<BufferPtr> Client::allocate_buffer(const BufferRequest& wanted,
     return buffer;
 }
 
+// The driver shares events between processes only.
+Result<> Client::check_apart() const {
+    if (process_.pid != getpid()) return {};
+    return base::make_error(
+        ErrorKind::invalid,
+        "a daemon inside the trainer's own process (embedded:) has no buffers on "
+        "GPUs; start paced and open the session with its socket");
+}
+
 Result<> Client::on_device_share(const fb::DeviceShare& share) {
     if (!seat_) return base::make_error(ErrorKind::corrupt, "events before a job was joined");
+    if (const auto apart = check_apart(); !apart)
+        return send_failed(share.request(), apart.error());
     const auto ours = staging_.share(bytes_of(share.device()), bytes_of(share.events()));
     if (!ours) return send_failed(share.request(), ours.error());
     return send_body(socket_.get(), [&](flatbuffers::FlatBufferBuilder& b) {

@@ -122,8 +122,8 @@ Result<bool> DeviceStaging::end(uint64_t id, bool done) {
     if (!begun.contents->made) PACE_TRY(lane.copy_to_device(begun.contents->buffers));
     // First of all what the trainer waits for.
     const bool tells = begun.event != 0;
-    const auto told = tells ? begun.lane->events->record_ours(begun.event - 1, lane.stream())
-                            : Result<>();
+    const auto told =
+        tells ? begun.lane->events->record_ours(begun.event - 1, lane.stream()) : Result<>();
     // The buffers, and their twins, stay until all that has ended.
     lane.when_done(begun.contents->buffers, [](const Result<>&) {});
     if (!told) return told.error();

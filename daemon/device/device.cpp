@@ -94,6 +94,7 @@ Device::~Device() {
         for (const auto& [stream, waiters] : waiters_)
             for (const Waiter& waiter : waiters) (void)driver_.event_destroy(waiter.event);
         for (CUevent event : free_events_) (void)driver_.event_destroy(event);
+        waiters_.clear();  // with the memory and the streams that they hold
     }
     CUdevice number = 0;
     if (driver_.device_get(&number, facts_.ordinal) == kSuccess)

@@ -45,7 +45,7 @@ void Devices::look() {
 Result<Device*> Devices::find(const base::cuda::CUuuid& uuid) {
     look();
     if (entries_.empty())
-        return make_error(ErrorKind::unavailable, "this daemon has no GPU: {}", absence_);
+        return make_error(ErrorKind::not_found, "this daemon has no GPU: {}", absence_);
     std::string all;
     for (Entry& entry : entries_) {
         if (std::memcmp(&entry.facts.uuid, &uuid, sizeof(uuid)) == 0) {

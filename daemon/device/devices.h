@@ -27,8 +27,8 @@ class Devices {
     Devices(base::EventLoop& loop, DeviceOptions options)
         : loop_(loop), options_(std::move(options)) {}
 
-    // The device of this number, opened. Fails with `unavailable` and the reason if there is none at all, with `not_found` and the
-    // numbers of those that there are. May block for seconds, the first time.
+    // The device of this number, opened. Fails with `not_found` and the reason if there is none at all, or the numbers of those that
+    // there are. May block for seconds, the first time.
     base::Result<Device*> find(const base::cuda::CUuuid& uuid);
 
     // The kernels, if there is a plug-in that works with the device. Fails with the reason why not.

@@ -90,7 +90,7 @@ TEST_F(DevicesTest, SwitchedOffMeansNone) {
     EXPECT_NE(off.absence().find("`gpu` is off"), std::string::npos);
     const auto found = off.find({});
     ASSERT_FALSE(found);
-    EXPECT_EQ(found.error().kind, ErrorKind::unavailable);
+    EXPECT_EQ(found.error().kind, ErrorKind::not_found);
 }
 
 TEST_F(DevicesTest, APluginThatDoesNotFitIsRefusedWithTheReason) {

@@ -317,9 +317,22 @@ TEST_F(Gpu, ADaemonWithoutGpusSaysSoAndServesTheHost) {
     Cluster cluster({.nodes = 1, .daemon_flags = {"--gpu", "off"}});
     GpuWorker worker({.endpoint = cluster.endpoint(0)});
     EXPECT_EQ(worker.add_buffer(PACE_F32, 10), nullptr);
-    EXPECT_EQ(worker.error().status, PACE_E_DAEMON_GONE);
+    EXPECT_EQ(worker.error().status, PACE_E_NOT_FOUND);
     EXPECT_NE(std::string(worker.error().message).find("the setting `gpu` is off"),
               std::string::npos)
+        << worker.error().message;
+    ASSERT_NE(worker.add_buffer(PACE_F32, 10, 0), nullptr) << worker.error().message;
+    pace_request request{};
+    ASSERT_EQ(worker.reduce(request), PACE_OK);
+    EXPECT_EQ(worker.wait(request), PACE_OK);
+}
+
+TEST_F(Gpu, ADaemonInTheTrainersProcessHasNone) {
+    setenv("PACE_LIBPACED", LIBPACED, 1);
+    GpuWorker worker({.endpoint = "embedded:"});
+    EXPECT_EQ(worker.add_buffer(PACE_F32, 10), nullptr);
+    EXPECT_EQ(worker.error().status, PACE_E_INVALID);
+    EXPECT_NE(std::string(worker.error().message).find("start paced"), std::string::npos)
         << worker.error().message;
     ASSERT_NE(worker.add_buffer(PACE_F32, 10, 0), nullptr) << worker.error().message;
     pace_request request{};
