@@ -29,6 +29,7 @@ int serve(const pace::settings::Settings& settings) {
     if (!signals) return fail(signals.error());
     auto node = pace::daemon::Node::create(**loop, *config);
     if (!node) return fail(node.error());
+    (*node)->find_gpus();
 
     pace::base::log_info("serving", {{"node", config->name}, {"socket", config->socket}});
     pace::daemon::notify_ready(**loop, [&node] { return (*node)->status_line(); });

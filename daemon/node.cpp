@@ -156,6 +156,10 @@ Node::~Node() {
     if (state_->transport->event_fd() >= 0) state_->loop.unwatch(state_->transport->event_fd());
 }
 
+void Node::find_gpus() {
+    state_->gpus.look();
+}
+
 void Node::add_client(base::UniqueFd socket) {
     state_->clients->add(std::move(socket));
 }

@@ -188,9 +188,4 @@ Result<bool> Gpu::has_come(uint32_t slot) {
     return true;
 }
 
-Result<> Gpu::await(const Waiting& theirs, uint32_t slot) const {
-    const ContextScope scope = enter();
-    return driver_.check(driver_.event_synchronize(theirs.at(slot)), "the GPU failed");
-}
-
 }  // namespace pace::client

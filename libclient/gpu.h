@@ -68,10 +68,9 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
     base::Result<> await_on(uint32_t slot, base::cuda::CUstream stream);
     base::Result<bool> has_come(uint32_t slot);
 
-    // For a thread that blocks until a slot's result is there, also while the daemon's events are replaced.
+    // Which daemon's events these are: others after adopt_events().
     class Waiting;
-    std::shared_ptr<const Waiting> waiting() const { return theirs_; }
-    base::Result<> await(const Waiting& theirs, uint32_t slot) const;
+    std::shared_ptr<const Waiting> daemon_events() const { return theirs_; }
 
   private:
     friend class GpuMemory;

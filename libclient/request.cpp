@@ -40,6 +40,7 @@ Result<Request*> RequestTable::begin() {
     vacant->ready = 0;
     vacant->buffer_count = 0;
     vacant->gpu.reset();
+    vacant->daemon_events.reset();
     ++in_flight_;
     return &*vacant;
 }

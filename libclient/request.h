@@ -35,6 +35,7 @@ struct Request {
     uint32_t buffer_count = 0;
     std::array<uint32_t, protocol::kBuffersPerExchangeMax> buffers{};  // indices in BufferTable
     std::shared_ptr<Gpu> gpu;  // on which its buffers are; null: on the host
+    std::shared_ptr<const Gpu::Waiting> daemon_events;  // of the daemon that it was given to
     Completion end;
 
     uint32_t slot() const { return static_cast<uint32_t>(id & 0xFFFFU); }

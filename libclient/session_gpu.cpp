@@ -1,7 +1,5 @@
 // Buffers on GPUs: the devices, and the order between the trainer's streams and the daemon's.
-#include <sched.h>
-
-#include <cstring>
+#include <algorithm>
 
 #include "libclient/session.h"
 
@@ -14,8 +12,9 @@ using base::TimePoint;
 
 namespace {
 
-// Whoever may wait so long blocks in the driver; others look again and again, for the driver knows no deadline.
-constexpr base::Duration kLongWait = std::chrono::seconds(10);
+// Between looks for a result on its way to the GPU: shorter than what is noticed, and longer than a look takes.
+constexpr base::Duration kPauseMin = std::chrono::microseconds(5);
+constexpr base::Duration kPauseMax = std::chrono::milliseconds(1);
 
 }  // namespace
 
@@ -81,40 +80,35 @@ Result<> Session::order(Request& request) {
                           "keep_local, or use buffers on the host");
     PACE_TRY(gpu->record(request.slot(), stream_));
     request.gpu = gpus_.at(gpu->ordinal());
+    request.daemon_events = request.gpu->daemon_events();
     return {};
 }
 
 // An ended request's result is there for whoever waits, or will be in its stream's order. False: not at the deadline.
 Result<bool> Session::meet_gpu(RequestHandle handle, TimePoint deadline, Waiter waiter,
                                std::unique_lock<std::mutex>& lock) {
-    for (;;) {
+    for (base::Duration pause = kPauseMin;; pause = std::min(2 * pause, kPauseMax)) {
         PACE_TRY_ASSIGN(request, requests_.find(handle));
         if ((request->end.entry.flags & protocol::kCompletionOnDevice) == 0) return true;
+        // A daemon that dies may leave its last copies undone, whatever its events say.
+        if (!is_connected() || request->daemon_events != request->gpu->daemon_events()) {
+            fill_gone(request->end, "the daemon died while the result was on its way to the GPU");
+            return true;
+        }
         const uint32_t slot = request->slot();
         if (waiter.is_stream) {
             PACE_TRY(request->gpu->await_on(slot, waiter.stream));
             return true;
         }
-        auto come = request->gpu->has_come(slot);
-        // A daemon that dies may leave its last copies undone, whatever its events say.
-        if (come && *come && !is_connected())
-            come = make_error(ErrorKind::unavailable,
-                              "the daemon died while the result was on its way to the GPU");
+        const auto come = request->gpu->has_come(slot);
         if (!come) {
             fill_gone(request->end, come.error().message);
             return true;
         }
         if (*come) return true;
         if (base::now() >= deadline) return false;
-        const std::shared_ptr<Gpu> gpu = request->gpu;
-        const std::shared_ptr<const Gpu::Waiting> theirs = gpu->waiting();
-        lock.unlock();
-        if (deadline - base::now() > kLongWait) {
-            (void)gpu->await(*theirs, slot);  // what failed is seen above
-        } else {
-            sched_yield();
-        }
-        lock.lock();
+        // The driver knows no deadline, nor that the daemon has died.
+        collected_.wait_for(lock, pause);
     }
 }
 

@@ -101,6 +101,8 @@ class Client final : public WorkerPort {
     base::Result<> flush();
     void submit(const protocol::SubmissionEntry& entry);
     void stage(Held& held);
+    void came(uint64_t id, const base::Result<>& result);
+    Held* find_held(uint64_t id);
     void landed(uint64_t id, const base::Result<>& result);
     void hand_on();
     bool cancel_held(uint64_t id);

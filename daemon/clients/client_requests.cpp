@@ -18,6 +18,8 @@ namespace {
 
 // Submissions taken from one client before the others have their turn.
 constexpr int kSubmissionsPerTurn = 16;
+// Notes and requests that wait for an earlier request's stream. A guess: some notes for each request that may be in flight.
+constexpr size_t kHeldMax = size_t{4} * protocol::kRingSlots;
 
 std::span<const std::byte> bytes_of(const flatbuffers::Vector<uint8_t>* vector) {
     if (vector == nullptr) return {};
@@ -64,14 +66,15 @@ Result<BufferPtr> Client::make_buffer(const fb::BufferCreate& create,
         PACE_TRY_ASSIGN(found, staging_.find(wanted.device));
         device = found;
     }
-    PACE_TRY(quota_.charge_buffer(wanted.bytes()));
+    const size_t charge = charge_for(wanted.bytes(), device != nullptr);
+    PACE_TRY(quota_.charge_buffer(charge));
     BufferPtr kept = wanted.adopt
                          ? nullptr
                          : context_.engine.inherit(*seat_, wanted.dtype, wanted.count, device);
     ret_restored = kept != nullptr;
     if (kept) return kept;
     auto buffer = allocate_buffer(wanted, fds);
-    if (!buffer) quota_.release_buffer(wanted.bytes());
+    if (!buffer) quota_.release_buffer(charge);
     return buffer;
 }
 
@@ -79,7 +82,7 @@ Result<BufferPtr> Client::allocate_buffer(const BufferRequest& wanted,
                                           std::vector<base::UniqueFd>& fds) {
     PACE_TRY_ASSIGN(buffer, allocate(wanted, fds));
     if (wanted.device.empty()) return buffer;
-    PACE_TRY_ASSIGN(on_device, staging_.allocate(wanted.device, *buffer, fds));
+    PACE_TRY_ASSIGN(on_device, staging_.allocate(wanted, *buffer, fds));
     buffer->on_device.emplace(std::move(on_device));
     return buffer;
 }
@@ -110,7 +113,7 @@ Result<> Client::on_device_share(const fb::DeviceShare& share) {
 Result<> Client::on_buffer_free(const fb::BufferFree& free) {
     auto buffer = buffers_.remove(free.buffer());
     if (!buffer) return send_failed(free.request(), buffer.error());
-    quota_.release_buffer((*buffer)->bytes());
+    quota_.release_buffer((*buffer)->charged());
     return send_done(free.request());
 }
 
@@ -136,6 +139,13 @@ bool Client::poll_ring() {
 
 void Client::submit(const protocol::SubmissionEntry& entry) {
     if (protocol::is_note(entry.verb)) {
+        if (held_.size() >= kHeldMax) {
+            refuse(base::make_error(ErrorKind::limit,
+                                    "more than {} notes and requests behind one whose stream has "
+                                    "not come",
+                                    kHeldMax));
+            return;
+        }
         held_.push_back({entry, std::nullopt});
         hand_on();
         return;
@@ -157,33 +167,51 @@ void Client::submit(const protocol::SubmissionEntry& entry) {
     hand_on();
 }
 
-// Its buffers are on a GPU. What is summed there may stay; otherwise it comes to the host first. What is only written waits, too: for the
-// result of the call before, which is copied from the same twins.
+// Its buffers are on a GPU: nobody hears of it before the trainer's stream has come to it.
 void Client::stage(Held& held) {
     Request& request = *held.request;
-    held.landed = staging_.begin(request, held.entry.event);
-    held.ready = !held.landed || Engine::sums_on_device(*seat_, request);
-    if (held.ready) return;
+    held.landed = staging_.begin(
+        request, held.entry.event,
+        [this, alive = std::weak_ptr<bool>(alive_), id = request.id](const Result<>& result) {
+            if (!alive.expired()) came(id, result);
+        });
+    held.ready = !held.landed;
+}
+
+// What is summed there may stay; otherwise it comes to the host first. What is only written waits, too: for the result of the call
+// before, which is copied from the same twins.
+void Client::came(uint64_t id, const Result<>& result) {
+    Held* const held = find_held(id);
+    if (held == nullptr || !seat_) return;  // canceled meanwhile
+    const Request& request = *held->request;
+    if (!result || Engine::sums_on_device(*seat_, request)) {
+        landed(id, result);
+        return;
+    }
     const bool reads =
         protocol::reads_buffers(request.verb) &&
         (request.verb != protocol::Verb::broadcast || request.root == seat_->worker->rank);
-    const auto come = [this, alive = std::weak_ptr<bool>(alive_),
-                       id = request.id](const Result<>& result) {
-        if (!alive.expired()) landed(id, result);
+    const auto landing = [this, alive = std::weak_ptr<bool>(alive_), id](const Result<>& ended) {
+        if (!alive.expired()) landed(id, ended);
     };
     if (reads) {
-        request.contents->bring(come);
+        request.contents->bring(landing);
         return;
     }
     request.contents->on_host = true;
-    request.contents->lane->when_done(request.buffers, come);
+    request.contents->lane->when_done(request.buffers, landing);
 }
 
-void Client::landed(uint64_t id, const Result<>& result) {
+Client::Held* Client::find_held(uint64_t id) {
     const auto held = std::find_if(held_.begin(), held_.end(), [id](const Held& other) {
         return other.request && other.request->id == id;
     });
-    if (held == held_.end()) return;  // canceled meanwhile
+    return held == held_.end() ? nullptr : &*held;
+}
+
+void Client::landed(uint64_t id, const Result<>& result) {
+    Held* const held = find_held(id);
+    if (held == nullptr) return;  // canceled meanwhile
     held->ready = true;
     held->landed = result;
     hand_on();
@@ -206,9 +234,9 @@ void Client::hand_on() {
 
 // What the engine does not know yet ends here.
 bool Client::cancel_held(uint64_t id) {
-    const auto held = std::find_if(held_.begin(), held_.end(), [id](const Held& other) {
-        return other.request && other.request->id == id;
-    });
+    const Held* const found = find_held(id);
+    const auto held = std::find_if(held_.begin(), held_.end(),
+                                   [found](const Held& other) { return &other == found; });
     if (held == held_.end()) return false;
     held_.erase(held);
     request_ended(id, ended_as(protocol::Outcome::canceled, "canceled before it had begun"));

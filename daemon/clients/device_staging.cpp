@@ -60,12 +60,14 @@ Result<std::vector<std::byte>> DeviceStaging::share(std::span<const std::byte> d
     return std::vector<std::byte>(ours.begin(), ours.end());
 }
 
-Result<OnDevice> DeviceStaging::allocate(std::span<const std::byte> device, const Buffer& twin,
+Result<OnDevice> DeviceStaging::allocate(const BufferRequest& wanted, const Buffer& twin,
                                          std::vector<base::UniqueFd>& fds) {
-    PACE_TRY_ASSIGN(found, find(device));
-    auto memory = fds.empty()
-                      ? device::DeviceMemory::create(*found, twin.bytes())
-                      : device::DeviceMemory::adopt(*found, std::move(fds.front()), twin.bytes());
+    PACE_TRY_ASSIGN(found, find(wanted.device));
+    if (wanted.adopt && fds.size() != 1)
+        return make_error(ErrorKind::corrupt, "a buffer to adopt came without its descriptor");
+    auto memory = wanted.adopt
+                      ? device::DeviceMemory::adopt(*found, std::move(fds.front()), twin.bytes())
+                      : device::DeviceMemory::create(*found, twin.bytes());
     if (!memory) return memory.error();
     OnDevice made{std::move(*memory), std::nullopt};
     auto pin = device::PinnedMemory::pin(*found, twin.memory.data(), twin.memory.size());
@@ -99,16 +101,18 @@ Result<DeviceStaging::Lane*> DeviceStaging::lane_of(const Request& request) {
     return lane_of(request.buffers.front()->on_device->memory.device());
 }
 
-Result<> DeviceStaging::begin(Request& request, uint32_t event) {
+Result<> DeviceStaging::begin(Request& request, uint32_t event,
+                              std::function<void(const Result<>&)> came) {
     PACE_TRY_ASSIGN(lane, lane_of(request));
     if (event != 0 && (!lane->events || event > lane->events->size()))
         return make_error(ErrorKind::invalid, "event {} of {} was not shared", event - 1,
                           lane->lane->device().facts().id());
-    if (event != 0) PACE_TRY(lane->events->await_theirs(event - 1, lane->lane->stream()));
+    if (event != 0) PACE_TRY(lane->events->await_theirs(event - 1, lane->lane->arrivals()));
     request.contents = std::make_shared<DeviceContents>();
     request.contents->lane = lane->lane;
     request.contents->buffers = request.buffers;
     begun_[request.id] = {lane, event, protocol::writes_buffers(request.verb), request.contents};
+    lane->lane->device().when_done(lane->lane->arrivals(), std::move(came));
     return {};
 }
 
@@ -119,15 +123,13 @@ Result<bool> DeviceStaging::end(uint64_t id, bool done) {
     begun_.erase(found);
     if (!done || !begun.writes) return false;
     const DeviceLane& lane = *begun.lane->lane;
-    if (!begun.contents->made) PACE_TRY(lane.copy_to_device(begun.contents->buffers));
-    // First of all what the trainer waits for.
-    const bool tells = begun.event != 0;
-    const auto told =
-        tells ? begun.lane->events->record_ours(begun.event - 1, lane.stream()) : Result<>();
-    // The buffers, and their twins, stay until all that has ended.
-    lane.when_done(begun.contents->buffers, [](const Result<>&) {});
-    if (!told) return told.error();
-    return tells;
+    if (!begun.contents->made) {
+        begun.contents->queued = true;
+        PACE_TRY(lane.copy_to_device(begun.contents->buffers));
+    }
+    if (begun.event == 0) return false;
+    PACE_TRY(begun.lane->events->record_ours(begun.event - 1, lane.stream()));
+    return true;
 }
 
 }  // namespace pace::daemon

@@ -1,7 +1,7 @@
 // DeviceStaging: what one session's requests need whose buffers are on a GPU: the order between the trainer's streams and ours, and the
 // copies between the GPU's memory and its twin on the host, on which exchanges work.
 //
-//     submission --> our stream waits for the trainer's event --> copy to the twin, unless the exchange is a sum on the GPU
+//     submission --> the trainer's event --> copy to the twin, unless the exchange is a sum on the GPU
 //     its end    --> copy from the twin, unless it was --> our event --> completion; the trainer's stream or thread waits for the event
 //
 // All copies of a session go through one stream for each device (exchange/device_lane.h), in the order of its calls. Nobody waits
@@ -9,12 +9,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "base/result.h"
+#include "daemon/clients/buffer_request.h"
 #include "daemon/device/devices.h"
 #include "daemon/device/shared_events.h"
 #include "daemon/exchange/device_lane.h"
@@ -33,14 +35,16 @@ class DeviceStaging {
 
     base::Result<device::Device*> find(std::span<const std::byte> device);
 
-    // Memory on the device for a buffer whose twin is there. With `fds`, it is taken over.
-    base::Result<OnDevice> allocate(std::span<const std::byte> device, const Buffer& twin,
+    // Memory on the device for a buffer whose twin is there; one that is adopted has its descriptor in `fds`.
+    base::Result<OnDevice> allocate(const BufferRequest& wanted, const Buffer& twin,
                                     std::vector<base::UniqueFd>& fds);
 
     static bool concerns(const Request& request);
-    // Orders our stream behind the trainer's event (1 + its slot; 0: none), and gives the request its contents. Errors: invalid
-    // (buffers of two devices, or on one and on the host; what buffers on a device do not do; an event that was not shared).
-    base::Result<> begin(Request& request, uint32_t event);
+    // Gives the request its contents. `came` comes from the loop when the trainer's stream has come to its event (1 + the slot; 0:
+    // at once), or failed. Errors at once: invalid (buffers of two devices, or on one and on the host; what buffers on a device do
+    // not do; an event that was not shared).
+    base::Result<> begin(Request& request, uint32_t event,
+                         std::function<void(const base::Result<>&)> came);
     // Of a request that has begun. Copies its twins back if it has ended well and has its result there; true: the trainer is to
     // wait for our event.
     base::Result<bool> end(uint64_t id, bool done);

@@ -94,6 +94,9 @@ Result<> DeviceMemory::map(CUmemGenericAllocationHandle allocation) {
 }
 
 Result<> DeviceMemory::allocate_plain(size_t bytes) {
+    // A handle names the whole block in which the driver has put the memory: none that others share.
+    constexpr size_t kBlock = size_t{2} << 20U;
+    bytes = (bytes + kBlock - 1) / kBlock * kBlock;
     const CudaDriver& driver = device_->driver();
     const CUresult made = driver.mem_alloc(&address_, bytes);
     if (made == kOutOfMemory)

@@ -101,8 +101,7 @@ Result<const pace_device_plugin_table*> Devices::open_kernels(const Device& devi
         device.facts().capability_minor, table->error_text(refused));
 }
 
-std::vector<Devices::Summary> Devices::list() {
-    look();
+std::vector<Devices::Summary> Devices::list() const {
     std::vector<Summary> summaries;
     for (const Entry& entry : entries_) {
         Summary& summary = summaries.emplace_back();
@@ -124,16 +123,6 @@ std::vector<Devices::Summary> Devices::list() {
                 *entry.kernels ? (**entry.kernels)->name : entry.kernels->error().message;
     }
     return summaries;
-}
-
-std::string Devices::absence() {
-    look();
-    return absence_;
-}
-
-int Devices::driver_version() {
-    look();
-    return driver_ == nullptr ? 0 : driver_->version;
 }
 
 }  // namespace pace::device

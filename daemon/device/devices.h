@@ -1,7 +1,6 @@
-// Devices: the GPUs of this node, found when they are first asked for and opened when they are first used.
+// Devices: the GPUs of this node, looked for when told, and opened when they are first used.
 //
-// That there is none is no fault: then `absence` says why, and all that needs none goes on. The driver is not touched before:
-// a process that hosts a daemon may fork until then.
+// That there is none is no fault: then `absence` says why, and all that needs none goes on. The driver is not touched before.
 #pragma once
 
 #include <map>
@@ -27,6 +26,9 @@ class Devices {
     Devices(base::EventLoop& loop, DeviceOptions options)
         : loop_(loop), options_(std::move(options)) {}
 
+    // Looks what there is, once; find() does, too. May block for seconds.
+    void look();
+
     // The device of this number, opened. Fails with `not_found` and the reason if there is none at all, or the numbers of those that
     // there are. May block for seconds, the first time.
     base::Result<Device*> find(const base::cuda::CUuuid& uuid);
@@ -34,7 +36,7 @@ class Devices {
     // The kernels, if there is a plug-in that works with the device. Fails with the reason why not.
     base::Result<const pace_device_plugin_table*> kernels(const Device& device);
 
-    // For whoever looks; opens none.
+    // For whoever asks, of what has been looked at.
     struct Summary {
         Facts facts;
         bool open = false;
@@ -44,10 +46,12 @@ class Devices {
         std::string shared_with;
         std::string kernels;  // of one that is open: the plug-in, or why there is none
     };
-    std::vector<Summary> list();
+    std::vector<Summary> list() const;
     // Why there is no device; empty: there is one.
-    std::string absence();
-    int driver_version();  // 0: no driver
+    std::string absence() const { return looked_ ? absence_ : "nobody has asked for one yet"; }
+    int driver_version() const {
+        return driver_ == nullptr ? 0 : driver_->version;
+    }  // 0: no driver
 
   private:
     struct Entry {
@@ -58,7 +62,6 @@ class Devices {
         std::optional<base::Result<const pace_device_plugin_table*>> kernels;
     };
 
-    void look();
     base::Result<> open(Entry& entry);
     base::Result<const pace_device_plugin_table*> open_kernels(const Device& device);
 

@@ -33,6 +33,7 @@ class DevicesTest : public testing::Test {
         ASSERT_TRUE(made);
         loop_ = std::move(*made);
         devices_ = std::make_unique<Devices>(*loop_, DeviceOptions{false, simulated_gpu::kPlugins});
+        devices_->look();
     }
     void TearDown() override { devices_.reset(); }
 
@@ -51,6 +52,7 @@ class DevicesTest : public testing::Test {
     // What opening this plug-in says.
     std::string complaint(const char* folder) {
         Devices others(*loop_, {false, folder});
+        others.look();
         const auto device = others.find(others.list().front().facts.uuid);
         EXPECT_TRUE(device);
         const auto kernels = others.kernels(**device);
@@ -86,6 +88,8 @@ TEST_F(DevicesTest, ADeviceOfAnotherNumberIsNotFoundAndThoseThatAreThereAreNamed
 
 TEST_F(DevicesTest, SwitchedOffMeansNone) {
     Devices off(*loop_, {true, ""});
+    EXPECT_EQ(off.absence(), "nobody has asked for one yet");
+    off.look();
     EXPECT_TRUE(off.list().empty());
     EXPECT_NE(off.absence().find("`gpu` is off"), std::string::npos);
     const auto found = off.find({});

@@ -127,6 +127,8 @@ void Adoptions::donate_from_device(const DeviceLane& lane, Model model, std::vec
                     donate(donation, model);
                 } else if (donation.node != job_.services.self) {
                     send_poison(job_.services, number(donation.newcomer), {donation.node});
+                } else {
+                    job_.wants_view = true;  // the next one names another donor
                 }
             }
         });

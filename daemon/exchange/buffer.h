@@ -19,6 +19,13 @@ struct OnDevice {
     std::optional<device::PinnedMemory> pin;  // of the twin; without it copies are slower
 };
 
+// A GPU allocates no less than this, whatever is asked for.
+inline constexpr size_t kDeviceStep = size_t{2} << 20U;
+
+constexpr size_t charge_for(size_t bytes, bool on_device) {
+    return on_device ? (bytes + kDeviceStep - 1) / kDeviceStep * kDeviceStep : bytes;
+}
+
 struct Buffer {
     // Of a buffer on a GPU, its twin on the host: exchanges work on that, and clients/device_staging.h copies between both.
     base::MappedMemfd memory;
@@ -27,6 +34,8 @@ struct Buffer {
     std::optional<OnDevice> on_device;  // destroyed before its twin
 
     size_t bytes() const { return count * protocol::size_of(dtype); }
+    // What a client is charged for it.
+    size_t charged() const { return charge_for(bytes(), on_device.has_value()); }
     const device::Device* device() const {
         return on_device ? &on_device->memory.device() : nullptr;
     }

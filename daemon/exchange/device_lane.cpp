@@ -9,11 +9,17 @@ using base::cuda::CudaDriver;
 
 Result<std::shared_ptr<DeviceLane>> DeviceLane::create(device::Device& device) {
     PACE_TRY_ASSIGN(stream, device.create_stream());
-    return std::shared_ptr<DeviceLane>(new DeviceLane(device, stream));
+    auto arrivals = device.create_stream();
+    if (!arrivals) {
+        device.destroy_stream(stream);
+        return arrivals.error();
+    }
+    return std::shared_ptr<DeviceLane>(new DeviceLane(device, stream, *arrivals));
 }
 
 DeviceLane::~DeviceLane() {
     device_.destroy_stream(stream_);
+    device_.destroy_stream(arrivals_);
 }
 
 Result<> DeviceLane::copy_to_host(const std::vector<BufferPtr>& buffers) const {
@@ -48,11 +54,18 @@ void DeviceLane::when_done(std::vector<BufferPtr> buffers,
                                    const Result<>& result) { callback(result); });
 }
 
+DeviceContents::~DeviceContents() {
+    if (queued) lane->when_done(std::move(buffers), [](const Result<>&) {});
+}
+
 void DeviceContents::bring(std::function<void(const Result<>&)> landed) {
-    const auto queued = lane->copy_to_host(buffers);
-    on_host = queued.ok();
-    lane->when_done(buffers, [queued, landed = std::move(landed)](const Result<>& ended) {
-        landed(queued ? ended : queued);
+    const auto copying = lane->copy_to_host(buffers);
+    on_host = copying.ok();
+    lane->when_done(buffers, [this, keep = shared_from_this(), copying,
+                              landed = std::move(landed)](const Result<>& ended) {
+        const Result<> result = copying ? ended : copying;
+        if (!result) on_host = false;
+        landed(result);
     });
 }
 

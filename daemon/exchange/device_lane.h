@@ -1,5 +1,8 @@
 // DeviceLane: the stream on which one session's buffers on one GPU are copied and summed, in the order of its calls.
 //
+// Nothing on it waits for the trainer's streams: another stream does (arrivals), and what needs the trainer's data is queued only when
+// that has come. So a stream of the trainer's that never comes holds none of ours but that, and nobody else's results.
+//
 // DeviceContents: what a request has there. As long as nobody needs it on the host it stays; `bring` copies it to the buffers' twins.
 #pragma once
 
@@ -23,6 +26,7 @@ class DeviceLane {
 
     device::Device& device() const { return device_; }
     base::cuda::CUstream stream() const { return stream_; }
+    base::cuda::CUstream arrivals() const { return arrivals_; }
 
     // Between the buffers, which are all on this device, and their twins. Queued.
     base::Result<> copy_to_host(const std::vector<BufferPtr>& buffers) const;
@@ -34,18 +38,23 @@ class DeviceLane {
                    std::function<void(const base::Result<>&)> callback) const;
 
   private:
-    DeviceLane(device::Device& device, base::cuda::CUstream stream)
-        : device_(device), stream_(stream) {}
+    DeviceLane(device::Device& device, base::cuda::CUstream stream, base::cuda::CUstream arrivals)
+        : device_(device), stream_(stream), arrivals_(arrivals) {}
 
     device::Device& device_;
     base::cuda::CUstream stream_;
+    base::cuda::CUstream arrivals_;
 };
 
-struct DeviceContents {
+struct DeviceContents : std::enable_shared_from_this<DeviceContents> {
     std::shared_ptr<DeviceLane> lane;
     std::vector<BufferPtr> buffers;
     bool on_host = false;  // in the twins, as well
-    bool made = false;     // the result is queued on the device, and not in the twins
+    bool made = false;     // the result is on the device, or will be, and not in the twins
+    bool queued = false;   // something that writes them is
+
+    // The buffers, and their twins, stay until what is queued has ended.
+    ~DeviceContents();
 
     // Queues the copy to the twins, and calls back from the loop once it has ended.
     void bring(std::function<void(const base::Result<>&)> landed);

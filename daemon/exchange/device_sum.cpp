@@ -47,6 +47,7 @@ Result<> sum_on_device(const pace_device_plugin_table& kernels,
     const DeviceLane& lane = *members.front().contents->lane;
     for (size_t i = 1; i < members.size(); ++i) PACE_TRY(lane.follow(*members[i].contents->lane));
     const auto scope = lane.device().enter();
+    for (const DeviceMember& member : members) member.contents->queued = true;
     for (size_t index = 0; index < layout.segments().size(); ++index) {
         const pace_device_sum sum = sum_of(members, layout.segments()[index], index, scale);
         const int failed = kernels.sum(&sum, lane.stream());

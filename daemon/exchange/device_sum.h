@@ -22,7 +22,7 @@ std::string why_not_on_device(const std::vector<DeviceMember>& members,
                               const collectives::Layout& layout);
 
 // Queues scale * sum of weight * contents into all members that receive, after what each member's lane has, and before what each
-// lane gets next. Fails with nothing queued that writes.
+// lane gets next. What it fails with leaves the contents unknown: some may have been summed.
 base::Result<> sum_on_device(const pace_device_plugin_table& kernels,
                              const std::vector<DeviceMember>& members,
                              const collectives::Layout& layout, double scale);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/log.h"
 #include "daemon/collectives/barrier.h"
 #include "daemon/collectives/half_all_reduce.h"
 #include "daemon/collectives/piecewise.h"
@@ -53,8 +52,8 @@ std::shared_ptr<Exchange> Exchange::start(Services& services, Plan plan, Scratch
     exchange->self_ = exchange;
     if (exchange->plan_.on_device.empty()) {
         exchange->begin();
-    } else if (exchange->sum_where_they_are()) {
-        exchange->finish({});
+    } else if (exchange->may_sum_where_they_are()) {
+        exchange->sum_where_they_are();
     } else {
         exchange->bring_to_host();
     }
@@ -84,25 +83,35 @@ void Exchange::begin() {
                           [this](const Result<>& result) { network_ended(result); });
 }
 
-// Among this node's members on one GPU. The result is queued when this returns, which is all that there is to wait for.
-bool Exchange::sum_where_they_are() {
+// Among this node's members on one GPU.
+bool Exchange::may_sum_where_they_are() const {
     const bool all = plan_.on_device.size() == plan_.contributions.size() &&
                      plan_.on_device.size() == std::max<size_t>(plan_.recipients.size(), 1);
     if (!all || !is_local() || !is_made() || services_.gpus == nullptr ||
         !why_not_on_device(plan_.on_device, plan_.layout).empty())
         return false;
+    return plan_.recipients.empty() || kernels().ok();
+}
+
+Result<const pace_device_plugin_table*> Exchange::kernels() const {
+    return services_.gpus->kernels(plan_.on_device.front().contents->lane->device());
+}
+
+// The result is queued when this returns, which is all that there is to wait for.
+void Exchange::sum_where_they_are() {
     if (plan_.recipients.empty()) {  // alone: there is nothing to compute
         for (const DeviceMember& member : plan_.on_device) member.contents->made = true;
-        return true;
+        finish({});
+        return;
     }
-    const auto kernels = services_.gpus->kernels(plan_.on_device.front().contents->lane->device());
-    if (!kernels) return false;
-    const auto summed = sum_on_device(**kernels, plan_.on_device, plan_.layout, plan_.scale);
-    if (summed) ++services_.counters.sums_on_device;
-    if (!summed)
-        base::log_warning("a sum on a GPU failed; it is made on the host",
-                          {{"reason", summed.error().message}});
-    return summed.ok();
+    const auto summed = sum_on_device(**kernels(), plan_.on_device, plan_.layout, plan_.scale);
+    if (summed) {
+        ++services_.counters.sums_on_device;
+        finish({});
+        return;
+    }
+    contents_lost_ = true;
+    services_.loop.defer([keep = self_, summed] { keep->finish(summed); });
 }
 
 void Exchange::bring_to_host() {
@@ -124,6 +133,7 @@ void Exchange::contents_came() {
     if (came_) {
         begin();
     } else {
+        contents_lost_ = !abort_;
         services_.loop.defer([keep = self_] { keep->finish(keep->came_); });
     }
 }

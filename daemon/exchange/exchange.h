@@ -89,6 +89,8 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     bool patient() const override { return plan_.patient && !abort_; }
 
     bool ended() const { return ended_; }
+    // It failed on this node's GPU: what the members had there may be gone, so that it cannot be begun again.
+    bool contents_lost() const { return contents_lost_; }
     // Of a top-k reduction that has ended well.
     size_t entries() const { return sparse_ ? sparse_->report().chosen : 0; }
     // With the result, for nodes that missed it (sparse::Report).
@@ -109,7 +111,9 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     Exchange(Services& services, Plan plan, Scratch scratch, Done done);
 
     void begin();
-    bool sum_where_they_are();
+    bool may_sum_where_they_are() const;
+    void sum_where_they_are();
+    base::Result<const pace_device_plugin_table*> kernels() const;
     void bring_to_host();
     void contents_came();
     bool is_local() const { return plan_.nodes.size() <= 1 && !plan_.top_k; }
@@ -143,6 +147,7 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     size_t coming_ = 0;                 // members whose contents are on their way from a GPU
     base::Result<> came_;               // of those that have come
     std::optional<base::Error> abort_;  // the first reason for which it was aborted
+    bool contents_lost_ = false;
     bool ended_ = false;
 };
 

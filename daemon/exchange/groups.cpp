@@ -217,6 +217,10 @@ void Groups::ended(const control::GroupOrder& order, const std::vector<WorkerPtr
         failed_static(members, result.error());
         return;
     }
+    if (!result && exchange.contents_lost()) {
+        for (const WorkerPtr& worker : members) job_.end_head(worker, failed(result.error()));
+        return;
+    }
     if (!result) {
         for (const WorkerPtr& worker : members) {
             worker->state = Worker::State::ready;

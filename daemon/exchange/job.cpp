@@ -302,6 +302,7 @@ void Job::commit(const control::CommitView& view) {
     // Nobody else has a model: the newcomer goes on with what its buffers hold.
     for (const WorkerPtr& worker : keep_own) {
         worker->model = worker->head().buffers;
+        if (worker->head().contents) worker->head().contents->made = true;  // not in the twins
         Ending ending;
         ending.iteration = worker->iteration;
         state_.end_head(worker, std::move(ending));

@@ -167,6 +167,8 @@ void Rounds::ended(Exchange& exchange, const std::vector<WorkerPtr>& members,
         }
     } else if (members.empty()) {
         result_is_lost();
+    } else if (exchange.contents_lost()) {
+        fail_round(members, result.error());
     } else if (result.error().kind == ErrorKind::mismatch) {
         const Worker& worker = *members.front();
         fail_round(

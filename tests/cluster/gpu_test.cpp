@@ -1,76 +1,12 @@
 // Buffers on GPUs, with real daemons: what trainers put there, sum, average and get back, in the order of their streams.
-//
-// The same tests run twice: with the simulated driver (tests/simulated_gpu) on every machine, and with the label gpu on one that has
-// a GPU.
-#include <cstring>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <vector>
 
-#include <gtest/gtest.h>
-
-#include "cluster.h"
-#include "gpu_worker.h"
-#ifdef PACE_SIMULATED_GPU_FOLDER
-#include "tests/simulated_gpu/simulated_gpu.h"
-#endif
+#include "gpu_fixture.h"
 
 namespace pace::cluster {
 namespace {
-
-// Which driver this program and its daemons have; before anything else.
-class Drivers : public testing::Environment {
-  public:
-    void SetUp() override {
-#ifdef PACE_SIMULATED_GPU_FOLDER
-        simulated_gpu::use_simulated_gpu();
-        const std::string entry = simulated_gpu::environment_entry();
-        const size_t equals = entry.find('=');
-        setenv(entry.substr(0, equals).c_str(), entry.substr(equals + 1).c_str(), 1);
-#endif
-    }
-};
-const auto* const drivers = testing::AddGlobalTestEnvironment(new Drivers);
-
-std::vector<std::string> flags() {
-#ifdef PACE_SIMULATED_GPU_FOLDER
-    return {"--plugins", simulated_gpu::kPlugins};
-#else
-    return {"--plugins", PACE_PLUGINS};
-#endif
-}
-
-class Gpu : public testing::Test {
-  protected:
-    void SetUp() override {
-        if (const std::string why = TestGpu::absence(); !why.empty()) GTEST_SKIP() << why;
-    }
-};
-
-std::vector<float> ramp(size_t count, float first) {
-    std::vector<float> values(count);
-    std::iota(values.begin(), values.end(), first);
-    return values;
-}
-
-using GpuWorkers = std::vector<std::unique_ptr<GpuWorker>>;
-
-// One for each, on the node that is named.
-GpuWorkers open_gpu_workers(const Cluster& cluster, WorkerOptions options,
-                            const std::vector<size_t>& nodes, uint64_t count) {
-    GpuWorkers workers;
-    options.world = static_cast<uint32_t>(nodes.size());
-    for (const size_t node : nodes) {
-        options.endpoint = cluster.endpoint(node);
-        options.rank = static_cast<uint32_t>(workers.size());
-        workers.push_back(std::make_unique<GpuWorker>(options));
-        if (count == 0) continue;
-        GpuWorker& worker = *workers.back();
-        EXPECT_NE(worker.add_buffer(PACE_F32, count), nullptr) << worker.error().message;
-    }
-    return workers;
-}
 
 TEST_F(Gpu, GradientsAreSummedInTheOrderOfTheStreams) {
     constexpr uint64_t kCount = 5000;
@@ -235,116 +171,6 @@ TEST_F(Gpu, ADescriptionFitsOtherLibraries) {
     EXPECT_EQ(info.dl_device_type, 1);
     EXPECT_EQ(info.dl_type_code, 4);
     EXPECT_STREQ(info.typestr, "");
-}
-
-TEST_F(Gpu, ARestartedDaemonTakesTheMemoryOver) {
-    Cluster cluster({.nodes = 1, .daemon_flags = flags()});
-    GpuWorkers workers = open_gpu_workers(cluster, {}, {0}, 64);
-    workers[0]->fill(0, ramp(64, 3));
-    cluster.daemon(0).signal(SIGKILL);
-    ASSERT_TRUE(cluster.daemon(0).wait(soon()));
-    cluster.start_daemon(0);
-    for (int round = 0; round < 2; ++round) {
-        pace_request request{};
-        ASSERT_EQ(workers[0]->reduce(request), PACE_OK) << workers[0]->error().message;
-        ASSERT_EQ(workers[0]->wait(request), PACE_OK) << workers[0]->error().message;
-        EXPECT_EQ(workers[0]->values(0), ramp(64, 3));
-    }
-}
-
-TEST_F(Gpu, ACallWithoutItsResultInTimeIsWaitedForAgain) {
-    Cluster cluster({.nodes = 1, .daemon_flags = flags()});
-    GpuWorkers workers = open_gpu_workers(cluster, {}, {0, 0}, 64);
-    pace_request first{};
-    pace_request second{};
-    workers[0]->fill(0, std::vector<float>(64, 1));
-    ASSERT_EQ(workers[0]->reduce(first), PACE_OK);
-    EXPECT_EQ(workers[0]->wait(first, 0), PACE_TIMEOUT);
-    workers[1]->fill(0, std::vector<float>(64, 1));
-    ASSERT_EQ(workers[1]->reduce(second), PACE_OK);
-    ASSERT_EQ(workers[1]->wait(second), PACE_OK);
-    ASSERT_EQ(workers[0]->wait(first), PACE_OK);
-    for (auto& worker : workers) EXPECT_EQ(worker->values(0), std::vector<float>(64, 2));
-}
-
-TEST_F(Gpu, ACanceledCallLeavesTheBuffers) {
-    Cluster cluster({.nodes = 1, .daemon_flags = flags()});
-    GpuWorkers workers = open_gpu_workers(cluster, {}, {0, 0}, 64);
-    workers[0]->fill(0, std::vector<float>(64, 8));
-    pace_request request{};
-    ASSERT_EQ(workers[0]->reduce(request), PACE_OK);
-    pace_error error{};
-    ASSERT_EQ(pace_request_cancel(workers[0]->session(), request, &error), PACE_OK);
-    EXPECT_EQ(workers[0]->wait(request), PACE_CANCELED);
-    EXPECT_EQ(workers[0]->values(0), std::vector<float>(64, 8));
-}
-
-TEST_F(Gpu, WhatIsWrongIsNamedAndTheDaemonServesOn) {
-    Cluster cluster({.nodes = 1, .daemon_flags = flags()});
-    GpuWorker worker({.endpoint = cluster.endpoint(0)});
-    EXPECT_EQ(worker.add_buffer(PACE_F32, 10, PACE_CUDA(7)), nullptr);
-    EXPECT_EQ(worker.error().status, PACE_E_INVALID);
-    EXPECT_NE(std::string(worker.error().message).find("PACE_CUDA(7)"), std::string::npos);
-    ASSERT_NE(worker.add_buffer(PACE_F32, 10), nullptr) << worker.error().message;
-    // On the host, beside the one on the GPU.
-    ASSERT_NE(worker.add_buffer(PACE_F32, 10, 0), nullptr);
-    pace_request request{};
-    EXPECT_EQ(worker.reduce(request), PACE_E_INVALID);
-    EXPECT_NE(std::string(worker.error().message).find("buffers[1] is not where buffers[0] is"),
-              std::string::npos)
-        << worker.error().message;
-    const std::string document = cluster.pacectl(0, {"daemon", "--json"});
-    EXPECT_NE(document.find("\"kernels\""), std::string::npos) << document;
-}
-
-TEST_F(Gpu, WhatStreamsCannotOrderIsRefused) {
-    Cluster cluster({.nodes = 1, .daemon_flags = flags()});
-    GpuWorker worker({.endpoint = cluster.endpoint(0),
-                      .world = 2,
-                      .policy = PACE_POLICY_PARTIAL_REDUCE,
-                      .group_size = 2});
-    ASSERT_NE(worker.add_buffer(PACE_F32, 10), nullptr) << worker.error().message;
-    pace_average_options options = PACE_AVERAGE_OPTIONS_INIT;
-    options.keep_local = 1;
-    pace_request request{};
-    pace_error error{};
-    EXPECT_EQ(pace_average(worker.session(), &worker.buffer(0), 1, 1, &options, &request, &error),
-              PACE_E_INVALID);
-    EXPECT_NE(std::string(error.message).find("keep_local"), std::string::npos) << error.message;
-}
-
-TEST_F(Gpu, ADaemonWithoutGpusSaysSoAndServesTheHost) {
-    Cluster cluster({.nodes = 1, .daemon_flags = {"--gpu", "off"}});
-    GpuWorker worker({.endpoint = cluster.endpoint(0)});
-    EXPECT_EQ(worker.add_buffer(PACE_F32, 10), nullptr);
-    EXPECT_EQ(worker.error().status, PACE_E_NOT_FOUND);
-    EXPECT_NE(std::string(worker.error().message).find("the setting `gpu` is off"),
-              std::string::npos)
-        << worker.error().message;
-    ASSERT_NE(worker.add_buffer(PACE_F32, 10, 0), nullptr) << worker.error().message;
-    pace_request request{};
-    ASSERT_EQ(worker.reduce(request), PACE_OK);
-    EXPECT_EQ(worker.wait(request), PACE_OK);
-}
-
-TEST_F(Gpu, ADaemonInTheTrainersProcessHasNone) {
-    setenv("PACE_LIBPACED", LIBPACED, 1);
-    GpuWorker worker({.endpoint = "embedded:"});
-    EXPECT_EQ(worker.add_buffer(PACE_F32, 10), nullptr);
-    EXPECT_EQ(worker.error().status, PACE_E_INVALID);
-    EXPECT_NE(std::string(worker.error().message).find("start paced"), std::string::npos)
-        << worker.error().message;
-    ASSERT_NE(worker.add_buffer(PACE_F32, 10, 0), nullptr) << worker.error().message;
-    pace_request request{};
-    ASSERT_EQ(worker.reduce(request), PACE_OK);
-    EXPECT_EQ(worker.wait(request), PACE_OK);
-}
-
-TEST_F(Gpu, TwoDaemonsOnOneGpuNoticeEachOther) {
-    Cluster cluster({.nodes = 2, .daemon_flags = flags()});
-    GpuWorkers workers = open_gpu_workers(cluster, {}, {0, 1}, 10);
-    const std::string second = cluster.pacectl(1, {"daemon", "--json"});
-    EXPECT_NE(second.find("serves GPU-"), std::string::npos) << second;
 }
 
 }  // namespace

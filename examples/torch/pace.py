@@ -1,0 +1,108 @@
+"""The part of pace.h that a data-parallel trainer needs, through ctypes."""
+
+import ctypes as c
+
+F32 = 1
+ALL_REDUCE = 1
+FOREVER = -1
+
+
+class _JobOptions(c.Structure):
+    # The first fields; struct_size says that there are no more.
+    _fields_ = [("struct_size", c.c_uint32), ("rank", c.c_uint32), ("world", c.c_uint32), ("policy", c.c_int32),
+                ("name", c.c_char_p)]
+
+
+class _Error(c.Structure):
+    _fields_ = [("status", c.c_int32), ("message", c.c_char * 512)]
+
+
+class _Buffer(c.Structure):
+    _fields_ = [("session", c.c_uint64), ("index", c.c_uint32), ("generation", c.c_uint32)]
+
+
+class _BufferOptions(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("device", c.c_uint32)]
+
+
+class _BufferInfo(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("type", c.c_int32), ("count", c.c_uint64), ("data", c.c_void_p),
+                ("device", c.c_uint32), ("dl_device_type", c.c_int32), ("dl_device_id", c.c_int32),
+                ("dl_type_code", c.c_uint8), ("dl_type_bits", c.c_uint8), ("dl_type_lanes", c.c_uint16),
+                ("typestr", c.c_char * 8)]
+
+
+class _Request(c.Structure):
+    _fields_ = [("session", c.c_uint64), ("id", c.c_uint64)]
+
+
+class PaceError(Exception):
+    """What a call says of its failure."""
+
+
+class Memory:
+    """A buffer's memory, as NumPy, CuPy and PyTorch understand it."""
+
+    def __init__(self, info):
+        described = {"version": 3, "shape": (info.count,), "typestr": info.typestr.decode(), "strides": None,
+                     "data": (info.data, False)}
+        if info.device:
+            self.__cuda_array_interface__ = described
+        else:
+            self.__array_interface__ = described
+
+
+class Session:
+    """One worker of an all-reduce job."""
+
+    def __init__(self, library, endpoint, job, rank, world):
+        self._pace = c.CDLL(library)
+        # Handles are passed by value, and a timeout has 64 bits.
+        self._pace.pace_buffer_get_info.argtypes = [c.c_void_p, _Buffer, c.c_void_p, c.c_void_p]
+        for wait in (self._pace.pace_request_wait, self._pace.pace_request_wait_stream):
+            wait.restype = c.c_int32
+        self._pace.pace_request_wait.argtypes = [c.c_void_p, _Request, c.c_int64, c.c_void_p, c.c_void_p]
+        self._pace.pace_request_wait_stream.argtypes = [c.c_void_p, _Request, c.c_void_p, c.c_int64, c.c_void_p,
+                                                        c.c_void_p]
+        self._error = _Error()
+        self._session = c.c_void_p()
+        options = _JobOptions(c.sizeof(_JobOptions), rank, world, ALL_REDUCE, job.encode())
+        self._call(self._pace.pace_session_open, endpoint.encode(), c.byref(options), c.byref(self._session))
+
+    def buffer(self, count, cuda=None):
+        """A handle, and the memory of `count` float32 on the CUDA device of that number, or on the host."""
+        options = _BufferOptions(c.sizeof(_BufferOptions), 0 if cuda is None else cuda + 1)
+        handle, data, info = _Buffer(), c.c_void_p(), _BufferInfo(struct_size=c.sizeof(_BufferInfo))
+        self._call(self._pace.pace_buffer_create, self._session, F32, c.c_uint64(count), c.byref(options),
+                   c.byref(handle), c.byref(data))
+        self._call(self._pace.pace_buffer_get_info, self._session, handle, c.byref(info))
+        return handle, Memory(info)
+
+    def broadcast(self, handle, root=0):
+        return self._begin(self._pace.pace_broadcast, handle, c.c_uint32(root))
+
+    def reduce(self, handle):
+        """The mean over all workers."""
+        return self._begin(self._pace.pace_reduce, handle, None)
+
+    def wait(self, request):
+        self._call(self._pace.pace_request_wait, self._session, request, FOREVER, None)
+
+    def use_stream(self, stream):
+        """Calls follow what is on this stream (a cudaStream_t) by then."""
+        self._call(self._pace.pace_session_set_stream, self._session, c.c_void_p(stream))
+
+    def wait_on_stream(self, request, stream):
+        self._call(self._pace.pace_request_wait_stream, self._session, request, c.c_void_p(stream), FOREVER, None)
+
+    def close(self):
+        self._pace.pace_session_free(self._session)
+
+    def _begin(self, verb, handle, argument):
+        request = _Request()
+        self._call(verb, self._session, c.byref(handle), c.c_size_t(1), argument, c.byref(request))
+        return request
+
+    def _call(self, function, *arguments):
+        if function(*arguments, c.byref(self._error)) != 0:
+            raise PaceError(f"{function.__name__}: {self._error.message.decode()}")

@@ -1,0 +1,190 @@
+// Buffers on GPUs when something dies, is late, is canceled or is wrong.
+#include <poll.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "gpu_fixture.h"
+
+namespace pace::cluster {
+namespace {
+
+TEST_F(Gpu, ARestartedDaemonTakesTheMemoryOver) {
+    Cluster cluster({.nodes = 1, .daemon_flags = flags()});
+    GpuWorkers workers = open_gpu_workers(cluster, {}, {0}, 64);
+    workers[0]->fill(0, ramp(64, 3));
+    cluster.daemon(0).signal(SIGKILL);
+    ASSERT_TRUE(cluster.daemon(0).wait(soon()));
+    cluster.start_daemon(0);
+    for (int round = 0; round < 2; ++round) {
+        pace_request request{};
+        ASSERT_EQ(workers[0]->reduce(request), PACE_OK) << workers[0]->error().message;
+        ASSERT_EQ(workers[0]->wait(request), PACE_OK) << workers[0]->error().message;
+        EXPECT_EQ(workers[0]->values(0), ramp(64, 3));
+    }
+}
+
+TEST_F(Gpu, ACallWithoutItsResultInTimeIsWaitedForAgain) {
+    Cluster cluster({.nodes = 1, .daemon_flags = flags()});
+    GpuWorkers workers = open_gpu_workers(cluster, {}, {0, 0}, 64);
+    pace_request first{};
+    pace_request second{};
+    workers[0]->fill(0, std::vector<float>(64, 1));
+    ASSERT_EQ(workers[0]->reduce(first), PACE_OK);
+    EXPECT_EQ(workers[0]->wait(first, 0), PACE_TIMEOUT);
+    workers[1]->fill(0, std::vector<float>(64, 1));
+    ASSERT_EQ(workers[1]->reduce(second), PACE_OK);
+    ASSERT_EQ(workers[1]->wait(second), PACE_OK);
+    ASSERT_EQ(workers[0]->wait(first), PACE_OK);
+    for (auto& worker : workers) EXPECT_EQ(worker->values(0), std::vector<float>(64, 2));
+}
+
+// Holds a stream from where it is queued until it is opened.
+class Gate {
+  public:
+    void hold(GpuWorker& worker) {
+        const auto scope = worker.gpu().enter();
+        ASSERT_EQ(TestGpu::driver().launch_host_function(
+                      worker.stream(),
+                      [](void* gate) { static_cast<Gate*>(gate)->open_.wait(false); }, this),
+                  base::cuda::kSuccess);
+    }
+    void open() {
+        open_ = true;
+        open_.notify_all();
+    }
+
+  private:
+    std::atomic<bool> open_ = false;
+};
+
+TEST_F(Gpu, AStreamThatDoesNotComeHoldsNobodyElse) {
+    Gate gate;
+    Cluster cluster({.nodes = 1, .daemon_flags = flags()});
+    GpuWorkers workers = open_gpu_workers(
+        cluster, {.policy = PACE_POLICY_PARTIAL_REDUCE, .group_size = 2}, {0, 0, 0}, 500);
+    gate.hold(*workers[2]);
+    workers[2]->fill(0, std::vector<float>(500, 4));
+    pace_request late{};
+    ASSERT_EQ(workers[2]->average(late, 1), PACE_OK);
+    std::vector<pace_request> requests(2);
+    for (uint64_t iteration = 1; iteration <= 10; ++iteration) {
+        for (size_t rank = 0; rank < 2; ++rank) {
+            workers[rank]->fill(0, std::vector<float>(500, static_cast<float>(rank)));
+            ASSERT_EQ(workers[rank]->average(requests[rank], iteration), PACE_OK);
+        }
+        for (size_t rank = 0; rank < 2; ++rank) {
+            ASSERT_EQ(workers[rank]->wait(requests[rank]), PACE_OK)
+                << workers[rank]->error().message;
+            EXPECT_EQ(workers[rank]->values(0), std::vector<float>(500, 0.5F));
+        }
+    }
+    EXPECT_EQ(workers[2]->wait(late, 0), PACE_TIMEOUT);
+    gate.open();
+    workers[0]->fill(0, std::vector<float>(500, 2));
+    ASSERT_EQ(workers[0]->average(requests[0], 11), PACE_OK);
+    ASSERT_EQ(workers[2]->wait(late), PACE_OK) << workers[2]->error().message << cluster.logs();
+    EXPECT_EQ(workers[2]->values(0), std::vector<float>(500, 3));
+}
+
+// Its copies may be half done, whatever its events say.
+TEST_F(Gpu, AResultOfADaemonThatDiedSinceIsLost) {
+    Cluster cluster({.nodes = 1, .daemon_flags = flags()});
+    GpuWorkers workers = open_gpu_workers(cluster, {}, {0}, 64);
+    pace_request request{};
+    ASSERT_EQ(workers[0]->reduce(request), PACE_OK);
+    pollfd ended{workers[0]->worker().ready_fd(), POLLIN, 0};
+    ASSERT_EQ(poll(&ended, 1, 30'000), 1);
+    cluster.daemon(0).signal(SIGKILL);
+    ASSERT_TRUE(cluster.daemon(0).wait(soon()));
+    cluster.start_daemon(0);
+    // Reconnects, so that the events are another daemon's.
+    ASSERT_NE(workers[0]->add_buffer(PACE_F32, 8, 0), nullptr) << workers[0]->error().message;
+    EXPECT_EQ(workers[0]->wait(request), PACE_E_DAEMON_GONE);
+}
+
+TEST_F(Gpu, ACanceledCallLeavesTheBuffers) {
+    Cluster cluster({.nodes = 1, .daemon_flags = flags()});
+    GpuWorkers workers = open_gpu_workers(cluster, {}, {0, 0}, 64);
+    workers[0]->fill(0, std::vector<float>(64, 8));
+    pace_request request{};
+    ASSERT_EQ(workers[0]->reduce(request), PACE_OK);
+    pace_error error{};
+    ASSERT_EQ(pace_request_cancel(workers[0]->session(), request, &error), PACE_OK);
+    EXPECT_EQ(workers[0]->wait(request), PACE_CANCELED);
+    EXPECT_EQ(workers[0]->values(0), std::vector<float>(64, 8));
+}
+
+TEST_F(Gpu, WhatIsWrongIsNamedAndTheDaemonServesOn) {
+    Cluster cluster({.nodes = 1, .daemon_flags = flags()});
+    GpuWorker worker({.endpoint = cluster.endpoint(0)});
+    EXPECT_EQ(worker.add_buffer(PACE_F32, 10, PACE_CUDA(7)), nullptr);
+    EXPECT_EQ(worker.error().status, PACE_E_INVALID);
+    EXPECT_NE(std::string(worker.error().message).find("PACE_CUDA(7)"), std::string::npos);
+    ASSERT_NE(worker.add_buffer(PACE_F32, 10), nullptr) << worker.error().message;
+    // On the host, beside the one on the GPU.
+    ASSERT_NE(worker.add_buffer(PACE_F32, 10, 0), nullptr);
+    pace_request request{};
+    EXPECT_EQ(worker.reduce(request), PACE_E_INVALID);
+    EXPECT_NE(std::string(worker.error().message).find("buffers[1] is not where buffers[0] is"),
+              std::string::npos)
+        << worker.error().message;
+    const std::string document = cluster.pacectl(0, {"daemon", "--json"});
+    EXPECT_NE(document.find("\"kernels\""), std::string::npos) << document;
+}
+
+TEST_F(Gpu, WhatStreamsCannotOrderIsRefused) {
+    Cluster cluster({.nodes = 1, .daemon_flags = flags()});
+    GpuWorker worker({.endpoint = cluster.endpoint(0),
+                      .world = 2,
+                      .policy = PACE_POLICY_PARTIAL_REDUCE,
+                      .group_size = 2});
+    ASSERT_NE(worker.add_buffer(PACE_F32, 10), nullptr) << worker.error().message;
+    pace_average_options options = PACE_AVERAGE_OPTIONS_INIT;
+    options.keep_local = 1;
+    pace_request request{};
+    pace_error error{};
+    EXPECT_EQ(pace_average(worker.session(), &worker.buffer(0), 1, 1, &options, &request, &error),
+              PACE_E_INVALID);
+    EXPECT_NE(std::string(error.message).find("keep_local"), std::string::npos) << error.message;
+}
+
+TEST_F(Gpu, ADaemonWithoutGpusSaysSoAndServesTheHost) {
+    Cluster cluster({.nodes = 1, .daemon_flags = {"--gpu", "off"}});
+    GpuWorker worker({.endpoint = cluster.endpoint(0)});
+    EXPECT_EQ(worker.add_buffer(PACE_F32, 10), nullptr);
+    EXPECT_EQ(worker.error().status, PACE_E_NOT_FOUND);
+    EXPECT_NE(std::string(worker.error().message).find("the setting `gpu` is off"),
+              std::string::npos)
+        << worker.error().message;
+    ASSERT_NE(worker.add_buffer(PACE_F32, 10, 0), nullptr) << worker.error().message;
+    pace_request request{};
+    ASSERT_EQ(worker.reduce(request), PACE_OK);
+    EXPECT_EQ(worker.wait(request), PACE_OK);
+}
+
+TEST_F(Gpu, ADaemonInTheTrainersProcessHasNone) {
+    setenv("PACE_LIBPACED", LIBPACED, 1);
+    GpuWorker worker({.endpoint = "embedded:"});
+    EXPECT_EQ(worker.add_buffer(PACE_F32, 10), nullptr);
+    EXPECT_EQ(worker.error().status, PACE_E_INVALID);
+    EXPECT_NE(std::string(worker.error().message).find("start paced"), std::string::npos)
+        << worker.error().message;
+    ASSERT_NE(worker.add_buffer(PACE_F32, 10, 0), nullptr) << worker.error().message;
+    pace_request request{};
+    ASSERT_EQ(worker.reduce(request), PACE_OK);
+    EXPECT_EQ(worker.wait(request), PACE_OK);
+}
+
+TEST_F(Gpu, TwoDaemonsOnOneGpuNoticeEachOther) {
+    Cluster cluster({.nodes = 2, .daemon_flags = flags()});
+    GpuWorkers workers = open_gpu_workers(cluster, {}, {0, 1}, 10);
+    const std::string second = cluster.pacectl(1, {"daemon", "--json"});
+    EXPECT_NE(second.find("serves GPU-"), std::string::npos) << second;
+}
+
+}  // namespace
+}  // namespace pace::cluster

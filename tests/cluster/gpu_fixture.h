@@ -1,0 +1,75 @@
+// What the tests of buffers on GPUs share: which driver they and their daemons have, and workers.
+//
+// The tests run twice: with the simulated driver (tests/simulated_gpu) on every machine, and with the label gpu on one that has a GPU.
+#pragma once
+
+#include <cstdlib>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "cluster.h"
+#include "gpu_worker.h"
+#ifdef PACE_SIMULATED_GPU_FOLDER
+#include "tests/simulated_gpu/simulated_gpu.h"
+#endif
+
+namespace pace::cluster {
+
+// Which driver this program and its daemons have; before anything else.
+class Drivers : public testing::Environment {
+  public:
+    void SetUp() override {
+#ifdef PACE_SIMULATED_GPU_FOLDER
+        simulated_gpu::use_simulated_gpu();
+        const std::string entry = simulated_gpu::environment_entry();
+        const size_t equals = entry.find('=');
+        setenv(entry.substr(0, equals).c_str(), entry.substr(equals + 1).c_str(), 1);
+#endif
+    }
+};
+inline const auto* const drivers = testing::AddGlobalTestEnvironment(new Drivers);
+
+inline std::vector<std::string> flags() {
+#ifdef PACE_SIMULATED_GPU_FOLDER
+    return {"--plugins", simulated_gpu::kPlugins};
+#else
+    return {"--plugins", PACE_PLUGINS};
+#endif
+}
+
+class Gpu : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (const std::string why = TestGpu::absence(); !why.empty()) GTEST_SKIP() << why;
+    }
+};
+
+inline std::vector<float> ramp(size_t count, float first) {
+    std::vector<float> values(count);
+    std::iota(values.begin(), values.end(), first);
+    return values;
+}
+
+using GpuWorkers = std::vector<std::unique_ptr<GpuWorker>>;
+
+// One for each, on the node that is named.
+inline GpuWorkers open_gpu_workers(const Cluster& cluster, WorkerOptions options,
+                                   const std::vector<size_t>& nodes, uint64_t count) {
+    GpuWorkers workers;
+    options.world = static_cast<uint32_t>(nodes.size());
+    for (const size_t node : nodes) {
+        options.endpoint = cluster.endpoint(node);
+        options.rank = static_cast<uint32_t>(workers.size());
+        workers.push_back(std::make_unique<GpuWorker>(options));
+        if (count == 0) continue;
+        GpuWorker& worker = *workers.back();
+        EXPECT_NE(worker.add_buffer(PACE_F32, count), nullptr) << worker.error().message;
+    }
+    return workers;
+}
+
+}  // namespace pace::cluster
