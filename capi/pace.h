@@ -619,7 +619,8 @@ PACE_API pace_status pace_request_wait_stream(pace_session* session, pace_reques
                                               void* cuda_stream, int64_t timeout_ms,
                                               pace_request_info* ret_info, pace_error* error);
 
-/* As pace_request_wait with timeout 0, but PENDING instead of TIMEOUT. Blocks: no. */
+/* As pace_request_wait with timeout 0, but PENDING instead of TIMEOUT; also, of a request with buffers on a GPU, when the descriptor
+ * of pace_session_get_fd says already that it has ended, until the result is on the device. Blocks: no. */
 PACE_API pace_status pace_request_test(pace_session* session, pace_request request,
                                        pace_request_info* ret_info, pace_error* error);
 

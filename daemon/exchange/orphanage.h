@@ -33,7 +33,8 @@ class Orphanage {
         return estate == estates_.end() ? 0 : estate->second.iteration;
     }
 
-    // The first kept buffer of this type, length and place (null: the host), which is then no longer kept; null if there is none.
+    // The first kept buffer of this type, length and place (null: the host), which is then no longer kept; null if there is none. One on a
+    // GPU to which something is still being copied is passed over: whoever queued that holds it.
     BufferPtr take(const Key& key, protocol::DType dtype, uint64_t count,
                    const device::Device* device) {
         const auto estate = estates_.find(key);
@@ -41,7 +42,9 @@ class Orphanage {
         auto& buffers = estate->second.buffers;
         const auto buffer =
             std::find_if(buffers.begin(), buffers.end(), [&](const BufferPtr& other) {
-                return other->dtype == dtype && other->count == count && other->device() == device;
+                const bool idle = device == nullptr || other.use_count() == 1;
+                return other->dtype == dtype && other->count == count &&
+                       other->device() == device && idle;
             });
         if (buffer == buffers.end()) return nullptr;
         BufferPtr taken = *buffer;
