@@ -102,30 +102,12 @@ Result<> Gpu::adopt_events(std::span<const std::byte> theirs) {
 
 Result<std::unique_ptr<GpuMemory>> Gpu::map(UniqueFd descriptor, size_t bytes) {
     const ContextScope scope = enter();
-    CUmemGenericAllocationHandle allocation = 0;
-    PACE_TRY(driver_.check(
-        driver_.mem_import(&allocation,
-                           reinterpret_cast<void*>(static_cast<intptr_t>(descriptor.get())),
-                           kHandleFd),
-        "take the daemon's memory of a GPU"));
+    PACE_TRY_ASSIGN(mapping, CudaMapping::import(driver_, device_, descriptor.get(), bytes));
     std::unique_ptr<GpuMemory> memory(new GpuMemory(shared_from_this()));
     memory->descriptor_ = std::move(descriptor);
-    memory->size_ = bytes;
-    const auto mapped = map_allocation(*memory, allocation);
-    (void)driver_.mem_release(allocation);  // what is mapped stays
-    if (!mapped) return mapped.error();
+    memory->address_ = mapping.address();
+    memory->mapping_ = std::move(mapping);
     return memory;
-}
-
-Result<> Gpu::map_allocation(GpuMemory& memory, CUmemGenericAllocationHandle allocation) {
-    PACE_TRY(driver_.check(driver_.mem_reserve(&memory.address_, memory.size_, 0, 0, 0),
-                           "find addresses for a GPU"));
-    PACE_TRY(driver_.check(driver_.mem_map(memory.address_, memory.size_, 0, allocation, 0),
-                           "map the daemon's memory of a GPU"));
-    memory.mapped_ = true;
-    const CUmemAccessDesc access{{kLocationDevice, device_}, kAccessReadWrite};
-    return driver_.check(driver_.mem_set_access(memory.address_, memory.size_, &access, 1),
-                         "get access to the daemon's memory of a GPU");
 }
 
 Result<std::unique_ptr<GpuMemory>> Gpu::map(std::span<const std::byte> handle) {
@@ -144,13 +126,11 @@ Result<std::unique_ptr<GpuMemory>> Gpu::map(std::span<const std::byte> handle) {
 GpuMemory::~GpuMemory() {
     if (address_ == 0) return;
     const ContextScope scope = gpu_->enter();
-    const CudaDriver& driver = gpu_->driver_;
-    if (!descriptor_.valid()) {
-        (void)driver.ipc_close_mem_handle(address_);
-        return;
+    if (mapping_) {
+        mapping_.reset();
+    } else {
+        (void)gpu_->driver_.ipc_close_mem_handle(address_);
     }
-    if (mapped_) (void)driver.mem_unmap(address_, size_);
-    (void)driver.mem_free_addresses(address_, size_);
 }
 
 // ------------------------------------------------------------------------------------------ order

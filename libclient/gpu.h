@@ -9,10 +9,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "base/cuda_driver.h"
+#include "base/cuda_mapping.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 
@@ -38,8 +40,7 @@ class GpuMemory {
     std::shared_ptr<Gpu> gpu_;
     base::UniqueFd descriptor_;
     base::cuda::CUdeviceptr address_ = 0;
-    size_t size_ = 0;
-    bool mapped_ = false;
+    std::optional<base::cuda::CudaMapping> mapping_;  // none: it came as a handle
 };
 
 class Gpu : public std::enable_shared_from_this<Gpu> {
@@ -80,8 +81,6 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
     base::cuda::ContextScope enter() const { return {driver_, context_}; }
     base::Result<> make_events(uint32_t slots);
     base::Result<> check_stream(base::cuda::CUstream stream) const;
-    base::Result<> map_allocation(GpuMemory& memory,
-                                  base::cuda::CUmemGenericAllocationHandle allocation);
 
     const base::cuda::CudaDriver& driver_;
     const uint32_t ordinal_;

@@ -234,11 +234,9 @@ void Client::hand_on() {
 
 // What the engine does not know yet ends here.
 bool Client::cancel_held(uint64_t id) {
-    const Held* const found = find_held(id);
-    const auto held = std::find_if(held_.begin(), held_.end(),
-                                   [found](const Held& other) { return &other == found; });
-    if (held == held_.end()) return false;
-    held_.erase(held);
+    Held* const held = find_held(id);
+    if (held == nullptr) return false;
+    std::erase_if(held_, [held](const Held& other) { return &other == held; });
     request_ended(id, ended_as(protocol::Outcome::canceled, "canceled before it had begun"));
     hand_on();
     return true;

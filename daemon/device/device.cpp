@@ -6,8 +6,6 @@
 
 namespace pace::device {
 
-using base::Error;
-using base::ErrorKind;
 using base::Result;
 using namespace base::cuda;  // the driver's own names
 
@@ -71,7 +69,6 @@ Result<Facts> facts_of(const CudaDriver& driver, int ordinal) {
     facts.capability_minor = attribute(kAttributeMinor);
     facts.exports_descriptors =
         attribute(kAttributeVirtualMemory) != 0 && attribute(kAttributeMemoryFd) != 0;
-    facts.shares_events = attribute(kAttributeIpcEvents) != 0;
     return facts;
 }
 

@@ -27,7 +27,6 @@ struct Facts {
     int capability_major = 0;
     int capability_minor = 0;
     bool exports_descriptors = false;  // of its memory; otherwise handles
-    bool shares_events = false;
 
     std::string id() const { return base::cuda::text_of(uuid); }
 };

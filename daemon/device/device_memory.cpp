@@ -28,7 +28,7 @@ Result<size_t> rounded(const Device& device, size_t bytes) {
     PACE_TRY(
         device.driver().check(device.driver().mem_granularity(&step, &wanted, kGranularityMinimum),
                               "ask how a GPU allocates"));
-    return (bytes + step - 1) / step * step;
+    return round_up(bytes, step);
 }
 
 }  // namespace
@@ -66,37 +66,28 @@ Result<> DeviceMemory::allocate_virtual(size_t bytes) {
         return base::make_error(ErrorKind::memory, "{} ({}) has no {} bytes left",
                                 device_->facts().id(), device_->facts().name, size);
     PACE_TRY(driver.check(made, "allocate memory of a GPU"));
-    size_ = size;
     int descriptor = -1;
     auto done = driver.check(driver.mem_export(&descriptor, allocation, kHandleFd, 0),
                              "export memory of a GPU");
     if (done) {
         descriptor_ = UniqueFd(descriptor);
-        done = map(allocation);
+        auto mapped = CudaMapping::map(driver, device_->facts().ordinal, allocation, size);
+        done = mapped ? Result<>() : Result<>(mapped.error());
+        if (mapped) take(std::move(*mapped));
     }
     (void)driver.mem_release(allocation);  // what is mapped stays
     return done;
 }
 
-Result<> DeviceMemory::map(CUmemGenericAllocationHandle allocation) {
-    const CudaDriver& driver = device_->driver();
-    PACE_TRY(
-        driver.check(driver.mem_reserve(&address_, size_, 0, 0, 0), "find addresses for a GPU"));
-    if (const CUresult mapped = driver.mem_map(address_, size_, 0, allocation, 0);
-        mapped != kSuccess) {
-        (void)driver.mem_free_addresses(std::exchange(address_, 0), size_);
-        return driver.error(mapped, "map memory of a GPU");
-    }
-    mapped_ = true;
-    const CUmemAccessDesc access{{kLocationDevice, device_->facts().ordinal}, kAccessReadWrite};
-    return driver.check(driver.mem_set_access(address_, size_, &access, 1),
-                        "get access to memory of a GPU");
+void DeviceMemory::take(CudaMapping mapping) {
+    address_ = mapping.address();
+    size_ = mapping.bytes();
+    mapping_ = std::move(mapping);
 }
 
 Result<> DeviceMemory::allocate_plain(size_t bytes) {
     // A handle names the whole block in which the driver has put the memory: none that others share.
-    constexpr size_t kBlock = size_t{2} << 20U;
-    bytes = (bytes + kBlock - 1) / kBlock * kBlock;
+    bytes = round_up(bytes, kAllocationStep);
     const CudaDriver& driver = device_->driver();
     const CUresult made = driver.mem_alloc(&address_, bytes);
     if (made == kOutOfMemory)
@@ -108,20 +99,13 @@ Result<> DeviceMemory::allocate_plain(size_t bytes) {
 }
 
 Result<DeviceMemory> DeviceMemory::adopt(Device& device, UniqueFd descriptor, size_t bytes) {
-    const CudaDriver& driver = device.driver();
     DeviceMemory memory(device);
     const ContextScope scope = device.enter();
     PACE_TRY_ASSIGN(size, rounded(device, bytes));
-    CUmemGenericAllocationHandle allocation = 0;
-    const auto descriptor_as_handle =
-        reinterpret_cast<void*>(static_cast<intptr_t>(descriptor.get()));
-    PACE_TRY(driver.check(driver.mem_import(&allocation, descriptor_as_handle, kHandleFd),
-                          "take over memory of a GPU"));
-    memory.size_ = size;
+    PACE_TRY_ASSIGN(mapping, CudaMapping::import(device.driver(), device.facts().ordinal,
+                                                 descriptor.get(), size));
+    memory.take(std::move(mapping));
     memory.descriptor_ = std::move(descriptor);
-    auto mapped = memory.map(allocation);
-    (void)driver.mem_release(allocation);
-    if (!mapped) return mapped.error();
     return memory;
 }
 
@@ -135,7 +119,7 @@ DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {
     device_ = std::exchange(other.device_, nullptr);
     address_ = std::exchange(other.address_, 0);
     size_ = std::exchange(other.size_, 0);
-    mapped_ = std::exchange(other.mapped_, false);
+    mapping_ = std::exchange(other.mapping_, std::nullopt);
     descriptor_ = std::move(other.descriptor_);
     handle_ = other.handle_;
     return *this;
@@ -148,12 +132,10 @@ DeviceMemory::~DeviceMemory() {
 void DeviceMemory::release() {
     if (device_ == nullptr || address_ == 0) return;
     const ContextScope scope = device_->enter();
-    const CudaDriver& driver = device_->driver();
-    if (descriptor_.valid()) {
-        if (mapped_) (void)driver.mem_unmap(address_, size_);
-        (void)driver.mem_free_addresses(address_, size_);
+    if (mapping_) {
+        mapping_.reset();
     } else {
-        (void)driver.mem_free(address_);
+        (void)device_->driver().mem_free(address_);
     }
     address_ = 0;
 }

@@ -8,11 +8,19 @@
 #include <cstddef>
 #include <optional>
 
+#include "base/cuda_mapping.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "daemon/device/device.h"
 
 namespace pace::device {
+
+// No allocation is smaller, so that no two share what a handle names.
+inline constexpr size_t kAllocationStep = size_t{2} << 20U;
+
+constexpr size_t round_up(size_t bytes, size_t step) {
+    return (bytes + step - 1) / step * step;
+}
 
 class DeviceMemory {
   public:
@@ -38,13 +46,13 @@ class DeviceMemory {
     base::Result<> clear();
     base::Result<> allocate_virtual(size_t bytes);
     base::Result<> allocate_plain(size_t bytes);
-    base::Result<> map(base::cuda::CUmemGenericAllocationHandle allocation);
+    void take(base::cuda::CudaMapping mapping);
     void release();
 
     Device* device_ = nullptr;  // null: moved from
     base::cuda::CUdeviceptr address_ = 0;
     size_t size_ = 0;
-    bool mapped_ = false;
+    std::optional<base::cuda::CudaMapping> mapping_;  // none: allocated as the driver likes
     base::UniqueFd descriptor_;
     base::cuda::CUipcMemHandle handle_{};
 };

@@ -108,14 +108,12 @@ void Adoptions::donate_from_device(const DeviceLane& lane, Model model, std::vec
     auto memory = std::make_shared<Scratch>();
     const auto room = memory->reserve(layout.bytes());
     auto queued = room ? Result<>() : Result<>(room.error());
-    for (size_t i = 0; i < model.buffers.size() && queued; ++i) {
-        std::byte* const to = room->data() + layout.offset(i);
-        model.segments[i] = to;
-        const auto scope = lane.device().enter();
-        queued = lane.device().driver().check(
-            lane.device().driver().copy_to_host(to, model.buffers[i]->on_device->memory.address(),
-                                                model.buffers[i]->bytes(), lane.stream()),
-            "copy a model from a GPU");
+    if (room) {
+        std::vector<std::byte*> to;
+        for (size_t i = 0; i < model.buffers.size(); ++i)
+            to.push_back(room->data() + layout.offset(i));
+        model.segments.assign(to.begin(), to.end());
+        queued = lane.copy_to_host(model.buffers, to);
     }
     const std::vector<BufferPtr> keep = model.buffers;
     lane.when_done(

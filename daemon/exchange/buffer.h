@@ -19,11 +19,8 @@ struct OnDevice {
     std::optional<device::PinnedMemory> pin;  // of the twin; without it copies are slower
 };
 
-// A GPU allocates no less than this, whatever is asked for.
-inline constexpr size_t kDeviceStep = size_t{2} << 20U;
-
 constexpr size_t charge_for(size_t bytes, bool on_device) {
-    return on_device ? (bytes + kDeviceStep - 1) / kDeviceStep * kDeviceStep : bytes;
+    return on_device ? device::round_up(bytes, device::kAllocationStep) : bytes;
 }
 
 struct Buffer {

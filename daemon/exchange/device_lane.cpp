@@ -23,13 +23,19 @@ DeviceLane::~DeviceLane() {
 }
 
 Result<> DeviceLane::copy_to_host(const std::vector<BufferPtr>& buffers) const {
+    std::vector<std::byte*> twins;
+    for (const BufferPtr& buffer : buffers) twins.push_back(buffer->memory.data());
+    return copy_to_host(buffers, twins);
+}
+
+Result<> DeviceLane::copy_to_host(const std::vector<BufferPtr>& buffers,
+                                  std::span<std::byte* const> to) const {
     const CudaDriver& driver = device_.driver();
     const auto scope = device_.enter();
-    for (const BufferPtr& buffer : buffers)
-        PACE_TRY(driver.check(
-            driver.copy_to_host(buffer->memory.data(), buffer->on_device->memory.address(),
-                                buffer->bytes(), stream_),
-            "copy from a GPU"));
+    for (size_t i = 0; i < buffers.size(); ++i)
+        PACE_TRY(driver.check(driver.copy_to_host(to[i], buffers[i]->on_device->memory.address(),
+                                                  buffers[i]->bytes(), stream_),
+                              "copy from a GPU"));
     return {};
 }
 

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/result.h"
@@ -30,6 +31,9 @@ class DeviceLane {
 
     // Between the buffers, which are all on this device, and their twins. Queued.
     base::Result<> copy_to_host(const std::vector<BufferPtr>& buffers) const;
+    // To other memory, one place for each buffer.
+    base::Result<> copy_to_host(const std::vector<BufferPtr>& buffers,
+                                std::span<std::byte* const> to) const;
     base::Result<> copy_to_device(const std::vector<BufferPtr>& buffers) const;
     // What is queued here from now on waits for what is queued there by now.
     base::Result<> follow(const DeviceLane& other) const;

@@ -34,7 +34,7 @@ pace_device_sum sum_of(const std::vector<DeviceMember>& members,
         auto* const data = reinterpret_cast<void*>(static_cast<uintptr_t>(address));
         sum.weights[sum.input_count] = member.weight;
         sum.inputs[sum.input_count++] = data;
-        if (member.receives) sum.outputs[sum.output_count++] = data;
+        sum.outputs[sum.output_count++] = data;
     }
     return sum;
 }

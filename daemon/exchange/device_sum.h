@@ -14,14 +14,13 @@ namespace pace::daemon {
 struct DeviceMember {
     std::shared_ptr<DeviceContents> contents;
     double weight = 1.0;
-    bool receives = true;
 };
 
 // Why not all of it can be summed there; empty: it can.
 std::string why_not_on_device(const std::vector<DeviceMember>& members,
                               const collectives::Layout& layout);
 
-// Queues scale * sum of weight * contents into all members that receive, after what each member's lane has, and before what each
+// Queues scale * sum of weight * contents into all members, after what each member's lane has, and before what each
 // lane gets next. What it fails with leaves the contents unknown: some may have been summed.
 base::Result<> sum_on_device(const pace_device_plugin_table& kernels,
                              const std::vector<DeviceMember>& members,

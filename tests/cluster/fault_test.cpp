@@ -68,9 +68,7 @@ class Faults : public testing::TestWithParam<const char*> {
   protected:
     // Trainers and daemons find the simulated GPU; who does not ask for it does not see it.
     static void SetUpTestSuite() {
-        const std::string driver = simulated_gpu::environment_entry();
-        const size_t equals = driver.find('=');
-        setenv(driver.substr(0, equals).c_str(), driver.substr(equals + 1).c_str(), 1);
+        simulated_gpu::set_environment();
         setenv("PACED_PLUGINS", simulated_gpu::kPlugins, 1);
     }
     base::Random random_{test_seed()};

@@ -25,9 +25,7 @@ class Drivers : public testing::Environment {
     void SetUp() override {
 #ifdef PACE_SIMULATED_GPU_FOLDER
         simulated_gpu::use_simulated_gpu();
-        const std::string entry = simulated_gpu::environment_entry();
-        const size_t equals = entry.find('=');
-        setenv(entry.substr(0, equals).c_str(), entry.substr(equals + 1).c_str(), 1);
+        simulated_gpu::set_environment();
 #endif
     }
 };

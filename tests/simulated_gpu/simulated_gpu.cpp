@@ -21,4 +21,10 @@ std::string environment_entry() {
     return entry;
 }
 
+void set_environment() {
+    const std::string entry = environment_entry();
+    const size_t equals = entry.find('=');
+    setenv(entry.substr(0, equals).c_str(), entry.substr(equals + 1).c_str(), 1);
+}
+
 }  // namespace pace::simulated_gpu

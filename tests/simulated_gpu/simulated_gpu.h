@@ -11,6 +11,8 @@ void use_simulated_gpu();
 
 // "LD_LIBRARY_PATH=…", for the environment of a child that is to find the simulated driver by itself.
 std::string environment_entry();
+// Sets that in this process, for all children.
+void set_environment();
 
 // Folders with a pace-device-cuda.so each.
 inline constexpr const char* kPlugins = PACE_SIMULATED_GPU_FOLDER "/plugins";

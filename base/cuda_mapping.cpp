@@ -1,0 +1,39 @@
+#include "base/cuda_mapping.h"
+
+#include <cstdint>
+
+namespace pace::base::cuda {
+
+Result<CudaMapping> CudaMapping::map(const CudaDriver& driver, CUdevice device,
+                                     CUmemGenericAllocationHandle allocation, size_t bytes) {
+    CudaMapping mapping(driver, bytes);
+    PACE_TRY(driver.check(driver.mem_reserve(&mapping.address_, bytes, 0, 0, 0),
+                          "find addresses for a GPU"));
+    PACE_TRY(driver.check(driver.mem_map(mapping.address_, bytes, 0, allocation, 0),
+                          "map memory of a GPU"));
+    mapping.mapped_ = true;
+    const CUmemAccessDesc access{{kLocationDevice, device}, kAccessReadWrite};
+    PACE_TRY(driver.check(driver.mem_set_access(mapping.address_, bytes, &access, 1),
+                          "get access to memory of a GPU"));
+    return mapping;
+}
+
+Result<CudaMapping> CudaMapping::import(const CudaDriver& driver, CUdevice device, int descriptor,
+                                        size_t bytes) {
+    CUmemGenericAllocationHandle allocation = 0;
+    PACE_TRY(driver.check(
+        driver.mem_import(&allocation, reinterpret_cast<void*>(static_cast<intptr_t>(descriptor)),
+                          kHandleFd),
+        "take over memory of a GPU"));
+    auto mapping = map(driver, device, allocation, bytes);
+    (void)driver.mem_release(allocation);
+    return mapping;
+}
+
+CudaMapping::~CudaMapping() {
+    if (address_ == 0) return;
+    if (mapped_) (void)driver_->mem_unmap(address_, bytes_);
+    (void)driver_->mem_free_addresses(address_, bytes_);
+}
+
+}  // namespace pace::base::cuda
