@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "daemon/collectives/direct_all_reduce.h"
+#include "daemon/collectives/flow.h"
 #include "daemon/collectives/slots.h"
 #include "daemon/collectives/zoned_all_reduce.h"
 #include "daemon/collectives/zones.h"
@@ -62,6 +64,33 @@ Task<Result<>> gather_all_reduce(Communicator& communicator, const Addend& part,
     co_return Result<>();
 }
 
+Task<Result<>> sum_alone(const Communicator& communicator, const Addend& part, double scale,
+                         std::span<std::byte> result) {
+    if (communicator.contributes(0))
+        part.sum({0, result.size()}, scale, result.data());
+    else
+        std::fill(result.begin(), result.end(), std::byte{0});
+    co_return Result<>();
+}
+
+Task<Result<>> reduce_arrived(Communicator& communicator, Flow& flow, ByteRange all,
+                              Task<Result<>> reduce) {
+    flow.begin(1, all.size());
+    while (!flow.arrived(all) && !communicator.aborted()) co_await flow.changed();
+    if (communicator.aborted()) co_return communicator.status();
+    const Result<> reduced = co_await std::move(reduce);
+    if (reduced) flow.finished(all);
+    co_return reduced;
+}
+
+// For the ways that take the part as a whole: `reduce` starts when all of it is there, and at its end all
+// of the result is told of.
+Task<Result<>> reduce_whole(Communicator& communicator, Flow* flow, std::span<std::byte> result,
+                            Task<Result<>> reduce) {
+    if (flow == nullptr) return reduce;
+    return reduce_arrived(communicator, *flow, {0, result.size()}, std::move(reduce));
+}
+
 }  // namespace
 
 size_t chunk_bytes_of(const AllReduceOptions& options, size_t bytes, size_t nodes) {
@@ -82,20 +111,17 @@ Task<Result<>> all_reduce(Communicator& communicator, const Addend& part, double
             part.layout().bytes());
     if (communicator.aborted()) co_return communicator.status();
     if (result.empty()) co_return Result<>();
-    if (communicator.size() == 1) {
-        if (communicator.contributes(0))
-            part.sum({0, result.size()}, scale, result.data());
-        else
-            std::fill(result.begin(), result.end(), std::byte{0});
-        co_return Result<>();
-    }
+    if (communicator.size() == 1)
+        co_return co_await reduce_whole(communicator, options.flow, result,
+                                        sum_alone(communicator, part, scale, result));
     if (result.size() <= options.small_bytes_max)
-        co_return co_await gather_all_reduce(communicator, part, scale, result,
-                                             options.first_index);
+        co_return co_await reduce_whole(
+            communicator, options.flow, result,
+            gather_all_reduce(communicator, part, scale, result, options.first_index));
     const Zones zones(communicator.group().zones, communicator.size());
     if (zones.relays_help()) {
         ZonedAllReduce zoned(communicator, zones, part, scale, result, options);
-        co_return co_await zoned.run();
+        co_return co_await reduce_whole(communicator, options.flow, result, zoned.run());
     }
     DirectAllReduce direct(communicator, part, scale, result, options);
     co_return co_await direct.run();

@@ -25,6 +25,10 @@
 // node sends and receives 2(N-1)/N · S bytes, which is optimal (Rabenseifner 2004; Patarasuk and
 // Yuan 2009), in 2 hops rather than a ring's 2(N-1).
 //
+// Where a node's part is still arriving (flow.h), this one begins with what is there, and tells of its
+// result chunk by chunk; a finished chunk then leaves while the next partial has not come. The others
+// wait for all of the part, and tell of the result at the end.
+//
 // Bruck's all-gather of the partials, for little: ⌈log2 N⌉ rounds for any N (Bruck et al. 1997),
 // then each node sums what it has. (N-1) · S bytes.
 //
@@ -52,6 +56,8 @@
 
 namespace pace::collectives {
 
+class Flow;
+
 struct AllReduceOptions {
     // Vectors up to this size go by Bruck. Must be equal on all nodes.
     size_t small_bytes_max = 8192;
@@ -70,6 +76,10 @@ struct AllReduceOptions {
     size_t sends_max = 0;
     // Indices of its messages count from here, for several in one exchange. Must be equal on all nodes.
     size_t first_index = 0;
+    // Of this node alone: the part is still arriving, and somebody carries the result on as it becomes final. Ranges are
+    // those of all_reduce()'s own layout and result: half_all_reduce and all_reduce_piecewise take none. Null: all has
+    // arrived, and nobody is told.
+    Flow* flow = nullptr;
 };
 
 // The chunk size for a vector of `bytes` among `nodes` nodes.
@@ -79,7 +89,7 @@ size_t chunk_bytes_of(const AllReduceOptions& options, size_t bytes, size_t node
 // unless Communicator::result_begun() is false: then it is as it was. Members' buffers are only read. Memory beyond `result`: the staging
 // above, or N · S for little. The communicator and `part` must outlive the task. Ends when every
 // operation has ended. Errors: what the transport says (unavailable, mismatch), or what abort() was
-// given; invalid if `result` has the wrong size.
+// given; invalid if `result` has the wrong size. A flow is awaited without time limit.
 base::Task<base::Result<>> all_reduce(Communicator& communicator, const Addend& part, double scale,
                                       std::span<std::byte> result, AllReduceOptions options);
 

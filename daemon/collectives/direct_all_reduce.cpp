@@ -20,21 +20,24 @@ DirectAllReduce::DirectAllReduce(Communicator& communicator, const Addend& part,
               chunk_bytes_of(options, result.size(), communicator.size())),
       window_(std::max<size_t>(1, options.window)),
       sends_max_(options.sends_max),
-      first_index_(options.first_index) {
+      first_index_(options.first_index),
+      flow_(options.flow),
+      summed_(blocks_.chunks(communicator.self()), false) {
     if (sends_max_ == 0) sends_max_ = 4 * (nodes() - 1);
     window_ = std::min(window_, std::max<size_t>(1, blocks_.chunks(self())));
     const size_t per_lane = (nodes() - 1) * blocks_.chunk_bytes();
     window_ = std::min(window_, std::max<size_t>(2, options.staging_bytes_max / per_lane));
-    finished_.reserve(blocks_.chunks(self()));
 }
 
 Task<Result<>> DirectAllReduce::run() {
     // Uninitialized: every byte is received before it is read.
     staging_.reset(new std::byte[window_ * (nodes() - 1) * blocks_.chunk_bytes()]);
+    if (flow_ != nullptr) flow_->begin(nodes(), blocks_.chunk_bytes());
     std::vector<Task<Result<>>> tasks;
     for (size_t lane = 0; lane < window_; ++lane) tasks.push_back(reduce_lane(lane));
     for (size_t step = 1; step < nodes(); ++step) tasks.push_back(gather(after(step)));
     for (size_t lane = 0; lane < sends_max_; ++lane) tasks.push_back(send_lane());
+    if (flow_ != nullptr && contributes()) tasks.push_back(watch_flow());
     co_await base::when_all(std::move(tasks));
     co_return communicator_.status();
 }
@@ -55,13 +58,14 @@ Task<Result<>> DirectAllReduce::reduce_lane(size_t lane) {
         // All are awaited, also after an error: they write to the staging memory.
         for (size_t node = 0; node < nodes(); ++node)
             communicator_.note(co_await received[node].ended());
+        while (is_missing(self(), c) && !communicator_.aborted()) co_await changed_.changed();
         if (communicator_.aborted()) break;
         communicator_.begin_result();
         sum_chunk(range, staging, sources);
-        finished_.push_back(c);
-        finished_changed_.notify();
+        report(range);
+        publish(c);
     }
-    finished_changed_.notify();
+    changed_.notify();
     co_return communicator_.status();
 }
 
@@ -69,7 +73,7 @@ Task<Result<>> DirectAllReduce::reduce_lane(size_t lane) {
 void DirectAllReduce::sum_chunk(ByteRange range, const std::byte* staging,
                                 std::vector<kernels::Source>& sources) {
     const std::byte* mine = nullptr;
-    if (communicator_.contributes(self())) {
+    if (contributes()) {
         mine = part_.direct(range).data();
         if (mine == nullptr) {
             part_.partial(range, at(range));
@@ -89,6 +93,13 @@ void DirectAllReduce::sum_chunk(ByteRange range, const std::byte* staging,
     part_.layout().zero_padding(range, at(range));
 }
 
+// In the order of chunks, however the lanes end: a peer asks for them in this order.
+void DirectAllReduce::publish(size_t chunk) {
+    summed_[chunk] = true;
+    while (published_ < summed_.size() && summed_[published_]) ++published_;
+    changed_.notify();
+}
+
 Task<Result<>> DirectAllReduce::send_lane() {
     Operation sent;
     Message message;
@@ -97,7 +108,7 @@ Task<Result<>> DirectAllReduce::send_lane() {
         const bool is_partial = next_partial(message);
         if (!is_partial && !next_finished(message)) {
             if (all_handed_out()) break;
-            co_await finished_changed_.changed();
+            co_await changed_.changed();
             continue;
         }
         const Phase phase = is_partial ? Phase::partial : Phase::finished;
@@ -108,33 +119,39 @@ Task<Result<>> DirectAllReduce::send_lane() {
     co_return communicator_.status();
 }
 
-// Chunk by chunk, to each node in turn, beginning with the one after self.
+// Chunk by chunk, to each node in turn, beginning with the one after self; none while the next of
+// them is missing.
 bool DirectAllReduce::next_partial(Message& message) {
-    if (!communicator_.contributes(self())) return false;
+    if (!contributes()) return false;
     while (partial_chunk_ < blocks_.chunks_max()) {
         const size_t node = after(partial_step_);
         message = {node, node, partial_chunk_};
+        const bool is_there = message.chunk < blocks_.chunks(node);
+        if (is_there && is_missing(node, message.chunk)) return false;
         if (++partial_step_ == nodes()) {
             partial_step_ = 1;
             ++partial_chunk_;
         }
-        if (message.chunk < blocks_.chunks(node)) return true;
+        if (is_there) return true;
     }
     return false;
 }
 
+// Not before the partials of all first chunks: who receives it may need one to begin its result.
 bool DirectAllReduce::next_finished(Message& message) {
-    if (finished_index_ == finished_.size()) return false;
-    message = {after(finished_step_), self(), finished_[finished_index_]};
+    if (finished_chunk_ == published_ || (contributes() && partial_chunk_ == 0)) return false;
+    message = {after(finished_step_), self(), finished_chunk_};
     if (++finished_step_ == nodes()) {
         finished_step_ = 1;
-        ++finished_index_;
+        ++finished_chunk_;
     }
     return true;
 }
 
+// Asked when next_partial() has none: it has then passed what is not there.
 bool DirectAllReduce::all_handed_out() const {
-    return finished_index_ == blocks_.chunks(self());
+    const bool partials = !contributes() || partial_chunk_ == blocks_.chunks_max();
+    return partials && finished_chunk_ == summed_.size();
 }
 
 std::span<const std::byte> DirectAllReduce::outgoing(const Message& message,
@@ -150,19 +167,46 @@ std::span<const std::byte> DirectAllReduce::outgoing(const Message& message,
 
 Task<Result<>> DirectAllReduce::gather(size_t node) {
     if (blocks_.chunks(self()) == 0) communicator_.begin_result();
-    while (!communicator_.result_begun() && !communicator_.aborted())
-        co_await finished_changed_.changed();
+    while (!communicator_.result_begun() && !communicator_.aborted()) co_await changed_.changed();
     // A ring of receives: chunk c uses the place of chunk c - places, once that has come.
-    const size_t places = std::min(2 * window_, std::max<size_t>(1, blocks_.chunks(node)));
+    const size_t chunks = blocks_.chunks(node);
+    const size_t places = std::min(2 * window_, std::max<size_t>(1, chunks));
     const std::unique_ptr<Operation[]> received(new Operation[places]);
-    for (size_t c = 0; c < blocks_.chunks(node); ++c) {
-        communicator_.note(co_await received[c % places].ended());
+    const auto post = [&](size_t c) {
         const ByteRange range = blocks_.chunk(node, c);
         communicator_.post_receive(received[c % places], node,
                                    slot(Phase::finished, first_index_ + c),
                                    {at(range), range.size()});
+    };
+    for (size_t c = 0; c < std::min(places, chunks); ++c) post(c);
+    for (size_t c = 0; c < chunks; ++c) {
+        const Result<> ended = co_await received[c % places].ended();
+        communicator_.note(ended);
+        if (c + places < chunks) post(c + places);
+        if (ended) report(blocks_.chunk(node, c));
     }
-    for (size_t i = 0; i < places; ++i) communicator_.note(co_await received[i].ended());
+    co_return communicator_.status();
+}
+
+// ------------------------------------------------------------------------------------- flow
+
+// Whether a chunk of the part, which somebody is about to read, has not arrived.
+bool DirectAllReduce::is_missing(size_t block, size_t chunk) const {
+    return flow_ != nullptr && contributes() && !flow_->arrived(blocks_.chunk(block, chunk));
+}
+
+void DirectAllReduce::report(ByteRange range) {
+    if (flow_ != nullptr) flow_->finished(range);
+}
+
+// Whoever waits for what is missing looks again, also when the rest of it had come unannounced.
+Task<Result<>> DirectAllReduce::watch_flow() {
+    const ByteRange all{0, result_.size()};
+    while (!flow_->arrived(all) && !communicator_.aborted()) {
+        co_await flow_->changed();
+        changed_.notify();
+    }
+    changed_.notify();
     co_return communicator_.status();
 }
 

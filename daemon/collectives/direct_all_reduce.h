@@ -7,15 +7,23 @@
 //    appear;
 //  * one gatherer per other node: receives that node's finished chunks into the result.
 //
+// With a flow (flow.h), whoever comes to a chunk of the part that has not arrived waits: a reduce lane, with
+// the others' partials in its staging memory, before it sums; the send lanes before they take the next
+// partial, which none overtakes. Finished chunks leave meanwhile, by whichever lane is free. One more
+// coroutine hears of what arrives, and wakes all who wait.
+//
 // The result is the only large memory, and nothing is written to it before every contributor has begun:
 // a chunk is summed there when all its partials have come, and finished chunks of others are asked for only
 // after that. So what the memory held before, such as the result of the exchange before this one, is lost
 // only when nobody needs it. (A node whose block is empty sums nothing and cannot tell: it does not wait.)
 //
-// It cannot lock up. Partials leave in chunk order, and a reduce lane asks for its next chunk
-// without waiting for any send; so the least chunk that is still open anywhere has all its partials
-// sent and received. A finished chunk is asked for at the latest when the one two windows
-// before it has come, which its owner finished, and sent, earlier.
+// It cannot lock up, in whatever order the parts arrive. Take the least chunk number that an owner has not
+// summed yet. (1) All owners have asked for it: reduce lanes wait for no send. Partials leave in chunk
+// order, so a lane that holds one of this number or less comes free. (2) So does a lane that holds a
+// finished chunk: these leave in order and are received in order, once their receiver has begun its result.
+// If the number is not 0, all have. If it is, a lane may wait for one that has not; but finished chunks do not
+// leave before the node's partials of number 0 have, so nobody waits for this node. (3) So all partials of
+// this number come, and all owners sum it.
 #pragma once
 
 #include <cstddef>
@@ -29,6 +37,7 @@
 #include "daemon/collectives/all_reduce.h"
 #include "daemon/collectives/blocks.h"
 #include "daemon/collectives/communicator.h"
+#include "daemon/collectives/flow.h"
 #include "daemon/collectives/signal.h"
 #include "daemon/kernels/reduce.h"
 
@@ -53,12 +62,17 @@ class DirectAllReduce {
     base::Task<base::Result<>> reduce_lane(size_t lane);
     base::Task<base::Result<>> send_lane();
     base::Task<base::Result<>> gather(size_t node);
+    base::Task<base::Result<>> watch_flow();
 
     void sum_chunk(ByteRange range, const std::byte* staging,
                    std::vector<kernels::Source>& sources);
+    void publish(size_t chunk);
     bool next_partial(Message& message);
     bool next_finished(Message& message);
     bool all_handed_out() const;
+    bool contributes() const { return communicator_.contributes(self()); }
+    bool is_missing(size_t block, size_t chunk) const;
+    void report(ByteRange range);
     std::span<const std::byte> outgoing(const Message& message,
                                         std::unique_ptr<std::byte[]>& staging);
 
@@ -80,17 +94,19 @@ class DirectAllReduce {
     size_t window_;
     size_t sends_max_;
     size_t first_index_;
+    Flow* flow_;
     std::unique_ptr<std::byte[]> staging_;  // window lanes × a chunk from every other node
 
     // The next partial is chunk `partial_chunk_` for the node `partial_step_` after self.
     size_t partial_chunk_ = 0;
     size_t partial_step_ = 1;
 
-    // Own chunks in the order in which they were finished, and the next message about them.
-    std::vector<size_t> finished_;
-    size_t finished_index_ = 0;
+    std::vector<bool> summed_;  // own chunks
+    size_t published_ = 0;      // so many of them, from the first on, may be sent
+    // The next finished chunk, and for which node after self.
+    size_t finished_chunk_ = 0;
     size_t finished_step_ = 1;
-    Signal finished_changed_;
+    Signal changed_;  // more is published, or has arrived, or the exchange has been given up
 };
 
 }  // namespace pace::collectives
