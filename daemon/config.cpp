@@ -35,6 +35,7 @@ void read_exchange(const settings::Settings& settings, ExchangeOptions& exchange
     exchange.all_reduce.window = static_cast<size_t>(settings.integer("window"));
     exchange.broadcast.small_bytes_max = exchange.all_reduce.small_bytes_max;
     exchange.checkpoints = settings.text("checkpoints");
+    exchange.nccl_communicators = static_cast<size_t>(settings.integer("nccl_communicators"));
     exchange.transfer.chunk_bytes = exchange.all_reduce.chunk_bytes_max;
 }
 
@@ -63,6 +64,7 @@ Result<NodeConfig> node_config(const settings::Settings& settings) {
                                 "one of them",
                                 settings.origin("journal"), settings.origin("controller"));
     config.gpu = {settings.text("gpu") == "off", settings.text("plugins")};
+    config.nccl = settings.text("nccl") != "off";
     config.data_interface = settings.text("data_interface");
     config.data_transport = settings.text("data_transport");
     config.curve_server_key_file = settings.text("curve_server_key_file");

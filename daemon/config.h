@@ -33,6 +33,10 @@ struct NodeConfig {
     uint64_t memory_max = 0;
     ExchangeOptions exchange;
     device::DeviceOptions gpu;
+    // Looks for this node's GPUs when the node is created, which may block for seconds. Otherwise that is done when a trainer asks for
+    // one, since a process that hosts a daemon may want to fork first; such a daemon uses no NCCL.
+    bool find_gpus = false;
+    bool nccl = true;  // among GPUs, if the library is there
 };
 
 // Checks what the table cannot: names, and settings that only make sense together.

@@ -38,5 +38,16 @@ TEST(NodeConfig, ABadNameIsRefused) {
     EXPECT_EQ(config_from("name = \"a.b-c_1\"").value().name, "a.b-c_1");
 }
 
+TEST(NodeConfig, NcclIsUsedUnlessItIsOff) {
+    EXPECT_TRUE(config_from("").value().nccl);
+    EXPECT_EQ(config_from("").value().exchange.nccl_communicators, 16U);
+    EXPECT_EQ(config_from("").value().exchange.nccl, 0U) << "nothing was looked for yet";
+    EXPECT_FALSE(config_from("nccl = \"off\"").value().nccl);
+    EXPECT_FALSE(config_from("nccl = \"on\""));
+    EXPECT_EQ(config_from("nccl_communicators = 64").value().exchange.nccl_communicators, 64U);
+    EXPECT_FALSE(config_from("nccl_communicators = 0"));
+    EXPECT_FALSE(config_from("nccl_communicators = 65"));
+}
+
 }  // namespace
 }  // namespace pace::daemon

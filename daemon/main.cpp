@@ -22,6 +22,7 @@ int fail(const Error& error) {
 int serve(const pace::settings::Settings& settings) {
     auto config = pace::daemon::node_config(settings);
     if (!config) return fail(config.error());
+    config->find_gpus = true;
     auto loop =
         pace::base::EventLoop::create(std::chrono::microseconds(settings.integer("spin_us")));
     if (!loop) return fail(loop.error());
@@ -29,7 +30,6 @@ int serve(const pace::settings::Settings& settings) {
     if (!signals) return fail(signals.error());
     auto node = pace::daemon::Node::create(**loop, *config);
     if (!node) return fail(node.error());
-    (*node)->find_gpus();
 
     pace::base::log_info("serving", {{"node", config->name}, {"socket", config->socket}});
     pace::daemon::notify_ready(**loop, [&node] { return (*node)->status_line(); });

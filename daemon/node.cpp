@@ -10,7 +10,9 @@
 #include "daemon/clients/listener.h"
 #include "daemon/control/controller_link.h"
 #include "daemon/exchange/engine.h"
+#include "daemon/nccl_choice.h"
 #include "daemon/telemetry/document.h"
+#include "protocol/nccl.h"
 #include "service/controller/shell/controller_server.h"
 #include "transports/memory/memory_network.h"
 #include "transports/memory/memory_transport.h"
@@ -36,6 +38,7 @@ struct Node::State {
     base::TimePoint started = base::now();
     std::string devices = "none";
     device::Devices gpus;  // before all that may hold memory there
+    NcclChoice nccl{.version = 0, .absence = "no GPU was looked for when the daemon started"};
 
     Counters counters;
     kernels::WorkerPool pool;
@@ -55,10 +58,27 @@ struct Node::State {
     std::unique_ptr<ClientSet> clients;
     std::unique_ptr<Listener> listener;
 
+    void find_gpus();
     Result<> open_transport();
     Result<> open_control();
     Result<> open_clients();
 };
+
+void Node::State::find_gpus() {
+    gpus.look();
+    // What is wrong with the setting is said where the transport is opened.
+    if (const auto networks = transports::resolve_devices(config.data_interface))
+        name_networks_for_nccl(*networks);
+    nccl = choose_nccl(config.nccl, gpus);
+    config.exchange.nccl = nccl.version;
+    if (!gpus.absence().empty()) return;
+    if (nccl.version != 0) {
+        base::log_info("GPUs may exchange by NCCL",
+                       {{"version", protocol::nccl_text(nccl.version)}});
+    } else {
+        base::log_info("GPUs exchange through the host, without NCCL", {{"reason", nccl.absence}});
+    }
+}
 
 Result<> Node::State::open_transport() {
     if (config.controller.empty()) {
@@ -107,6 +127,7 @@ Result<> Node::State::open_control() {
     link_config.context = zmq;
     link_config.name = config.name;
     link_config.zone = config.zone;
+    link_config.nccl = nccl.version;
     link_config.generation = generation;
     link_config.address = transport->address();
     link_config.host = config.name;
@@ -136,6 +157,7 @@ Result<> Node::State::open_clients() {
 
 Result<std::unique_ptr<Node>> Node::create(base::EventLoop& loop, const NodeConfig& config) {
     auto state = std::make_unique<State>(loop, config);
+    if (config.find_gpus) state->find_gpus();  // first: the hello tells of them
     PACE_TRY(state->open_transport());
     PACE_TRY(state->open_control());
     PACE_TRY(state->open_clients());
@@ -154,10 +176,6 @@ Node::~Node() {
     state_->link->send(control::Goodbye{"stopping"});
     state_->loop.remove_poller(state_->transport.get());
     if (state_->transport->event_fd() >= 0) state_->loop.unwatch(state_->transport->event_fd());
-}
-
-void Node::find_gpus() {
-    state_->gpus.look();
 }
 
 void Node::add_client(base::UniqueFd socket) {
@@ -184,6 +202,8 @@ std::string Node::document() const {
     source.gpus = state_->gpus.list();
     source.gpus_absent = state_->gpus.absence();
     source.cuda_version = state_->gpus.driver_version();
+    source.nccl = state_->nccl.version;
+    source.nccl_absent = state_->nccl.absence;
     source.counters = state_->counters;
     return daemon_document(source);
 }

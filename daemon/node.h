@@ -22,10 +22,6 @@ class Node {
     Node(const Node&) = delete;
     Node& operator=(const Node&) = delete;
 
-    // Looks for this node's GPUs, for status to tell of; otherwise that is done when a trainer asks for one, since a process that hosts
-    // a daemon may want to fork first. May block for seconds.
-    void find_gpus();
-
     // A client that has not come through the socket (embedded daemons).
     void add_client(base::UniqueFd socket);
 

@@ -6,6 +6,6 @@
 
 namespace pace::protocol {
 
-inline constexpr uint32_t kVersion = 3;
+inline constexpr uint32_t kVersion = 4;
 
 }  // namespace pace::protocol

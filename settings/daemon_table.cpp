@@ -71,6 +71,22 @@ constexpr std::array kDaemonSettings{
             .help = "The folder of the plug-in with the kernels for GPUs, pace-device-cuda.so. "
                     "Empty: where Pace is installed. Without it GPUs only hold and move buffers, "
                     "which are summed on the host."},
+    Setting{.name = "nccl",
+            .kind = Kind::text,
+            .initial = "auto",
+            .choices = "auto|off",
+            .help = "auto: large sums of buffers on GPUs go from GPU to GPU by NCCL, where all "
+                    "their nodes have the same version of it. off: NCCL is not loaded, and they go "
+                    "through the hosts."},
+    Setting{.name = "nccl_communicators",
+            .kind = Kind::integer,
+            .initial = "16",
+            .min = 1,
+            .max = 64,
+            .help =
+                "How many communicators of NCCL are kept at most: one for each set of GPUs "
+                "that have exchanged by it. Each takes memory of its GPUs. The one that has not "
+                "been used for longest makes room for a new one."},
     Setting{.name = "threads",
             .kind = Kind::integer,
             .initial = "0",

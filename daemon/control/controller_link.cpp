@@ -109,7 +109,7 @@ void ControllerLink::State::say_hello() {
     outgoing.set_attachment(0, attachment);
     transmit(
         outgoing.write(control::Hello{config.name, config.generation, config.address, config.host,
-                                      config.processors, last_self, config.zone}));
+                                      config.processors, last_self, config.zone, config.nccl}));
 }
 
 void ControllerLink::State::set_timer(Duration delay, void (State::*then)()) {

@@ -1,5 +1,6 @@
 #include "daemon/control/controller_link_config.h"
 
+#include "protocol/nccl.h"
 #include "protocol/types.h"
 #include "protocol/zone.h"
 
@@ -24,6 +25,10 @@ base::Result<> check(const ControllerLinkConfig& config) {
     if (!protocol::is_zone(config.zone))
         return base::make_error(base::ErrorKind::invalid, "the zone \"{}\" has not {}", config.zone,
                                 protocol::kZoneRule);
+    if (config.nccl > protocol::kNcclMax)
+        return base::make_error(base::ErrorKind::invalid,
+                                "the NCCL version {} is none, they end at {}", config.nccl,
+                                protocol::kNcclMax);
     if (config.generation == 0)
         return base::make_error(base::ErrorKind::invalid, "the generation is 0; draw a number");
     if (config.controller_key_file.empty() != config.secret_key_file.empty())

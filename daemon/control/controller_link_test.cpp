@@ -5,7 +5,6 @@
 #include <string>
 
 #include "daemon/control/link_fixture.h"
-#include "service/controller/shell/zmq/curve_keys.h"
 
 namespace pace::daemon {
 namespace {
@@ -87,6 +86,26 @@ TEST_P(ControllerLinkTest, ReadySignalsComeBackAsOneOrder) {
         ASSERT_TRUE(a->link->send(done));
         ASSERT_TRUE(b->link->send(done));
     }
+}
+
+// From the hello of one daemon through the controller into what the other is told.
+TEST_P(ControllerLinkTest, ViewsAndOrdersTellTheNcclOfEachMember) {
+    ControllerLinkConfig with_nccl = config_of("a");
+    with_nccl.nccl = 22105;
+    TestDaemon a(*loop_, with_nccl);
+    ASSERT_TRUE(until([&] { return a.link->attached(); }));
+    const auto b = daemon("b");
+    start_job(a, *b);
+    EXPECT_EQ(b->views[0].members,
+              (std::vector<control::Member>{{.rank = 0, .node = a.link->self(), .nccl = 22105},
+                                            {.rank = 1, .node = b->link->self(), .nccl = 0}}));
+    const control::JobId job = b->accepted.at(0).job;
+    ASSERT_TRUE(a.link->send(control::Ready{job, 0, 1, 7}));
+    ASSERT_TRUE(b->link->send(control::Ready{job, 1, 1, 7}));
+    ASSERT_TRUE(until([&] { return !b->orders.empty(); }));
+    ASSERT_EQ(b->orders[0].members.size(), 2U);
+    EXPECT_EQ(b->orders[0].members[0].nccl, 22105U);
+    EXPECT_EQ(b->orders[0].members[1].nccl, 0U);
 }
 
 TEST_P(ControllerLinkTest, AWrongJoinIsRefusedWithASentence) {
@@ -309,6 +328,7 @@ TEST_F(ControllerLinkTcpTest, BadConfigurationsAreRefusedWithASentence) {
              [](auto& c) { c.name.clear(); },
              [](auto& c) { c.generation = 0; },
              [](auto& c) { c.zone = "rack 3"; },
+             [](auto& c) { c.nccl = 1'000'000; },
              [](auto& c) { c.secret_key_file = "/nonexistent"; },
          }) {
         ControllerLinkConfig config = daemon_config("a");
@@ -318,67 +338,6 @@ TEST_F(ControllerLinkTcpTest, BadConfigurationsAreRefusedWithASentence) {
         EXPECT_EQ(refused.error.kind, base::ErrorKind::invalid);
         EXPECT_FALSE(refused.error.message.empty());
     }
-}
-
-// --------------------------------------------------------------------------------------- CURVE
-
-class ControllerLinkCurveTest : public LinkFixture {
-  protected:
-    void SetUp() override {
-        LinkFixture::SetUp();
-        for (const char* name : {"controller", "node", "intruder"})
-            ASSERT_TRUE(control_zmq::generate_key_pair(folder_ + "/" + name));
-        config_.curve_secret_file = folder_ + "/controller.secret";
-    }
-
-    ControllerLinkConfig keyed(const std::string& name, const std::string& controller,
-                               const std::string& own) const {
-        ControllerLinkConfig config = daemon_config(name);
-        config.controller_key_file = folder_ + "/" + controller + ".public";
-        config.secret_key_file = folder_ + "/" + own + ".secret";
-        return config;
-    }
-
-    controller::ControllerConfig config_;
-};
-
-TEST_F(ControllerLinkCurveTest, TheRightKeysAttach) {
-    serve(config_);
-    TestDaemon a(*loop_, keyed("a", "controller", "node"));
-    EXPECT_TRUE(until([&] { return a.link->attached(); }));
-}
-
-TEST_F(ControllerLinkCurveTest, NoKeysOrTheWrongControllerKeyDoNot) {
-    serve(config_);
-    TestDaemon bare(*loop_, daemon_config("bare"));
-    TestDaemon wrong(*loop_, keyed("wrong", "intruder", "node"));
-    TestDaemon right(*loop_, keyed("right", "controller", "node"));
-    ASSERT_TRUE(until([&] { return right.link->attached(); }));
-    EXPECT_FALSE(
-        until([&] { return bare.link->attached() || wrong.link->attached(); }, milliseconds(400)));
-    EXPECT_FALSE(wrong.link->controller_reachable());
-}
-
-TEST_F(ControllerLinkCurveTest, OnlyAllowedKeysAttach) {
-    const std::string allowed = folder_ + "/allowed";
-    std::filesystem::create_directory(allowed);
-    std::filesystem::copy_file(folder_ + "/node.public", allowed + "/node.public");
-    config_.curve_allowed_dir = allowed;
-    serve(config_);
-    TestDaemon intruder(*loop_, keyed("intruder", "controller", "intruder"));
-    TestDaemon node(*loop_, keyed("node", "controller", "node"));
-    ASSERT_TRUE(until([&] { return node.link->attached(); }));
-    EXPECT_FALSE(until([&] { return intruder.link->attached(); }, milliseconds(400)));
-}
-
-TEST_F(ControllerLinkCurveTest, AnEmptyFolderOfAllowedKeysIsRefused) {
-    const std::string allowed = folder_ + "/allowed";
-    std::filesystem::create_directory(allowed);
-    config_.curve_allowed_dir = allowed;
-    config_.listen = {"tcp://127.0.0.1:0"};
-    const auto server = controller::ControllerServer::create(*loop_, nullptr, config_);
-    ASSERT_FALSE(server);
-    EXPECT_NE(server.error().message.find(allowed), std::string::npos);
 }
 
 }  // namespace

@@ -58,8 +58,10 @@ base::Result<CommitView> read(const wire::CommitView& table) {
     if (table.members() != nullptr) {
         view.members.reserve(table.members()->size());
         for (const auto* member : *table.members())
-            view.members.push_back(
-                {.rank = member->rank(), .node = member->node(), .zone = member->zone()});
+            view.members.push_back({.rank = member->rank(),
+                                    .node = member->node(),
+                                    .zone = member->zone(),
+                                    .nccl = member->nccl()});
     }
     if (table.adoptions() != nullptr) {
         view.adoptions.reserve(table.adoptions()->size());
@@ -106,7 +108,8 @@ void read(const wire::GroupOrder& table, GroupOrder& ret_order) {
                                      .node = part->node(),
                                      .iteration = part->iteration(),
                                      .weight = part->weight(),
-                                     .zone = part->zone()});
+                                     .zone = part->zone(),
+                                     .nccl = part->nccl()});
 }
 
 GroupAbort read(const wire::GroupAbort& table) {

@@ -249,6 +249,7 @@ struct Member {
     Rank rank = 0;
     NodeId node = 0;
     uint32_t zone = 0;
+    uint32_t nccl = 0;
     bool operator==(const Member&) const = default;
 };
 
@@ -282,6 +283,7 @@ struct Part {
     uint64_t iteration = 0;
     double weight = 0;
     uint32_t zone = 0;
+    uint32_t nccl = 0;
     bool operator==(const Part&) const = default;
 };
 

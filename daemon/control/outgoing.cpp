@@ -24,7 +24,7 @@ Outgoing::Bytes Outgoing::write(const Hello& message) {
     const auto host = builder.CreateString(message.host);
     const auto zone = builder.CreateString(message.zone);
     return finish(wire::CreateHello(builder, protocol::kVersion, name, message.generation, address,
-                                    host, message.processors, message.node, zone));
+                                    host, message.processors, message.node, zone, message.nccl));
 }
 
 Outgoing::Bytes Outgoing::write(const Heartbeat& message) {

@@ -21,6 +21,7 @@ struct Hello {
     uint32_t processors = 0;
     NodeId node = 0;  // the last one; 0: none
     std::string zone{};
+    uint32_t nccl = 0;
 };
 
 // Writes envelopes under one attachment at a time; each is valid until the next.

@@ -3,10 +3,31 @@
 
 #include <gtest/gtest.h>
 
+#include "protocol/version.h"
+
 namespace pace::daemon::control {
 namespace {
 
 namespace wire = protocol::control;
+
+TEST(Outgoing, AHelloTellsAllOfTheNode) {
+    Outgoing outgoing;
+    outgoing.set_attachment(0, 8);
+    const auto envelope = protocol::verify_envelope(
+        outgoing.write(Hello{"a", 3, {std::byte{4}}, "host", 5, 6, "rack-7", 22105}));
+    ASSERT_TRUE(envelope);
+    const auto* hello = (*envelope)->body_as_Hello();
+    ASSERT_NE(hello, nullptr);
+    EXPECT_EQ(hello->version(), protocol::kVersion);
+    EXPECT_EQ(hello->name()->str(), "a");
+    EXPECT_EQ(hello->generation(), 3U);
+    EXPECT_EQ(hello->address()->Get(0), 4U);
+    EXPECT_EQ(hello->host()->str(), "host");
+    EXPECT_EQ(hello->processors(), 5U);
+    EXPECT_EQ(hello->node(), 6U);
+    EXPECT_EQ(hello->zone()->str(), "rack-7");
+    EXPECT_EQ(hello->nccl(), 22105U);
+}
 
 TEST(Outgoing, AHeartbeatTellsAllOfWorkersGroupsAndLinks) {
     WorkerReport report;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "daemon/collectives/layout.h"
 #include "daemon/device/device.h"
 #include "daemon/exchange/buffer.h"
 
@@ -28,6 +29,7 @@ class DeviceLane {
     device::Device& device() const { return device_; }
     base::cuda::CUstream stream() const { return stream_; }
     base::cuda::CUstream arrivals() const { return arrivals_; }
+    base::cuda::CUstream returns() const { return returns_; }
 
     // Between the buffers, which are all on this device, and their twins. Queued.
     base::Result<> copy_to_host(const std::vector<BufferPtr>& buffers) const;
@@ -35,6 +37,17 @@ class DeviceLane {
     base::Result<> copy_to_host(const std::vector<BufferPtr>& buffers,
                                 std::span<std::byte* const> to) const;
     base::Result<> copy_to_device(const std::vector<BufferPtr>& buffers) const;
+    // The same of a part of the buffers, one after the other as `layout` has them. What goes to the device is queued on `returns`, so
+    // that both ways are used at once: from memory that holds the range, or from the twins.
+    base::Result<> copy_piece_to_host(const std::vector<BufferPtr>& buffers,
+                                      const collectives::Layout& layout,
+                                      collectives::ByteRange range) const;
+    base::Result<> copy_piece_to_device(const std::vector<BufferPtr>& buffers,
+                                        const collectives::Layout& layout,
+                                        collectives::ByteRange range, const std::byte* from) const;
+    base::Result<> restore_piece(const std::vector<BufferPtr>& buffers,
+                                 const collectives::Layout& layout,
+                                 collectives::ByteRange range) const;
     // What is queued here from now on waits for what is queued there by now.
     base::Result<> follow(const DeviceLane& other) const;
     // Calls back from the loop, when all that is queued by now has ended; the buffers live until then.
@@ -42,12 +55,12 @@ class DeviceLane {
                    std::function<void(const base::Result<>&)> callback) const;
 
   private:
-    DeviceLane(device::Device& device, base::cuda::CUstream stream, base::cuda::CUstream arrivals)
-        : device_(device), stream_(stream), arrivals_(arrivals) {}
+    explicit DeviceLane(device::Device& device) : device_(device) {}
 
     device::Device& device_;
-    base::cuda::CUstream stream_;
-    base::cuda::CUstream arrivals_;
+    base::cuda::CUstream stream_ = nullptr;
+    base::cuda::CUstream arrivals_ = nullptr;
+    base::cuda::CUstream returns_ = nullptr;
 };
 
 struct DeviceContents : std::enable_shared_from_this<DeviceContents> {

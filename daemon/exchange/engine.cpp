@@ -21,7 +21,11 @@ constexpr base::Duration kUnusedKeep = std::chrono::seconds(30);
 }  // namespace
 
 Engine::Engine(Services& services)
-    : services_(services), questions_(services.loop), links_(services) {
+    : services_(services),
+      gpu_groups_(services.loop, services.options.nccl_communicators),
+      questions_(services.loop),
+      links_(services) {
+    services_.gpu_groups = &gpu_groups_;
     services_.exchange_began = [this] {
         if (watching_) return;
         watching_ = true;
@@ -374,6 +378,7 @@ void Engine::on_node_gone(const control::NodeGone& gone) {
                                         services_.peers.name(gone.node), gone.reason);
     services_.peers.forget(gone.node);
     links_.forget(gone.node);
+    gpu_groups_.forget(gone.node);
     if (!peer) return;
     for (const auto& weak : std::vector(services_.active)) {
         if (const auto exchange = weak.lock()) exchange->peer_lost(*peer, error);

@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "daemon/control/control_handler.h"
+#include "daemon/exchange/gpu_groups.h"
 #include "daemon/exchange/job.h"
 #include "daemon/exchange/links.h"
 #include "daemon/exchange/orphanage.h"
@@ -59,12 +60,12 @@ class Engine final : public ControlHandler {
     uint64_t leave(const Seat& seat, const std::function<void()>& left);
     // Its trainer died. `buffers` are kept for its successor.
     void bury(const Seat& seat, std::vector<BufferPtr> buffers);
-    // A dead predecessor's buffer of this type and length, if there is one.
     // Whether the request's buffers may stay on their GPU until its exchange finds that they must not.
     static bool sums_on_device(const Seat& seat, const Request& request) {
         return seat.job->sums_on_device(*seat.worker, request);
     }
 
+    // A dead predecessor's buffer of this type and length, if there is one.
     BufferPtr inherit(const Seat& seat, protocol::DType dtype, uint64_t count,
                       const device::Device* device);
 
@@ -119,6 +120,7 @@ class Engine final : public ControlHandler {
     void watch();
 
     Services& services_;
+    GpuGroups gpu_groups_;  // before the jobs, whose results may lie in its memory
     std::map<std::string, std::shared_ptr<Job>> jobs_;  // by name
     std::unordered_map<control::JobId, std::shared_ptr<Job>> by_id_;
     Questions questions_;

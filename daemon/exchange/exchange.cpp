@@ -50,12 +50,19 @@ std::shared_ptr<Exchange> Exchange::start(Services& services, Plan plan, Scratch
     std::shared_ptr<Exchange> exchange(
         new Exchange(services, std::move(plan), std::move(scratch), std::move(done)));
     exchange->self_ = exchange;
-    if (exchange->plan_.on_device.empty()) {
-        exchange->begin();
-    } else if (exchange->may_sum_where_they_are()) {
+    if (exchange->may_sum_where_they_are()) {
         exchange->sum_where_they_are();
+        return exchange;
+    }
+    exchange->prepare_gpus();
+    if (exchange->go_among_gpus_here()) return exchange;
+    if (!exchange->is_local() || exchange->plan_.on_device.empty()) {
+        exchange->begin();
     } else {
-        exchange->bring_to_host();
+        exchange->bring_to_host([&exchange = *exchange](const Result<>& came) {
+            if (came) return exchange.begin();
+            exchange.services_.loop.defer([keep = exchange.self_, came] { keep->finish(came); });
+        });
     }
     return exchange;
 }
@@ -81,61 +88,6 @@ void Exchange::begin() {
     services_.exchange_began();
     base::spawn<Result<>>(run_among_nodes(),
                           [this](const Result<>& result) { network_ended(result); });
-}
-
-// Among this node's members on one GPU.
-bool Exchange::may_sum_where_they_are() const {
-    const bool all = plan_.on_device.size() == plan_.contributions.size() &&
-                     plan_.on_device.size() == std::max<size_t>(plan_.recipients.size(), 1);
-    if (!all || !is_local() || !is_made() || services_.gpus == nullptr ||
-        !why_not_on_device(plan_.on_device, plan_.layout).empty())
-        return false;
-    return plan_.recipients.empty() || kernels().ok();
-}
-
-Result<const pace_device_plugin_table*> Exchange::kernels() const {
-    return services_.gpus->kernels(plan_.on_device.front().contents->lane->device());
-}
-
-// The result is queued when this returns, which is all that there is to wait for.
-void Exchange::sum_where_they_are() {
-    if (plan_.recipients.empty()) {  // alone: there is nothing to compute
-        for (const DeviceMember& member : plan_.on_device) member.contents->made = true;
-        finish({});
-        return;
-    }
-    const auto summed = sum_on_device(**kernels(), plan_.on_device, plan_.layout, plan_.scale);
-    if (summed) {
-        ++services_.counters.sums_on_device;
-        finish({});
-        return;
-    }
-    contents_lost_ = true;
-    services_.loop.defer([keep = self_, summed] { keep->finish(summed); });
-}
-
-void Exchange::bring_to_host() {
-    coming_ = 1;  // this function
-    for (const DeviceMember& member : plan_.on_device) {
-        if (member.contents->on_host) continue;
-        ++coming_;
-        member.contents->bring([this, keep = self_](const Result<>& result) {
-            if (!result && came_) came_ = result;
-            contents_came();
-        });
-    }
-    contents_came();
-}
-
-void Exchange::contents_came() {
-    if (--coming_ != 0) return;
-    if (abort_ && came_) came_ = *abort_;
-    if (came_) {
-        begin();
-    } else {
-        contents_lost_ = !abort_;
-        services_.loop.defer([keep = self_] { keep->finish(keep->came_); });
-    }
 }
 
 Exchange::Exchange(Services& services, Plan plan, Scratch scratch, Done done)
@@ -205,6 +157,26 @@ Result<> Exchange::join_nodes() {
 }
 
 Task<Result<>> Exchange::run_among_nodes() {
+    if (asks_gpus_) {
+        const Result<bool> meet = co_await meet_gpus();
+        if (!meet) co_return meet.error();
+        if (*meet) co_return co_await gpu_sum_->run(plan_.scale);
+        gpu_sum_.reset();  // others may use the GPUs
+    }
+    if (flow()) {
+        const Result<> sum = co_await run_by_hosts();
+        const Result<> settled = co_await flow_->settle(sum);
+        contents_lost_ = flow_->lost();
+        if (settled) ++services_.counters.sums_in_pieces;
+        co_return settled;
+    }
+    const Result<> came = co_await contents_on_host();
+    if (!came) communicator_->abort(came.error());
+    if (!came) co_return came;
+    co_return co_await run_by_hosts();
+}
+
+Task<Result<>> Exchange::run_by_hosts() {
     const ExchangeOptions& options = services_.options;
     switch (plan_.kind) {
         case Kind::barrier:
@@ -232,7 +204,8 @@ Task<Result<>> Exchange::run_among_nodes() {
 }
 
 Task<Result<>> Exchange::reduce() {
-    const collectives::AllReduceOptions& options = services_.options.all_reduce;
+    collectives::AllReduceOptions options = services_.options.all_reduce;
+    options.flow = flow_.get();
     if (sparse_) co_return co_await sparse_->run(*communicator_, *part_, plan_.scale, result_);
     if (plan_.progress)
         co_return co_await collectives::all_reduce_piecewise(
@@ -269,7 +242,11 @@ void Exchange::network_ended(const Result<>& result) {
         finish(result);
         return;
     }
-    deliver();
+    if (gpu_sum_) {
+        commit_on_gpus();
+    } else {
+        deliver();
+    }
 }
 
 void Exchange::deliver() {
@@ -299,17 +276,25 @@ void Exchange::abort(const base::Error& error) {
     if (!abort_) abort_ = error;
     if (communicator_) communicator_->abort(error);
     if (sparse_) sparse_->abort(error);
+    if (gpu_sum_) gpu_sum_->abort(error);
     wake();
 }
 
 void Exchange::peer_lost(transports::PeerId peer, const base::Error& error) {
     if (communicator_) communicator_->peer_lost(peer, error);
     if (sparse_) sparse_->peer_lost(peer, error);
+    if (gpu_sum_ && communicator_ && communicator_->aborted())
+        gpu_sum_->abort(communicator_->status().error());
     wake();
 }
 
 // Who awaits the members' progress looks whether the exchange has been given up.
 void Exchange::wake() {
+    if (flow_) {
+        const auto flow = flow_;  // outlives the exchange, which may end here
+        flow->wake();
+        return;
+    }
     if (!plan_.progress) return;
     const auto progress = plan_.progress;  // outlives the exchange, which may end here
     progress->wake();
@@ -327,6 +312,10 @@ base::Duration Exchange::stalled_for(base::TimePoint now) {
         return base::Duration::zero();
     }
     if (!communicator_) return base::Duration::zero();
+    if (gpu_sum_ && gpu_sum_->running_since() != base::TimePoint{}) {
+        if (now - gpu_sum_->running_since() >= kStallNoticeable) listen_for_disagreement();
+        return stalled_on_gpus(now);
+    }
     if (sparse_) last = std::max(last, sparse_->last_progress());
     const base::Duration stalled = now - last;
     if (stalled >= kStallNoticeable) listen_for_disagreement();

@@ -19,8 +19,11 @@
 #include "daemon/collectives/deliver.h"
 #include "daemon/collectives/local_part.h"
 #include "daemon/collectives/progress.h"
+#include "daemon/collectives/signal.h"
 #include "daemon/exchange/active.h"
+#include "daemon/exchange/device_flow.h"
 #include "daemon/exchange/device_sum.h"
+#include "daemon/exchange/gpu_sum.h"
 #include "daemon/exchange/request.h"
 #include "daemon/exchange/scratch.h"
 #include "daemon/exchange/services.h"
@@ -55,6 +58,8 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
         // Where these nodes are, in their order (collectives/communicator.h); empty: not known. From the view or
         // the order that the exchange comes from, so that all have the same.
         std::vector<uint32_t> zones;
+        // Which NCCL each node has, in their order (0: none); empty: not known. All have the same, too.
+        std::vector<uint32_t> nccl;
         size_t self = 0;
         size_t root = 0;  // broadcast, fetch: index of the node that gives
         double scale = 1.0;
@@ -103,6 +108,8 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     collectives::Communicator::Counters traffic() const;
     // After a success with other nodes: the result, for members that missed it.
     Scratch take_scratch() { return std::move(scratch_); }
+    // The same of a sum that went from GPU to GPU, which is in no scratch; otherwise null.
+    std::unique_ptr<DeviceResult> take_device_result();
     // Whether the scratch may hold something else than it was given with.
     bool scratch_touched() const;
     size_t result_bytes() const { return plan_.layout.bytes(); }
@@ -114,8 +121,19 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     bool may_sum_where_they_are() const;
     void sum_where_they_are();
     base::Result<const pace_device_plugin_table*> kernels() const;
-    void bring_to_host();
+    void bring_to_host(std::function<void(const base::Result<>&)> then);
     void contents_came();
+    base::Task<base::Result<>> contents_on_host();
+    bool may_flow() const;
+    bool flow();
+    bool is_on_gpu(const collectives::Recipient& recipient) const;
+    bool may_go_among_gpus() const;
+    void prepare_gpus();
+    bool go_among_gpus_here();
+    base::Task<base::Result<bool>> meet_gpus();
+    void summed_here(const base::Result<>& result);
+    void commit_on_gpus();
+    base::Duration stalled_on_gpus(base::TimePoint now) const;
     bool is_local() const { return plan_.nodes.size() <= 1 && !plan_.top_k; }
     void run_local();
     base::Task<base::Result<>> await_members();
@@ -127,6 +145,7 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     base::Task<base::Result<>> reduce();
     base::Task<base::Result<>> probe();
     base::Task<base::Result<>> run_among_nodes();
+    base::Task<base::Result<>> run_by_hosts();
     void network_ended(const base::Result<>& result);
     void deliver();
     void finish(const base::Result<>& result);
@@ -141,11 +160,16 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     std::vector<collectives::Recipient> recipients_;
     std::unique_ptr<collectives::Communicator> communicator_;
     std::unique_ptr<SparseRun> sparse_;
+    std::shared_ptr<DeviceFlow> flow_;  // of a sum whose members are copied while it travels
+    bool asks_gpus_ = false;            // it may go from GPU to GPU
+    std::shared_ptr<GpuSum> gpu_sum_;   // as long as it may, for this node
     sparse::Link link_;
     std::shared_ptr<Exchange> self_;  // held while under way
     bool listening_ = false;
-    size_t coming_ = 0;                 // members whose contents are on their way from a GPU
-    base::Result<> came_;               // of those that have come
+    size_t coming_ = 0;    // members whose contents are on their way from a GPU
+    base::Result<> came_;  // of those that have come
+    std::function<void(const base::Result<>&)> when_came_;
+    collectives::Signal came_changed_;
     std::optional<base::Error> abort_;  // the first reason for which it was aborted
     bool contents_lost_ = false;
     bool ended_ = false;

@@ -43,16 +43,17 @@ std::vector<NodeId> Groups::nodes_of(const control::GroupOrder& order) {
     return nodes;
 }
 
-std::vector<uint32_t> Groups::zones_of(const control::GroupOrder& order,
-                                       const std::vector<NodeId>& nodes) {
-    std::vector<uint32_t> zones;
+std::vector<uint32_t> Groups::of_nodes(const control::GroupOrder& order,
+                                       const std::vector<NodeId>& nodes,
+                                       uint32_t control::Part::*fact) {
+    std::vector<uint32_t> facts;
     for (const NodeId node : nodes) {
         const auto first =
             std::find_if(order.members.begin(), order.members.end(),
                          [node](const control::Part& part) { return part.node == node; });
-        zones.push_back(first->zone);
+        facts.push_back((*first).*fact);
     }
-    return zones;
+    return facts;
 }
 
 uint64_t Groups::number_of(const control::GroupOrder& order) const {
@@ -153,7 +154,8 @@ bool Groups::plan_group(const control::GroupOrder& order, const std::vector<Work
     ret_plan.patient = false;
     ret_plan.number = number_of(order);
     ret_plan.nodes = nodes_of(order);
-    ret_plan.zones = zones_of(order, ret_plan.nodes);
+    ret_plan.zones = of_nodes(order, ret_plan.nodes, &control::Part::zone);
+    ret_plan.nccl = of_nodes(order, ret_plan.nodes, &control::Part::nccl);
     ret_plan.self = static_cast<size_t>(
         std::find(ret_plan.nodes.begin(), ret_plan.nodes.end(), job_.services.self) -
         ret_plan.nodes.begin());

@@ -61,9 +61,10 @@ class Groups {
     };
 
     static std::vector<NodeId> nodes_of(const control::GroupOrder& order);
-    // Of these nodes, in their order.
-    static std::vector<uint32_t> zones_of(const control::GroupOrder& order,
-                                          const std::vector<NodeId>& nodes);
+    // What the order says of these nodes, in their order.
+    static std::vector<uint32_t> of_nodes(const control::GroupOrder& order,
+                                          const std::vector<NodeId>& nodes,
+                                          uint32_t control::Part::*fact);
     uint64_t number_of(const control::GroupOrder& order) const;
     WorkerPtr claim(const control::Part& part, uint32_t digest);
     bool plan_group(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,

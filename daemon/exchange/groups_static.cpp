@@ -68,7 +68,8 @@ void Groups::run_static(const std::vector<WorkerPtr>& members) {
     // Of the members' iterations nothing is known, but that they have called as often as this one.
     for (const control::Rank rank : ranks)
         order.members.push_back({rank, job_.view.node_of(rank), first.head().iteration,
-                                 1.0 / static_cast<double>(ranks.size()), job_.view.zone_of(rank)});
+                                 1.0 / static_cast<double>(ranks.size()), job_.view.zone_of(rank),
+                                 job_.view.nccl_of(rank)});
     const bool alike = std::all_of(members.begin(), members.end(), [&](const WorkerPtr& member) {
         return member->head().digest == order.digest;
     });

@@ -28,6 +28,11 @@ uint32_t View::zone_of(control::Rank rank) const {
     return member != nullptr ? member->zone : 0;
 }
 
+uint32_t View::nccl_of(control::Rank rank) const {
+    const control::Member* member = find(rank);
+    return member != nullptr ? member->nccl : 0;
+}
+
 bool View::contains_node(NodeId node) const {
     return std::any_of(members.begin(), members.end(),
                        [node](const control::Member& member) { return member.node == node; });
@@ -42,15 +47,16 @@ std::vector<NodeId> View::nodes() const {
     return nodes;
 }
 
-std::vector<uint32_t> View::zones() const {
-    std::vector<uint32_t> zones;
+// What the members say of each of nodes(), in their order.
+std::vector<uint32_t> View::of_nodes(uint32_t control::Member::*fact) const {
+    std::vector<uint32_t> facts;
     for (const NodeId node : nodes()) {
         const auto first =
             std::find_if(members.begin(), members.end(),
                          [node](const control::Member& member) { return member.node == node; });
-        zones.push_back(first->zone);
+        facts.push_back((*first).*fact);
     }
-    return zones;
+    return facts;
 }
 
 partial::Roster View::roster() const {

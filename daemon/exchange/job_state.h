@@ -28,13 +28,16 @@ struct View {
     // Each node once, in the order of its lowest rank: the node order of every sum.
     std::vector<NodeId> nodes() const;
     uint32_t zone_of(control::Rank rank) const;  // 0: not known, or not a member
-    // Where each of nodes() is, in their order.
-    std::vector<uint32_t> zones() const;
+    uint32_t nccl_of(control::Rank rank) const;  // 0: its node has none, or not a member
+    // Where each of nodes() is, and which NCCL it has, in their order.
+    std::vector<uint32_t> zones() const { return of_nodes(&control::Member::zone); }
+    std::vector<uint32_t> nccl() const { return of_nodes(&control::Member::nccl); }
     // The members by node, in that order.
     partial::Roster roster() const;
 
   private:
     const control::Member* find(control::Rank rank) const;
+    std::vector<uint32_t> of_nodes(uint32_t control::Member::*fact) const;
 };
 
 // The model at the start of training, kept where dynamic weights may need it (missing = initial).

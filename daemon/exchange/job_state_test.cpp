@@ -14,6 +14,15 @@ TEST(View, TellsTheZoneOfEachNodeInTheOrderOfItsNodes) {
     EXPECT_EQ(view.zones(), (std::vector<uint32_t>{2, 7, 0}));
 }
 
+TEST(View, TellsTheNcclOfEachNodeInTheOrderOfItsNodes) {
+    View view;
+    view.members = {{0, 30, 0, 22105}, {1, 10, 0, 0}, {3, 30, 0, 22105}, {4, 20, 0, 22809}};
+    EXPECT_EQ(view.nccl(), (std::vector<uint32_t>{22105, 0, 22809}));
+    EXPECT_EQ(view.nccl_of(3), 22105U);
+    EXPECT_EQ(view.nccl_of(1), 0U);
+    EXPECT_EQ(view.nccl_of(2), 0U) << "not a member";
+}
+
 TEST(View, KnowsWhereItsMembersAreAndNobodyElse) {
     View view;
     view.members = {{1, 10, 7}, {3, 30, 2}};

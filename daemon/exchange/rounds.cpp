@@ -111,6 +111,7 @@ Exchange::Plan Rounds::plan_round(const std::vector<WorkerPtr>& members) const {
     plan.check = check_of(first);
     plan.nodes = job_.view.nodes();
     plan.zones = job_.view.zones();
+    plan.nccl = job_.view.nccl();
     const auto index_of = [&plan](NodeId node) {
         return static_cast<size_t>(std::find(plan.nodes.begin(), plan.nodes.end(), node) -
                                    plan.nodes.begin());
@@ -209,6 +210,7 @@ void Rounds::keep_result(Exchange& exchange, const Result<>& result) {
     if (has_result) {
         retain(exchange.result_bytes(), exchange.plan().check);
         if (exchange.plan().kind != Exchange::Kind::fetch) hidden_ = exchange.hidden();
+        retained_.on_device = exchange.take_device_result();
         retained_.unmet = exchange.plan().nodes;
         std::erase(retained_.unmet, job_.services.self);
         // A barrier has no result, and leaves the memory to the next round.
@@ -227,6 +229,7 @@ void Rounds::retain(size_t bytes, uint32_t check) {
     retained_.epoch = round_view_.epoch;
     retained_.bytes = bytes;
     retained_.check = check;
+    retained_.on_device.reset();
 }
 
 Scratch Rounds::met(const std::vector<NodeId>& nodes) {
@@ -234,6 +237,7 @@ Scratch Rounds::met(const std::vector<NodeId>& nodes) {
     for (const NodeId node : nodes) std::erase(retained_.unmet, node);
     if (!retained_.unmet.empty()) return {};
     retained_.valid = false;
+    retained_.on_device.reset();
     return std::exchange(retained_.memory, {});
 }
 

@@ -78,7 +78,8 @@ class Rounds {
         size_t bytes = 0;
         uint32_t check = 0;
         Scratch memory;
-        std::vector<NodeId> unmet;    // may still need it
+        std::shared_ptr<DeviceResult> on_device;  // in place of what the memory holds; may be null
+        std::vector<NodeId> unmet;                // may still need it
         std::vector<std::byte> told;  // in a job of partial rounds: what kind of round it was
     };
 
@@ -110,6 +111,7 @@ class Rounds {
     uint64_t number(ExchangeKind kind, NodeId fetcher) const;
     uint64_t hidden_number(NodeId node, uint64_t part) const;
     void serve(NodeId node);
+    void serve_from_gpu(NodeId node);
     void give(uint64_t number, uint32_t check, NodeId node, std::span<const std::byte> bytes);
     Exchange::Plan fetch_plan(ExchangeKind kind, NodeId donor, uint32_t check,
                               collectives::Layout layout) const;
@@ -169,6 +171,8 @@ class Rounds {
     bool everyone_ = false;   // the round is for a verb of all members
     std::shared_ptr<Delivery> delivering_;
     PartialTold told_;  // of the last sum
+    // As long as what is coming from a GPU is to be given.
+    std::shared_ptr<bool> giving_ = std::make_shared<bool>(true);
 };
 
 }  // namespace pace::daemon

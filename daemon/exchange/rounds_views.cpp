@@ -131,9 +131,24 @@ void Rounds::wait_for_view() {
 }
 
 void Rounds::serve(NodeId node) {
+    if (has_last_result() && retained_.on_device) return serve_from_gpu(node);
     // A copy: the retained result goes when the next round commits, the other node may take longer.
     give(number(ExchangeKind::fetch, node), retained_.check, node,
          {retained_.memory.data(), retained_.bytes});
+}
+
+void Rounds::serve_from_gpu(NodeId node) {
+    const uint64_t number = this->number(ExchangeKind::fetch, node);
+    auto memory = std::make_shared<Scratch>();
+    const auto room = memory->reserve(retained_.bytes);
+    if (!room) return send_poison(job_.services, number, {node});
+    retained_.on_device->bring(*room, [this, giving = std::weak_ptr<bool>(giving_), number, node,
+                                       memory, bytes = retained_.bytes,
+                                       check = retained_.check](const Result<>& landed) {
+        if (giving.expired()) return;
+        if (!landed) return send_poison(job_.services, number, {node});
+        gifts_.push_back(Gift::give(job_.services, number, check, node, std::move(*memory), bytes));
+    });
 }
 
 // Part of the last round's result, to a node that lacks it.
@@ -152,6 +167,7 @@ void Rounds::stop_gifts(const base::Error& error) {
         if (const auto gift = weak.lock()) gift->abort(error);
     }
     gifts_.clear();
+    giving_ = std::make_shared<bool>(true);
 }
 
 void Rounds::invalidate(const base::Error& error) {

@@ -4,10 +4,12 @@
 #include <sys/mman.h>
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <utility>
 
 #include "base/result.h"
+#include "daemon/device/pinned_memory.h"
 
 namespace pace::daemon {
 
@@ -15,25 +17,24 @@ class Scratch {
   public:
     Scratch() = default;
     Scratch(Scratch&& other) noexcept
-        : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+        : data_(std::exchange(other.data_, nullptr)),
+          size_(std::exchange(other.size_, 0)),
+          pin_(std::exchange(other.pin_, std::nullopt)) {}
     Scratch& operator=(Scratch&& other) noexcept {
         std::swap(data_, other.data_);
         std::swap(size_, other.size_);
+        std::swap(pin_, other.pin_);
         return *this;
     }
     Scratch(const Scratch&) = delete;
     Scratch& operator=(const Scratch&) = delete;
-    ~Scratch() {
-        if (data_ != nullptr) munmap(data_, size_);
-    }
+    ~Scratch() { release(); }
 
     // At least `bytes` of memory with undefined contents. It only grows: a job that exchanges large and small buffers in turn
     // must not touch new pages for each large one.
     base::Result<std::span<std::byte>> reserve(size_t bytes) {
         if (!fits(bytes)) {
-            if (data_ != nullptr) munmap(data_, size_);
-            data_ = nullptr;
-            size_ = 0;
+            release();
             void* address =
                 mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
             if (address == MAP_FAILED)
@@ -45,6 +46,14 @@ class Scratch {
         return std::span<std::byte>{data_, bytes};
     }
 
+    // So that GPUs copy from it by themselves, as long as the memory stays. What is reserved.
+    base::Result<> pin(device::Device& gpu) {
+        if (pin_) return {};
+        PACE_TRY_ASSIGN(pin, device::PinnedMemory::pin(gpu, data_, size_));
+        pin_ = std::move(pin);
+        return {};
+    }
+
     // Whether reserve(bytes) keeps the memory, and what it holds.
     bool fits(size_t bytes) const { return bytes <= size_; }
 
@@ -52,8 +61,16 @@ class Scratch {
     std::byte* data() const { return data_; }
 
   private:
+    void release() {
+        pin_.reset();
+        if (data_ != nullptr) munmap(data_, size_);
+        data_ = nullptr;
+        size_ = 0;
+    }
+
     std::byte* data_ = nullptr;
     size_t size_ = 0;
+    std::optional<device::PinnedMemory> pin_;
 };
 
 }  // namespace pace::daemon

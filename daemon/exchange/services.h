@@ -21,6 +21,7 @@ namespace pace::daemon {
 
 class ControllerLink;
 class Active;
+class GpuGroups;
 
 struct ExchangeOptions {
     collectives::AllReduceOptions all_reduce;
@@ -37,6 +38,9 @@ struct ExchangeOptions {
     base::Duration making_deadline = std::chrono::seconds(1);
     // The folder for checkpoints of parameter servers; empty: none are kept.
     std::string checkpoints;
+    // This node's own NCCL (protocol/nccl.h), 0: none; and how many of its communicators are kept at most.
+    uint32_t nccl = 0;
+    size_t nccl_communicators = 16;
 };
 
 struct Services {
@@ -48,6 +52,7 @@ struct Services {
     ExchangeOptions options;
     base::BackgroundThread& disk;
     device::Devices* gpus = nullptr;       // null: none, ever
+    GpuGroups* gpu_groups = nullptr;       // set by the engine
     ControllerLink* control = nullptr;     // set before any request arrives
     NodeId self = 0;                       // this node's number; 0 while not attached
     std::function<void()> exchange_began;  // set by the engine

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "protocol/nccl.h"
+
 namespace pace::daemon {
 
 using nlohmann::json;
@@ -61,8 +63,16 @@ json gpus_of(const DocumentSource& source) {
     if (source.cuda_version != 0)
         gpus["driver_cuda"] =
             fmt::format("{}.{}", source.cuda_version / 1000, source.cuda_version % 1000 / 10);
-    // Today's only way; where UCX moves a GPU's memory itself it will say so here.
-    gpus["between_nodes"] = "through pinned memory of the host";
+    // Where UCX moves a GPU's memory itself it will say so here.
+    constexpr std::string_view kThroughHost = "through pinned memory of the host";
+    if (source.nccl != 0) {
+        gpus["nccl"] = protocol::nccl_text(source.nccl);
+        gpus["between_nodes"] = fmt::format(
+            "by NCCL where all nodes of an exchange have the same, else {}", kThroughHost);
+    } else {
+        gpus["nccl_absent"] = source.nccl_absent;
+        gpus["between_nodes"] = kThroughHost;
+    }
     return gpus;
 }
 
@@ -72,6 +82,8 @@ json counters_of(const Counters& counters) {
             {"rounds", counters.rounds},
             {"rounds_dense_instead", counters.rounds_dense_instead},
             {"groups", counters.groups},
+            {"sums_among_gpus", counters.sums_among_gpus},
+            {"sums_in_pieces", counters.sums_in_pieces},
             {"sums_on_device", counters.sums_on_device},
             {"gradients_late", counters.gradients_late},
             {"exchanges_aborted", counters.exchanges_aborted},

@@ -30,6 +30,8 @@ struct DocumentSource {
     std::vector<device::Devices::Summary> gpus;
     std::string gpus_absent;  // why there is none
     int cuda_version = 0;     // of the driver, 13000: 13.0; 0: no driver
+    uint32_t nccl = 0;        // that is used among GPUs (protocol/nccl.h); 0: none
+    std::string nccl_absent;  // why there is none
     Counters counters;
 };
 

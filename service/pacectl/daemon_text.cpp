@@ -1,6 +1,7 @@
 #include "service/pacectl/daemon_text.h"
 
 #include "service/pacectl/columns.h"
+#include "service/pacectl/gpu_findings.h"
 
 namespace pace::pacectl {
 
@@ -64,7 +65,9 @@ std::string daemon_text(const Json& daemon) {
                   truth(gpu, "open") ? bytes_text(number(gpu, "free_bytes")) : "not in use",
                   text(gpu, "kernels")});
     if (!gpus.empty()) lines += "\n" + gpus.text("");
-    if (!gpus.empty()) lines += "between nodes: " + text(on_node, "between_nodes") + "\n";
+    if (!gpus.empty())
+        lines += fmt::format("between nodes: {}\n{}\n", text(on_node, "between_nodes"),
+                             nccl_line(on_node));
     lines += pairs_text("LIMITS", member(daemon, "limits"));
     lines += pairs_text("MEMORY", member(daemon, "memory"));
     lines += pairs_text("COUNTERS", member(daemon, "counters"));

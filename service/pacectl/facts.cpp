@@ -146,15 +146,6 @@ bool ucx_moves_gpu_memory() {
            std::filesystem::exists(folder / "libuct_cuda.so", unreadable);
 }
 
-// 22809: 2.28.9.
-std::string nccl_version() {
-    const Library library("libnccl.so.2");
-    auto* const version = library.function<int(int*)>("ncclGetVersion");
-    int number = 0;
-    if (version == nullptr || version(&number) != 0) return {};
-    return fmt::format("{}.{}.{}", number / 10000, number % 10000 / 100, number % 100);
-}
-
 void look_at_limits(MachineFacts& facts, const std::optional<Json>& daemon) {
     if (daemon && count(*daemon, "pid") > 0) {
         const std::string limits = read_file(fmt::format("/proc/{}/limits", count(*daemon, "pid")));
@@ -184,7 +175,6 @@ MachineFacts look_at_machine(const std::optional<Json>& daemon) {
     facts.ucx_version = ucx_version();
     facts.zmq_version = zmq_version();
     facts.ucx_moves_gpu_memory = ucx_moves_gpu_memory();
-    facts.nccl_version = nccl_version();
     return facts;
 }
 

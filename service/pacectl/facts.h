@@ -42,7 +42,6 @@ struct MachineFacts {
     std::string ucx_version;   // empty: the library is not there
     std::string zmq_version;
     bool ucx_moves_gpu_memory = false;  // it has its parts for CUDA
-    std::string nccl_version;           // empty: the library is not there
 };
 
 struct Facts {

@@ -71,6 +71,21 @@ TEST(Findings, GpusAreToldOfAndWhatIsWrongWithThem) {
     EXPECT_NE(findings_text(judge(facts)).find("none is used: no driver"), std::string::npos);
 }
 
+TEST(Findings, TheNcclIsNamedOrWhyNoneIsUsed) {
+    Facts facts = healthy();
+    Json& gpus = (*facts.daemon.document)["gpus"] = {
+        {"devices", {{{"id", "GPU-1"}}}},
+        {"between_nodes", "by NCCL"},
+        {"nccl", "2.21.5"},
+    };
+    EXPECT_NE(findings_text(judge(facts)).find("NCCL 2.21.5\n"), std::string::npos);
+    gpus.erase("nccl");
+    gpus["nccl_absent"] = "the setting `nccl` is off";
+    EXPECT_NE(findings_text(judge(facts)).find("no NCCL is used: the setting `nccl` is off\n"),
+              std::string::npos);
+    EXPECT_EQ(verdict_on(facts, "GPUs"), Verdict::ok);
+}
+
 TEST(Findings, ASocketThatIsNotThereOrClosedIsAFailure) {
     Facts facts = healthy();
     facts.socket.may_connect = false;

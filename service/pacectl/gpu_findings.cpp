@@ -44,14 +44,18 @@ void judge_gpus(const Facts& facts, std::vector<Finding>& ret_findings) {
                             fmt::format("the driver has CUDA {}; between nodes: {}",
                                         text(gpus, "driver_cuda"), text(gpus, "between_nodes")),
                             ""});
-    const std::string nccl =
-        facts.machine.nccl_version.empty() ? "not installed" : facts.machine.nccl_version;
+    ret_findings.push_back({Verdict::ok, kSubject, nccl_line(gpus), ""});
     ret_findings.push_back(
         {Verdict::ok, kSubject,
-         fmt::format("UCX here {} a GPU's memory itself; NCCL: {} (neither is "
-                     "used yet)",
-                     facts.machine.ucx_moves_gpu_memory ? "moves" : "does not move", nccl),
+         fmt::format("UCX here {} a GPU's memory itself (which is not used yet)",
+                     facts.machine.ucx_moves_gpu_memory ? "moves" : "does not move"),
          ""});
+}
+
+std::string nccl_line(const Json& gpus) {
+    const std::string version = text(gpus, "nccl", "");
+    if (!version.empty()) return "NCCL " + version;
+    return "no NCCL is used: " + text(gpus, "nccl_absent");
 }
 
 }  // namespace pace::pacectl

@@ -11,4 +11,7 @@ namespace pace::pacectl {
 // The daemon has told of itself.
 void judge_gpus(const Facts& facts, std::vector<Finding>& ret_findings);
 
+// Of the daemon document's "gpus": "NCCL 2.28.9", or that there is none, and why.
+std::string nccl_line(const Json& gpus);
+
 }  // namespace pace::pacectl

@@ -46,20 +46,22 @@ std::string controller_line(const Json& status) {
     return line;
 }
 
-std::string zone_text(const Json& node) {
-    const std::string zone = text(node, "zone", "");
-    return zone.empty() ? "-" : zone;
+std::string text_or_dash(const Json& node, std::string_view key) {
+    const std::string fact = text(node, key, "");
+    return fact.empty() ? "-" : fact;
 }
 
 std::string nodes_text(const Json& status, size_t limit) {
-    Columns columns({"NODE", "STATUS", ">WORKERS", ">PROCESSORS", ">SILENT", "ZONE", "HOST"});
+    Columns columns(
+        {"NODE", "STATUS", ">WORKERS", ">PROCESSORS", ">SILENT", "ZONE", "NCCL", "HOST"});
     const Json& nodes = list(status, "nodes");
     const size_t shown = std::min(nodes.size(), limit);
     for (size_t i = 0; i < shown; ++i) {
         const Json& node = nodes[i];
         columns.add({text(node, "name"), text(node, "status"), text(node, "workers"),
                      text(node, "processors"), duration_text(number(node, "silent_ms", -1)),
-                     zone_text(node), text(node, "host", "")});
+                     text_or_dash(node, "zone"), text_or_dash(node, "nccl"),
+                     text(node, "host", "")});
     }
     if (columns.empty()) return "\nno node is attached\n";
     return "\n" + columns.text("") +

@@ -13,7 +13,7 @@ Json example() {
       "counters": {"signals": 40, "groups": 12, "bridged_groups": 3, "views": 1},
       "nodes": [
         {"node": 1, "name": "a", "status": "alive", "workers": 1, "processors": 8,
-         "silent_ms": 12.5, "zone": "rack-3", "host": "a.example"},
+         "silent_ms": 12.5, "zone": "rack-3", "nccl": "2.21.5", "host": "a.example"},
         {"node": 2, "name": "b", "status": "suspected", "workers": 1}],
       "nodes_left_out": 5,
       "links": [
@@ -79,6 +79,13 @@ TEST(StatusText, TellsWhereNodesAreAndWhatTheirLinksTake) {
     EXPECT_FALSE(has(one, "550 us")) << one;
     EXPECT_TRUE(has(one, "and 1 more links")) << one;
     EXPECT_FALSE(has(status_text(example(), {.links = 0}), "LATENCY"));
+}
+
+TEST(StatusText, TellsTheNcclOfEachNode) {
+    const std::string shown = status_text(example(), {});
+    EXPECT_TRUE(has(shown, "ZONE    NCCL    HOST")) << shown;
+    EXPECT_TRUE(has(shown, "rack-3  2.21.5  a.example")) << shown;
+    EXPECT_TRUE(has(shown, "-       -")) << shown;
 }
 
 TEST(StatusText, NamesWhatIsUnusualAboutAnAllReduce) {

@@ -44,6 +44,13 @@ std::vector<std::string> endless(const std::string& mode) {
         flags.insert(flags.end(), {"--on-gpu", "1"});
         return flags;
     }
+    constexpr std::string_view kOnGpus = "gpus_";
+    if (mode.starts_with(kOnGpus)) {
+        auto flags = endless(mode.substr(kOnGpus.size()));
+        // So many that the sums go from GPU to GPU.
+        flags.insert(flags.end(), {"--on-own-gpu", "1", "--elements", "80000"});
+        return flags;
+    }
     std::vector<std::string> flags{"--steps",    "1000000000", "--step-us",    "1000",
                                    "--elements", "20000",      "--connect-ms", "1000"};
     if (mode == "reduce") return flags;
@@ -68,8 +75,10 @@ class Faults : public testing::TestWithParam<const char*> {
   protected:
     // Trainers and daemons find the simulated GPU; who does not ask for it does not see it.
     static void SetUpTestSuite() {
-        simulated_gpu::set_environment();
+        simulated_gpu::set_environment(simulated_gpu::Nccl::present);
         setenv("PACED_PLUGINS", simulated_gpu::kPlugins, 1);
+        setenv("PACE_SIMULATED_GPUS", "8", 1);
+        setenv("PACE_SIMULATED_NCCL_DELAY_US", "300", 1);
     }
     base::Random random_{test_seed()};
 };
@@ -77,7 +86,8 @@ class Faults : public testing::TestWithParam<const char*> {
 INSTANTIATE_TEST_SUITE_P(Families, Faults,
                          testing::Values("reduce", "average", "announced", "prague_smart",
                                          "prague_static", "ordered", "kept", "served", "saved",
-                                         "gpu_reduce", "gpu_average", "gpu_saved"),
+                                         "gpu_reduce", "gpu_average", "gpu_saved", "gpus_reduce",
+                                         "gpus_average"),
                          [](const auto& family) { return std::string(family.param); });
 
 TEST_P(Faults, AKilledTrainerCostsTheOthersNothingButItsContribution) {

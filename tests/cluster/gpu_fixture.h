@@ -3,6 +3,7 @@
 // The tests run twice: with the simulated driver (tests/simulated_gpu) on every machine, and with the label gpu on one that has a GPU.
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <numeric>
@@ -25,7 +26,7 @@ class Drivers : public testing::Environment {
     void SetUp() override {
 #ifdef PACE_SIMULATED_GPU_FOLDER
         simulated_gpu::use_simulated_gpu();
-        simulated_gpu::set_environment();
+        simulated_gpu::set_environment(simulated_gpu::Nccl::present);
 #endif
     }
 };
@@ -52,13 +53,19 @@ inline std::vector<float> ramp(size_t count, float first) {
     return values;
 }
 
+// The number after this key in a JSON document; -1: there is none.
+inline int64_t number_in(const std::string& document, const std::string& key) {
+    const size_t at = document.find('"' + key + "\": ");
+    return at == std::string::npos ? -1 : std::stoll(document.substr(at + key.size() + 4));
+}
+
 using GpuWorkers = std::vector<std::unique_ptr<GpuWorker>>;
 
 // One for each, on the node that is named.
 inline GpuWorkers open_gpu_workers(const Cluster& cluster, WorkerOptions options,
                                    const std::vector<size_t>& nodes, uint64_t count) {
     GpuWorkers workers;
-    options.world = static_cast<uint32_t>(nodes.size());
+    options.world = std::max(options.world, static_cast<uint32_t>(nodes.size()));
     for (const size_t node : nodes) {
         options.endpoint = cluster.endpoint(node);
         options.rank = static_cast<uint32_t>(workers.size());

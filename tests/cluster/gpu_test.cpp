@@ -1,4 +1,5 @@
 // Buffers on GPUs, with real daemons: what trainers put there, sum, average and get back, in the order of their streams.
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -63,6 +64,40 @@ TEST_F(Gpu, HostAndDeviceMeetInOneExchange) {
     EXPECT_EQ(second[0], 7);
 }
 
+// A member on the host among them, and buffers of several sizes.
+TEST_F(Gpu, LargeSumsAmongNodesAreCopiedWhileTheyTravel) {
+    constexpr uint64_t kMany = 1'500'001;
+    Cluster cluster({.nodes = 2, .daemon_flags = flags()});
+    GpuWorkers workers = open_gpu_workers(cluster, {.world = 3}, {0, 1}, kMany);
+    for (auto& worker : workers) ASSERT_NE(worker->add_buffer(PACE_F32, 777), nullptr);
+    Worker host({.endpoint = cluster.endpoint(1), .rank = 2, .world = 3});
+    const float* const first = host.add_floats(kMany, 0);
+    host.add_floats(777, 0);
+    std::vector<pace_request> requests(2);
+    for (int round = 1; round <= 4; ++round) {
+        for (size_t rank = 0; rank < 2; ++rank) {
+            workers[rank]->fill(0, ramp(kMany, static_cast<float>(round)));
+            workers[rank]->fill(1, ramp(777, static_cast<float>(rank)));
+            ASSERT_EQ(workers[rank]->reduce(requests[rank]), PACE_OK)
+                << workers[rank]->error().message;
+        }
+        const float before = first[kMany - 1];
+        host.finish(host.reduce());
+        for (size_t rank = 0; rank < 2; ++rank) {
+            ASSERT_EQ(workers[rank]->wait_on_stream(requests[rank]), PACE_OK)
+                << workers[rank]->error().message << cluster.logs();
+            const std::vector<float> sums = workers[rank]->values(0);
+            ASSERT_EQ(std::memcmp(sums.data(), first, kMany * sizeof(float)), 0);
+            EXPECT_EQ(workers[rank]->values(1)[776] - workers[rank]->values(1)[775],
+                      2.0F + (round - 1) * 2.0F)
+                << "on top of what the host had";
+        }
+        EXPECT_EQ(first[kMany - 1],
+                  before + 2 * (static_cast<float>(kMany - 1) + static_cast<float>(round)));
+    }
+    EXPECT_EQ(number_in(cluster.pacectl(0, {"daemon", "--json"}), "sums_in_pieces"), 4);
+}
+
 TEST_F(Gpu, ModelsAreBroadcastAndAveraged) {
     Cluster cluster({.nodes = 2, .daemon_flags = flags()});
     GpuWorkers workers = open_gpu_workers(
@@ -82,12 +117,6 @@ TEST_F(Gpu, ModelsAreBroadcastAndAveraged) {
         ASSERT_EQ(workers[rank]->wait_on_stream(requests[rank]), PACE_OK);
         EXPECT_EQ(workers[rank]->values(0), std::vector<float>(1000, 0.5F));
     }
-}
-
-// The number after this key in a JSON document; -1: there is none.
-int64_t number_in(const std::string& document, const std::string& key) {
-    const size_t at = document.find('"' + key + "\": ");
-    return at == std::string::npos ? -1 : std::stoll(document.substr(at + key.size() + 4));
 }
 
 // Members on one GPU of one node: nothing comes to the host. With others it does.

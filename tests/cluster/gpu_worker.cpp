@@ -26,6 +26,12 @@ std::string TestGpu::absence() {
     return count == 0 ? "the NVIDIA driver finds no GPU" : "";
 }
 
+std::string TestGpu::too_few(int wanted) {
+    int count = 0;
+    (void)driver().device_get_count(&count);
+    return count >= wanted ? "" : fmt::format("this needs {} GPUs; there are {}", wanted, count);
+}
+
 TestGpu::TestGpu(int ordinal) {
     must(driver().device_get(&device_, ordinal), "look at the GPU");
     must(driver().primary_context_retain(&context_, device_), "open the GPU");
@@ -84,15 +90,21 @@ void* GpuWorker::add_buffer(int32_t type, uint64_t count, uint32_t device) {
 }
 
 void GpuWorker::fill(size_t index, const std::vector<float>& values) {
-    written_.push_back(values);
-    gpu_.write(memory_[index].data, written_.back().data(), values.size() * sizeof(float), stream_);
+    fill_with(index, values);
+}
+
+void GpuWorker::write(size_t index, std::vector<std::byte> bytes) {
+    written_.push_back(std::move(bytes));
+    gpu_.write(memory_[index].data, written_.back().data(), written_.back().size(), stream_);
+}
+
+void GpuWorker::read(size_t index, std::span<std::byte> to) {
+    gpu_.read(to.data(), memory_[index].data, to.size(), stream_);
+    written_.clear();
 }
 
 std::vector<float> GpuWorker::values(size_t index) {
-    std::vector<float> values(memory_[index].count);
-    gpu_.read(values.data(), memory_[index].data, values.size() * sizeof(float), stream_);
-    written_.clear();
-    return values;
+    return values_of<float>(index);
 }
 
 pace_status GpuWorker::reduce(pace_request& ret_request, int32_t op) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ class TestGpu {
     static const base::cuda::CudaDriver& driver() { return **base::cuda::CudaDriver::get(); }
     // Empty: there is one. Otherwise why not.
     static std::string absence();
+    // The same of so many.
+    static std::string too_few(int wanted);
 
     explicit TestGpu(int ordinal = 0);
     ~TestGpu();
@@ -56,6 +59,18 @@ class GpuWorker {
     // Queued on the worker's stream.
     void fill(size_t index, const std::vector<float>& values);
     std::vector<float> values(size_t index);
+    // The same of another type, bit by bit.
+    template <typename T>
+    void fill_with(size_t index, const std::vector<T>& values) {
+        const auto bytes = std::as_bytes(std::span(values));
+        write(index, {bytes.begin(), bytes.end()});
+    }
+    template <typename T>
+    std::vector<T> values_of(size_t index) {
+        std::vector<T> values(memory_[index].count);
+        read(index, std::as_writable_bytes(std::span(values)));
+        return values;
+    }
 
     pace_status reduce(pace_request& ret_request, int32_t op = PACE_OP_SUM);
     pace_status average(pace_request& ret_request, uint64_t iteration);
@@ -64,6 +79,9 @@ class GpuWorker {
     pace_status wait_on_stream(pace_request request);
 
   private:
+    void write(size_t index, std::vector<std::byte> bytes);
+    void read(size_t index, std::span<std::byte> to);
+
     struct Memory {
         void* data = nullptr;
         uint64_t count = 0;
@@ -72,8 +90,8 @@ class GpuWorker {
     uint32_t ordinal_;
     std::vector<pace_buffer> buffers_;
     std::vector<Memory> memory_;
-    std::deque<std::vector<float>> written_;  // until the stream has come to it
-    TestGpu gpu_;                             // waits for its streams in the end
+    std::deque<std::vector<std::byte>> written_;  // until the stream has come to it
+    TestGpu gpu_;                                 // waits for its streams in the end
     base::cuda::CUstream stream_;
     pace_request_info info_ = PACE_REQUEST_INFO_INIT;
     pace_error error_{};

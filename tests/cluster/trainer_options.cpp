@@ -65,6 +65,8 @@ TrainerOptions parse_trainer_options(int argc, char** argv) {
             options.announce = number != 0;
         else if (name == "--on-gpu")
             options.on_gpu = number != 0;
+        else if (name == "--on-own-gpu")
+            options.on_own_gpu = number != 0;
         else if (name == "--hold")
             options.hold = number != 0;
         else {

@@ -34,8 +34,9 @@ struct TrainerOptions {
         {};  // of averages: "forward" or "backward"; empty: all is ready at the call
     bool keep_local = false;  // of averages: the trainer goes on with its buffers meanwhile
     bool announce = false;    // each average, at the start of its step
-    bool on_gpu =
-        false;  // buffers on the first GPU, a simulated one, whose memory the processor sees
+    // Buffers on the first GPU, or on one of its rank's number: simulated ones, whose memory the processor sees.
+    bool on_gpu = false;
+    bool on_own_gpu = false;
     bool hold = false;  // when done, stay in the job until standard input closes
 };
 

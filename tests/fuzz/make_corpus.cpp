@@ -139,7 +139,8 @@ void write_conversation() {
     talk.say(0, 77, [](auto& b) {
         const std::vector<uint8_t> address{1, 2, 3};
         return control::CreateHello(b, pace::protocol::kVersion, b.CreateString("n1"), 5,
-                                    b.CreateVector(address), b.CreateString("h"), 4);
+                                    b.CreateVector(address), b.CreateString("h"), 4, 0,
+                                    b.CreateString("rack-3"), 22105);
     });
     for (uint32_t rank = 0; rank < 2; ++rank)
         talk.say(1, 77, [rank](auto& b) {

@@ -1,4 +1,5 @@
-// Where nodes are, by their operators' words or by measured links, as views, orders and plans have it.
+// Where nodes are, by their operators' words or by measured links, as views, orders and plans have it. And which NCCL they have,
+// which goes the same way.
 #include <algorithm>
 #include <set>
 
@@ -100,6 +101,38 @@ TEST_F(CoreZonesTest, OrdersNameTheZonesOfTheirMembers) {
     std::vector<uint32_t> zones;
     for (const GroupOrder::Part& part : orders[0].members) zones.push_back(part.zone);
     EXPECT_EQ(zones, (std::vector<uint32_t>{1, 1, 2, 2}));
+}
+
+TEST_F(CoreZonesTest, ViewsAndOrdersNameTheNcclOfEachNode) {
+    const auto attach_with = [this](const std::string& name, uint32_t nccl) {
+        send(NodeAttach{name, 1, {std::byte{1}}, "host", 8, 0, "", nccl});
+        return sent<Attached>().back().node;
+    };
+    const auto nccl_of = [](const auto& members) {
+        std::vector<uint32_t> numbers;
+        for (const auto& member : members) numbers.push_back(member.nccl);
+        return numbers;
+    };
+    JobOptions options = averaging(3, 3);
+    options.policy = Policy::full;
+    const std::vector<NodeId> nodes{attach_with("a", 22105), attach_with("b", 0),
+                                    attach_with("c", 22809)};
+    for (Rank rank = 0; rank < 3; ++rank) join(nodes[rank], rank, options);
+    EXPECT_EQ(nccl_of(sent<CommitView>().back().members), (std::vector<uint32_t>{22105, 0, 22809}));
+    const auto order = [&] {
+        for (Rank rank = 0; rank < 3; ++rank)
+            send(Ready{.node = nodes[rank], .job = 1, .rank = rank, .iteration = 1});
+        return nccl_of(sent<GroupOrder>().back().members);
+    };
+    EXPECT_EQ(order(), (std::vector<uint32_t>{22105, 0, 22809}));
+    // A daemon is back, with another library.
+    EXPECT_EQ(attach_with("b", 22809), nodes[1]);
+    join(nodes[1], 1, options);
+    send(WorkerAdmit{.node = nodes[1], .job = 1, .rank = 1, .wants_model = true});
+    EXPECT_EQ(nccl_of(sent<CommitView>().back().members),
+              (std::vector<uint32_t>{22105, 22809, 22809}));
+    EXPECT_EQ(order(), (std::vector<uint32_t>{22105, 22809, 22809}));
+    EXPECT_EQ(core().status(now()).nodes.at(1).nccl, 22809U);
 }
 
 TEST_F(CoreZonesTest, SmartGroupsCrossZonesByTheirHeadsAlone) {

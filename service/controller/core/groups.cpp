@@ -186,8 +186,8 @@ void Groups::broadcast(uint64_t epoch, const Turn& turn) {
         Worker& worker = workers_[rank];
         worker.iteration = weights_.iteration;
         add_wait(signals_[i], turn.now);
-        order.members.push_back(
-            {rank, worker.node, signals_[i].iteration, weights_.members[i], zone_of_(worker.node)});
+        order.members.push_back({rank, worker.node, signals_[i].iteration, weights_.members[i],
+                                 zone_of_(worker.node), cluster_.nodes.nccl_of(worker.node)});
     }
     put_in_flight(order, turn.now);
     history_.on_ordered(order, signals_, turn.now);

@@ -115,7 +115,10 @@ void Job::on_links(NodeId node) {
 void Job::commit_view(const Turn& turn) {
     std::vector<Member> members = members_covered();
     find_places(nodes_of(members));
-    for (Member& member : members) member.zone = zone_of(member.node);
+    for (Member& member : members) {
+        member.zone = zone_of(member.node);
+        member.nccl = cluster_.nodes.nccl_of(member.node);
+    }
     const std::vector<CommitView::Adoption> adoptions = adoptions_.list(members, workers_);
     for (const Member& member : members) {
         workers_[member.rank].state = WorkerState::member;

@@ -49,6 +49,7 @@ NodeId Membership::attach(const NodeAttach& event, const Turn& turn) {
     node.processors = event.processors;
     node.label = event.zone;
     node.label_number = number_for(event.zone);
+    node.nccl = event.nccl;
     node.liveness = Liveness(turn.now, options_.liveness_min, options_.liveness_max);
     schedule(node);
     turn.act(Attached{id, node.name});
@@ -194,6 +195,11 @@ NodeId Membership::id_of(const std::string& name) const {
 std::string Membership::name_of(NodeId id) const {
     const Node* node = find(id);
     return node == nullptr ? fmt::format("#{}", id) : node->name;
+}
+
+uint32_t Membership::nccl_of(NodeId id) const {
+    const Node* node = find(id);
+    return node == nullptr ? 0 : node->nccl;
 }
 
 }  // namespace pace::controller

@@ -35,6 +35,7 @@ struct Node {
     uint32_t processors = 0;
     std::string label;          // its zone, in words of the operator; empty: none
     uint32_t label_number = 0;  // 0: none
+    uint32_t nccl = 0;          // 0: none
     uint32_t workers = 0;       // live ones, of all jobs
     Liveness liveness;
     std::optional<TimePoint> probe_deadline;
@@ -71,6 +72,7 @@ class Membership {
     Node* find(NodeId id);
     NodeId id_of(const std::string& name) const;  // 0: none
     std::string name_of(NodeId id) const;
+    uint32_t nccl_of(NodeId id) const;  // 0: none, or no such node
     const std::map<NodeId, Node>& nodes() const { return nodes_; }
 
     // No later than the first deadline of a node; may be earlier.

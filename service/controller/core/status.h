@@ -40,6 +40,7 @@ struct NodeView {
     Duration silent{};    // since it was last heard
     Duration patience{};  // silence after which it is excluded
     std::string zone{};   // in words of the operator; empty: none
+    uint32_t nccl = 0;    // that it could use; 0: none
 };
 
 struct TimeSpent {

@@ -173,7 +173,7 @@ void add_groups(const Job& job, TimePoint now, JobView& view) {
 
 NodeView view_of(const Node& node, TimePoint now) {
     NodeView view{node.id,           node.name, node.host, node.processors, node.workers,
-                  NodeStatus::alive, {},        {},        node.label};
+                  NodeStatus::alive, {},        {},        node.label,      node.nccl};
     if (!node.attached) {
         view.status = NodeStatus::gone;
         return view;

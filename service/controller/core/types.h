@@ -27,6 +27,7 @@ struct Member {
     Rank rank = 0;
     NodeId node = 0;
     uint32_t zone = 0;  // number of the place that the node is in; 0: none is known
+    uint32_t nccl = 0;  // as in NodeAttach
     bool operator==(const Member&) const = default;
 };
 
@@ -43,6 +44,7 @@ struct NodeAttach {
     uint32_t processors = 0;
     NodeId last_id = 0;  // as the daemon remembers it; 0: none
     std::string zone{};  // rack or data center, in words of the operator; may be empty
+    uint32_t nccl = 0;   // the NCCL that it could use (protocol/nccl.h); 0: none
 };
 
 // Any message came from the node. Feeds the adaptive liveness.
@@ -289,6 +291,7 @@ struct GroupOrder {
         uint64_t iteration = 0;
         double weight = 0;
         uint32_t zone = 0;  // as in Member
+        uint32_t nccl = 0;
     };
     std::vector<Part> members;
     double initial_weight = 0;  // of the model at the start of training

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "protocol/nccl.h"
 #include "protocol/server_codec.h"
 #include "protocol/version.h"
 #include "protocol/zone.h"
@@ -144,6 +145,11 @@ base::Result<Hello> read_hello(const wire::Hello& table) {
         return base::make_error(base::ErrorKind::invalid,
                                 "the zone \"{}\" of node {} is not {}; set another", zone, name,
                                 protocol::kZoneRule);
+    if (table.nccl() > protocol::kNcclMax)
+        return base::make_error(base::ErrorKind::invalid,
+                                "the NCCL version {} of node {} is none, they end at {}; set nccl "
+                                "to off there",
+                                table.nccl(), name, protocol::kNcclMax);
     if (table.address()->size() > kAddressBytesMax)
         return base::make_error(base::ErrorKind::invalid,
                                 "the data plane's address of node {} has {} bytes, at most {} are "
@@ -158,6 +164,7 @@ base::Result<Hello> read_hello(const wire::Hello& table) {
     hello.node.processors = table.processors();
     hello.node.last_id = table.node();
     hello.node.zone = zone;
+    hello.node.nccl = table.nccl();
     return hello;
 }
 

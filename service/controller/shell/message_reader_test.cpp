@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "protocol/nccl.h"
+#include "protocol/version.h"
+
 namespace pace::controller {
 namespace {
 
@@ -15,6 +18,36 @@ Event event_of(NodeId node, Build build) {
     const auto body = build(writer.begin());
     const auto envelope = protocol::verify_envelope(writer.finish(node, 9, body));
     return read_event(**envelope, node).value().value();
+}
+
+// The hello of a node, with as much of it as matters here.
+base::Result<Hello> hello_with(uint32_t nccl) {
+    protocol::EnvelopeWriter writer;
+    auto& b = writer.begin();
+    const auto name = b.CreateString("a");
+    const auto address = b.CreateVector(std::vector<uint8_t>{1, 2});
+    const auto host = b.CreateString("machine");
+    const auto zone = b.CreateString("rack-3");
+    const auto hello =
+        wire::CreateHello(b, protocol::kVersion, name, 7, address, host, 2, 0, zone, nccl);
+    const auto envelope = protocol::verify_envelope(writer.finish(0, 9, hello));
+    return read_hello(*(*envelope)->body_as_Hello());
+}
+
+TEST(MessageReader, AHelloTellsTheZoneAndTheNcclOfItsNode) {
+    const auto hello = hello_with(22105);
+    ASSERT_TRUE(hello);
+    EXPECT_EQ(hello->node.zone, "rack-3");
+    EXPECT_EQ(hello->node.nccl, 22105U);
+    EXPECT_EQ(hello_with(0)->node.nccl, 0U);
+    EXPECT_EQ(hello_with(protocol::kNcclMax)->node.nccl, protocol::kNcclMax);
+}
+
+TEST(MessageReader, AnNcclThatIsNoneIsRefusedByItsNumber) {
+    const auto hello = hello_with(protocol::kNcclMax + 1);
+    ASSERT_FALSE(hello);
+    EXPECT_EQ(hello.error().kind, base::ErrorKind::invalid);
+    EXPECT_NE(hello.error().message.find("NCCL version 1000000 of node a"), std::string::npos);
 }
 
 TEST(MessageReader, AHeartbeatTellsAllAboutEachWorker) {

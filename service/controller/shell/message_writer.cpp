@@ -62,7 +62,7 @@ MessageWriter::Bytes MessageWriter::write(Addressee to, const CommitView& action
     const auto members = builder.CreateVectorOfStructs<wire::Member>(
         action.members.size(), [&action](size_t i, wire::Member* ret_member) {
             *ret_member = wire::Member(action.members[i].rank, action.members[i].node,
-                                       action.members[i].zone);
+                                       action.members[i].zone, action.members[i].nccl);
         });
     const auto adoptions = builder.CreateVectorOfStructs<wire::Adoption>(
         action.adoptions.size(), [&action](size_t i, wire::Adoption* ret_adoption) {
@@ -109,7 +109,8 @@ MessageWriter::Bytes MessageWriter::write(Addressee to, const GroupOrder& action
     const auto members = builder.CreateVectorOfStructs<wire::Part>(
         action.members.size(), [&action](size_t i, wire::Part* ret_part) {
             const GroupOrder::Part& part = action.members[i];
-            *ret_part = wire::Part(part.rank, part.node, part.iteration, part.weight, part.zone);
+            *ret_part =
+                wire::Part(part.rank, part.node, part.iteration, part.weight, part.zone, part.nccl);
         });
     return finish(to,
                   wire::CreateGroupOrder(builder, action.job, action.group, action.epoch, members,

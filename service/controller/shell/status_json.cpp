@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "protocol/nccl.h"
 #include "protocol/version.h"
 #include "service/controller/core/option_words.h"
 
@@ -36,6 +37,7 @@ Json json_of(const NodeView& node) {
             {"processors", node.processors},
             {"workers", node.workers},
             {"zone", node.zone},
+            {"nccl", protocol::nccl_text(node.nccl)},
             {"status", name_of(node.status)},
             {"silent_ms", milliseconds(node.silent)},
             {"patience_ms", milliseconds(node.patience)}};

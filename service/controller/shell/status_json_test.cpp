@@ -248,6 +248,15 @@ TEST(StatusJson, TellsWhereNodesAreAndWhatTheirLinksTake) {
     EXPECT_EQ(json["links_left_out"], 0);
 }
 
+TEST(StatusJson, TellsTheNcclOfEachNode) {
+    StatusView view;
+    view.nodes = {node(1, "a"), node(2, "b")};
+    view.nodes[0].nccl = 22105;
+    const Json json = Json::parse(status_json(view, ShellView{}, base::now()));
+    EXPECT_EQ(json["nodes"][0]["nccl"], "2.21.5");
+    EXPECT_EQ(json["nodes"][1]["nccl"], "");
+}
+
 TEST(StatusJson, AFailedJournalSaysWhy) {
     ShellView shell;
     shell.journal_path = "/var/lib/pace/journal";
@@ -269,6 +278,7 @@ TEST(StatusJson, FitsAMessageHoweverLargeTheCluster) {
     for (uint32_t n = 1; n <= 10'000; ++n) view.nodes.push_back(node(n, std::string(63, 'n')));
     for (NodeView& each : view.nodes) each.host = std::string(255, 'h');
     for (NodeView& each : view.nodes) each.zone = std::string(63, 'z');
+    for (NodeView& each : view.nodes) each.nccl = 999'999;
     view.links.assign(20'000, {65'535, 65'534, {3'599'999'999'999, 1e9 / 3}});
     for (int j = 0; j < 4; ++j) {
         JobView job = averaging_job();

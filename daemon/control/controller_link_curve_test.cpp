@@ -1,0 +1,72 @@
+// Who may attach where the control plane has keys.
+#include <string>
+
+#include "daemon/control/link_fixture.h"
+#include "service/controller/shell/zmq/curve_keys.h"
+
+namespace pace::daemon {
+namespace {
+
+using std::chrono::milliseconds;
+
+class ControllerLinkCurveTest : public LinkFixture {
+  protected:
+    void SetUp() override {
+        LinkFixture::SetUp();
+        for (const char* name : {"controller", "node", "intruder"})
+            ASSERT_TRUE(control_zmq::generate_key_pair(folder_ + "/" + name));
+        config_.curve_secret_file = folder_ + "/controller.secret";
+    }
+
+    ControllerLinkConfig keyed(const std::string& name, const std::string& controller,
+                               const std::string& own) const {
+        ControllerLinkConfig config = daemon_config(name);
+        config.controller_key_file = folder_ + "/" + controller + ".public";
+        config.secret_key_file = folder_ + "/" + own + ".secret";
+        return config;
+    }
+
+    controller::ControllerConfig config_;
+};
+
+TEST_F(ControllerLinkCurveTest, TheRightKeysAttach) {
+    serve(config_);
+    TestDaemon a(*loop_, keyed("a", "controller", "node"));
+    EXPECT_TRUE(until([&] { return a.link->attached(); }));
+}
+
+TEST_F(ControllerLinkCurveTest, NoKeysOrTheWrongControllerKeyDoNot) {
+    serve(config_);
+    TestDaemon bare(*loop_, daemon_config("bare"));
+    TestDaemon wrong(*loop_, keyed("wrong", "intruder", "node"));
+    TestDaemon right(*loop_, keyed("right", "controller", "node"));
+    ASSERT_TRUE(until([&] { return right.link->attached(); }));
+    EXPECT_FALSE(
+        until([&] { return bare.link->attached() || wrong.link->attached(); }, milliseconds(400)));
+    EXPECT_FALSE(wrong.link->controller_reachable());
+}
+
+TEST_F(ControllerLinkCurveTest, OnlyAllowedKeysAttach) {
+    const std::string allowed = folder_ + "/allowed";
+    std::filesystem::create_directory(allowed);
+    std::filesystem::copy_file(folder_ + "/node.public", allowed + "/node.public");
+    config_.curve_allowed_dir = allowed;
+    serve(config_);
+    TestDaemon intruder(*loop_, keyed("intruder", "controller", "intruder"));
+    TestDaemon node(*loop_, keyed("node", "controller", "node"));
+    ASSERT_TRUE(until([&] { return node.link->attached(); }));
+    EXPECT_FALSE(until([&] { return intruder.link->attached(); }, milliseconds(400)));
+}
+
+TEST_F(ControllerLinkCurveTest, AnEmptyFolderOfAllowedKeysIsRefused) {
+    const std::string allowed = folder_ + "/allowed";
+    std::filesystem::create_directory(allowed);
+    config_.curve_allowed_dir = allowed;
+    config_.listen = {"tcp://127.0.0.1:0"};
+    const auto server = controller::ControllerServer::create(*loop_, nullptr, config_);
+    ASSERT_FALSE(server);
+    EXPECT_NE(server.error().message.find(allowed), std::string::npos);
+}
+
+}  // namespace
+}  // namespace pace::daemon

@@ -1,0 +1,328 @@
+#include "daemon/device/communicator_thread.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace pace::device {
+
+using base::Error;
+using base::ErrorKind;
+using base::make_error;
+using base::Result;
+using base::cuda::ContextScope;
+
+namespace {
+
+// NCCL wakes nobody when it has done in its own threads what it has begun: it is asked, at once and then less and less often.
+constexpr base::Duration kAskFirst = std::chrono::microseconds(20);
+constexpr base::Duration kAskLast = std::chrono::milliseconds(5);
+// How often it is asked while a sum is under way whether a rank has failed.
+constexpr base::Duration kAskInSum = std::chrono::milliseconds(50);
+// A guess. Finalizing waits for the other ranks of this node, and one that is dead does not come.
+constexpr base::Duration kFinalizeMax = std::chrono::seconds(2);
+// A guess at what the threads may need to end when their process does.
+constexpr base::Duration kExitMax = std::chrono::seconds(5);
+
+// Those that run, in threads that nobody waits for but the end of the process, which would otherwise take CUDA away under them.
+// Never destroyed, as a thread may outlast even that.
+class RunningThreads {
+  public:
+    static RunningThreads& all() {
+        static RunningThreads& running = *[] {
+            (void)std::atexit([] { all().end(); });
+            return new RunningThreads;
+        }();
+        return running;
+    }
+
+    void add(CommunicatorThread* thread) {
+        const std::scoped_lock lock(mutex_);
+        running_.insert(thread);
+    }
+    void remove(CommunicatorThread* thread) {
+        const std::scoped_lock lock(mutex_);
+        running_.erase(thread);
+        changed_.notify_all();
+    }
+
+  private:
+    void end() {
+        std::unique_lock lock(mutex_);
+        for (CommunicatorThread* thread : running_) thread->leave();
+        changed_.wait_for(lock, kExitMax, [this] { return running_.empty(); });
+    }
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::set<CommunicatorThread*> running_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<CommunicatorThread>> CommunicatorThread::start(
+    const NcclLibrary& library, const base::cuda::CudaDriver& driver, const GroupId& id,
+    uint32_t world, const std::vector<Rank>& ranks, base::Duration deadline) {
+    std::shared_ptr<CommunicatorThread> started(new CommunicatorThread(library, driver));
+    std::memcpy(&started->id_, id.bytes.data(), sizeof(started->id_));
+    started->world_ = static_cast<int>(world);
+    started->deadline_ = deadline;
+    started->news_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!started->news_.valid()) return base::make_errno_error(errno, "create eventfd");
+    for (const auto& [ordinal, rank] : ranks)
+        started->members_.push_back({ordinal, static_cast<int>(rank), nullptr, nullptr});
+    RunningThreads::all().add(started.get());
+    try {
+        std::thread([started] {
+            started->run();
+            RunningThreads::all().remove(started.get());
+        }).detach();
+    } catch (const std::system_error& failed) {
+        RunningThreads::all().remove(started.get());
+        return base::make_errno_error(failed.code().value(), "start a thread for NCCL");
+    }
+    return started;
+}
+
+void CommunicatorThread::clear_descriptor() const {
+    uint64_t count = 0;
+    [[maybe_unused]] const ssize_t got = read(news_.get(), &count, sizeof(count));
+}
+
+CommunicatorThread::Phase CommunicatorThread::phase() const {
+    const std::scoped_lock lock(mutex_);
+    return phase_;
+}
+
+Error CommunicatorThread::reason() const {
+    const std::scoped_lock lock(mutex_);
+    return reason_;
+}
+
+void CommunicatorThread::sum(std::vector<GpuCommunicator::Share> shares) {
+    const std::scoped_lock lock(mutex_);
+    shares_ = std::move(shares);
+    phase_ = Phase::queueing;
+    changed_.notify_one();
+}
+
+void CommunicatorThread::abort(const Error& why) {
+    const std::scoped_lock lock(mutex_);
+    if (phase_ >= Phase::aborting) return;
+    reason_ = why;
+    phase_ = Phase::aborting;
+    changed_.notify_one();
+    ring();
+}
+
+void CommunicatorThread::leave() {
+    const std::scoped_lock lock(mutex_);
+    leaving_ = true;
+    if (phase_ == Phase::idle) phase_ = Phase::finalizing;
+    if (phase_ < Phase::aborting) phase_ = Phase::aborting;
+    changed_.notify_one();
+}
+
+bool CommunicatorThread::change(Phase from, Phase to) {
+    const std::scoped_lock lock(mutex_);
+    if (phase_ != from) return false;
+    phase_ = to;
+    changed_.notify_one();
+    return true;
+}
+
+// Wakes the loop to look.
+void CommunicatorThread::ring() const {
+    const uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = write(news_.get(), &one, sizeof(one));
+}
+
+// False at once when it is another phase.
+bool CommunicatorThread::rest(Phase phase, base::Duration pause) {
+    std::unique_lock lock(mutex_);
+    return !changed_.wait_for(lock, pause, [&] { return phase_ != phase; });
+}
+
+// The phase in which the thread has something to do; `aborted` when it has nothing to do any more.
+CommunicatorThread::Phase CommunicatorThread::next() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(
+        lock, [this] { return phase_ != Phase::idle && (phase_ != Phase::aborted || leaving_); });
+    return phase_;
+}
+
+void CommunicatorThread::run() {
+    const Result<> held = hold_contexts();
+    {
+        // After some calls NCCL sets the device that the thread had before: without one of ours that would open another GPU.
+        const ContextScope scope(driver_, members_.front().context);
+        if (const auto made = held ? make() : held; !made)
+            abort(made.error());
+        else if (change(Phase::making, Phase::idle))
+            ring();
+        work();
+    }
+    release_contexts();
+}
+
+void CommunicatorThread::work() {
+    for (;;) {
+        Result<> done;
+        switch (next()) {
+            case Phase::making:
+            case Phase::idle:
+                break;
+            case Phase::queueing:
+                done = queue();
+                if (done && change(Phase::queueing, Phase::summing)) ring();
+                break;
+            case Phase::summing:
+                if (!rest(Phase::summing, kAskInSum)) break;
+                if (const auto settled = is_settled(); !settled) done = settled.error();
+                break;
+            case Phase::aborting:
+                abort_members();
+                if (change(Phase::aborting, Phase::aborted)) ring();
+                break;
+            case Phase::finalizing:
+                if (!finalize()) abort_members();
+                return;
+            case Phase::aborted:
+                return;
+        }
+        if (!done) abort(done.error());
+    }
+}
+
+// What `calls` begins, NCCL begins together. The group ends whatever happens in it, since it is the thread's.
+template <typename Calls>
+Result<> CommunicatorThread::in_a_group(Calls calls) {
+    PACE_TRY(library_.check(library_.group_start(), "group calls of NCCL"));
+    const Result<> called = calls();
+    const Result<> ended = library_.check(library_.group_end(), "begin with " + members_text());
+    return called ? ended : called;
+}
+
+// Whether NCCL has done all that it has begun.
+Result<bool> CommunicatorThread::is_settled() {
+    bool settled = true;
+    for (const Member& member : members_) {
+        ncclResult_t state = ncclSuccess;
+        PACE_TRY(library_.check(library_.comm_get_async_error(member.communicator, &state),
+                                "ask how NCCL is"));
+        PACE_TRY(
+            library_.check(state, fmt::format("GPU {} of a group of {}", member.rank, world_)));
+        settled = settled && state != ncclInProgress;
+    }
+    return settled;
+}
+
+// Waits for that; false if it has not come by then, or it is another phase.
+Result<bool> CommunicatorThread::settle(Phase phase, base::TimePoint deadline) {
+    for (base::Duration pause = kAskFirst;; pause = std::min(2 * pause, kAskLast)) {
+        PACE_TRY_ASSIGN(settled, is_settled());
+        if (settled) return true;
+        if (base::now() >= deadline || !rest(phase, pause)) return false;
+    }
+}
+
+std::string CommunicatorThread::members_text() const {
+    std::string text;
+    for (const Member& member : members_)
+        text += fmt::format("{}{}", text.empty() ? "rank " : ", ", member.rank);
+    return text + fmt::format(" of {} GPUs", world_);
+}
+
+// Each device's primary context, which the driver counts the holders of.
+Result<> CommunicatorThread::hold_contexts() {
+    for (Member& member : members_) {
+        base::cuda::CUdevice device = 0;
+        PACE_TRY(driver_.check(driver_.device_get(&device, member.ordinal), "look at a GPU"));
+        PACE_TRY(driver_.check(driver_.primary_context_retain(&member.context, device),
+                               "hold a GPU's context"));
+    }
+    return {};
+}
+
+void CommunicatorThread::release_contexts() {
+    for (const Member& member : members_) {
+        base::cuda::CUdevice device = 0;
+        if (member.context != nullptr &&
+            driver_.device_get(&device, member.ordinal) == base::cuda::kSuccess)
+            (void)driver_.primary_context_release(device);
+    }
+}
+
+// NCCL asks CUDA's runtime which device the thread uses, which is that of the context.
+Result<> CommunicatorThread::make_members() {
+    for (Member& member : members_) {
+        const ContextScope scope(driver_, member.context);
+        ncclConfig_t config;
+        PACE_TRY(library_.check(
+            library_.comm_init_rank_config(&member.communicator, world_, id_, member.rank, &config),
+            fmt::format("join {} GPUs as rank {}", world_, member.rank)));
+    }
+    return {};
+}
+
+Result<> CommunicatorThread::make() {
+    const base::TimePoint deadline = base::now() + deadline_;
+    PACE_TRY(in_a_group([this] { return make_members(); }));
+    PACE_TRY_ASSIGN(met, settle(Phase::making, deadline));
+    if (met) return {};
+    return make_error(ErrorKind::timeout, "{} waited {:.1f} s in vain for the others",
+                      members_text(), base::to_seconds(deadline_));
+}
+
+Result<> CommunicatorThread::queue_member(Member& member, const GpuCommunicator::Share& share) {
+    const ContextScope scope(driver_, member.context);
+    for (const auto& [data, count, dtype] : share.segments) {
+        PACE_TRY_ASSIGN(type, nccl_type_of(dtype));
+        PACE_TRY(library_.check(library_.all_reduce(data, data, count, type, ncclSum,
+                                                    member.communicator, share.stream),
+                                fmt::format("sum as rank {} of {} GPUs", member.rank, world_)));
+    }
+    return {};
+}
+
+Result<> CommunicatorThread::queue_members() {
+    for (size_t i = 0; i < members_.size(); ++i) PACE_TRY(queue_member(members_[i], shares_[i]));
+    return {};
+}
+
+Result<> CommunicatorThread::queue() {
+    PACE_TRY(in_a_group([this] { return queue_members(); }));
+    // The first sum waits here until the other ranks connect, too: whoever waits for them too long aborts.
+    PACE_TRY(settle(Phase::queueing, base::TimePoint::max()));
+    return {};
+}
+
+Result<> CommunicatorThread::finalize() {
+    for (const Member& member : members_)
+        PACE_TRY(library_.check(library_.comm_finalize(member.communicator), "finalize"));
+    PACE_TRY_ASSIGN(finalized, settle(Phase::finalizing, base::now() + kFinalizeMax));
+    if (!finalized) return make_error(ErrorKind::timeout, "another rank does not finalize");
+    for (Member& member : members_)
+        PACE_TRY(library_.check(library_.comm_destroy(std::exchange(member.communicator, nullptr)),
+                                "destroy"));
+    return {};
+}
+
+// May hang in NCCL, or on a device. Nobody waits for that but whoever must not free the memory before.
+void CommunicatorThread::abort_members() {
+    for (Member& member : members_) {
+        if (member.communicator == nullptr) continue;
+        const ContextScope scope(driver_, member.context);
+        (void)library_.comm_abort(std::exchange(member.communicator, nullptr));
+    }
+}
+
+}  // namespace pace::device

@@ -1,0 +1,190 @@
+// Exchange: of members whose buffers are on GPUs. Where it can, it leaves them there.
+#include <algorithm>
+
+#include "daemon/exchange/exchange.h"
+
+namespace pace::daemon {
+
+using base::Result;
+using base::Task;
+
+namespace {
+
+// Below this, copies to the host and back take no longer than the nodes' word on how it goes. A guess.
+constexpr size_t kGpuSumBytesMin = size_t{256} << 10U;
+constexpr double kGpuSumRateMin = 20e6;  // bytes per second
+// Below this, pieces do not help.
+constexpr size_t kFlowBytesMin = size_t{4} << 20U;
+
+}  // namespace
+
+// Among this node's members on one GPU.
+bool Exchange::may_sum_where_they_are() const {
+    const bool all = plan_.on_device.size() == plan_.contributions.size() &&
+                     plan_.on_device.size() == std::max<size_t>(plan_.recipients.size(), 1);
+    if (!all || !is_local() || !is_made() || services_.gpus == nullptr ||
+        !why_not_on_device(plan_.on_device, plan_.layout).empty())
+        return false;
+    return plan_.recipients.empty() || kernels().ok();
+}
+
+Result<const pace_device_plugin_table*> Exchange::kernels() const {
+    return services_.gpus->kernels(plan_.on_device.front().contents->lane->device());
+}
+
+// The result is queued when this returns, which is all that there is to wait for.
+void Exchange::sum_where_they_are() {
+    if (plan_.recipients.empty()) {  // alone: there is nothing to compute
+        for (const DeviceMember& member : plan_.on_device) member.contents->made = true;
+        finish({});
+        return;
+    }
+    const auto summed = sum_on_device(**kernels(), plan_.on_device, plan_.layout, plan_.scale);
+    if (summed) {
+        ++services_.counters.sums_on_device;
+        finish({});
+        return;
+    }
+    contents_lost_ = true;
+    services_.loop.defer([keep = self_, summed] { keep->finish(summed); });
+}
+
+void Exchange::bring_to_host(std::function<void(const Result<>&)> then) {
+    when_came_ = std::move(then);
+    coming_ = 1;  // this function
+    for (const DeviceMember& member : plan_.on_device) {
+        if (member.contents->on_host) continue;
+        ++coming_;
+        member.contents->bring([this, keep = self_](const Result<>& result) {
+            if (!result && came_) came_ = result;
+            contents_came();
+        });
+    }
+    contents_came();
+}
+
+void Exchange::contents_came() {
+    if (--coming_ != 0) return;
+    if (!came_) contents_lost_ = !abort_;
+    if (abort_ && came_) came_ = *abort_;
+    const auto then = std::move(when_came_);
+    then(came_);
+}
+
+Task<Result<>> Exchange::contents_on_host() {
+    std::optional<Result<>> ended;
+    bring_to_host([this, &ended](const Result<>& came) {
+        ended = came;
+        came_changed_.notify();
+    });
+    while (!ended) co_await came_changed_.changed();
+    co_return *ended;
+}
+
+// ----------------------------------------------------------------------- copied while it travels
+
+bool Exchange::is_on_gpu(const collectives::Recipient& recipient) const {
+    const auto is_twin = [&recipient](const DeviceMember& member) {
+        return memory_of(member.contents->buffers) == recipient.segments;
+    };
+    return std::any_of(plan_.on_device.begin(), plan_.on_device.end(), is_twin);
+}
+
+// What all_reduce sums as it is, of members who give and get.
+bool Exchange::may_flow() const {
+    if (plan_.on_device.empty() || plan_.kind != Kind::reduce || sparse_ || plan_.progress ||
+        plan_.half || plan_.layout.bytes() < kFlowBytesMin)
+        return false;
+    const auto on_host = [](const DeviceMember& member) { return member.contents->on_host; };
+    if (std::any_of(plan_.on_device.begin(), plan_.on_device.end(), on_host)) return false;
+    const auto getting =
+        std::count_if(recipients_.begin(), recipients_.end(),
+                      [this](const auto& recipient) { return is_on_gpu(recipient); });
+    return static_cast<size_t>(getting) == plan_.on_device.size();
+}
+
+// False: the contents are to be on the host first, and the result is to be copied from the twins.
+bool Exchange::flow() {
+    if (!may_flow()) return false;
+    if (!scratch_.pin(plan_.on_device.front().contents->lane->device())) return false;
+    std::erase_if(recipients_, [this](const auto& recipient) { return is_on_gpu(recipient); });
+    flow_ = std::make_shared<DeviceFlow>(plan_.on_device, plan_.layout, result_.data(),
+                                         [this](const base::Error& error) { abort(error); });
+    return true;
+}
+
+// ------------------------------------------------------------------------------ from GPU to GPU
+
+// The same on all its nodes, as far as others are concerned.
+bool Exchange::may_go_among_gpus() const {
+    const uint32_t own = services_.options.nccl;
+    const bool dense = plan_.kind == Kind::reduce && !plan_.top_k && !plan_.half && !plan_.progress;
+    if (own == 0 || !dense || plan_.layout.bytes() < kGpuSumBytesMin) return false;
+    if (plan_.nodes.size() <= 1) return !plan_.on_device.empty() && !plan_.recipients.empty();
+    return plan_.nccl.size() == plan_.nodes.size() &&
+           std::all_of(plan_.nccl.begin(), plan_.nccl.end(),
+                       [own](uint32_t version) { return version == own; });
+}
+
+void Exchange::prepare_gpus() {
+    asks_gpus_ = may_go_among_gpus();
+    const bool all = plan_.on_device.size() == plan_.contributions.size() &&
+                     plan_.on_device.size() == plan_.recipients.size();
+    if (asks_gpus_ && all) gpu_sum_ = GpuSum::prepare(services_, plan_.on_device, plan_.layout);
+}
+
+// Among several GPUs of this node alone. False: it does not, or not yet.
+bool Exchange::go_among_gpus_here() {
+    if (!asks_gpus_ || !is_local()) return false;
+    if (!gpu_sum_ || !gpu_sum_->meet({gpu_sum_->card({services_.self}, 0)})) {
+        gpu_sum_.reset();
+        return false;
+    }
+    services_.active.push_back(self_);
+    services_.exchange_began();
+    base::spawn<Result<>>(gpu_sum_->run(plan_.scale),
+                          [this](const Result<>& result) { summed_here(result); });
+    return true;
+}
+
+// Nothing has been lost that the host could not sum.
+void Exchange::summed_here(const Result<>& result) {
+    leave_active();
+    if (result) return commit_on_gpus();
+    services_.loop.defer([keep = self_] {
+        keep->gpu_sum_.reset();
+        keep->bring_to_host([exchange = keep.get()](const Result<>& came) {
+            if (came) return exchange->begin();
+            exchange->finish(came);
+        });
+    });
+}
+
+// Whether it goes from GPU to GPU.
+Task<Result<bool>> Exchange::meet_gpus() {
+    const GpuCard mine = gpu_sum_ ? gpu_sum_->card(plan_.nodes, plan_.self) : GpuSum::unable();
+    const Result<std::vector<GpuCard>> cards = co_await exchange_cards(*communicator_, mine);
+    if (!cards) co_return cards.error();
+    co_return gpu_sum_ && gpu_sum_->meet(*cards);
+}
+
+void Exchange::commit_on_gpus() {
+    ++services_.counters.sums_among_gpus;
+    const Result<> committed = gpu_sum_->commit();
+    contents_lost_ = !committed;
+    finish(committed);
+}
+
+// NCCL does not say how far it has come; it is taken for stuck below a rate that no link has.
+base::Duration Exchange::stalled_on_gpus(base::TimePoint now) const {
+    const base::Duration running = now - gpu_sum_->running_since();
+    const auto due = std::chrono::duration_cast<base::Duration>(
+        std::chrono::duration<double>(static_cast<double>(plan_.layout.bytes()) / kGpuSumRateMin));
+    return running > due ? running - due : base::Duration::zero();
+}
+
+std::unique_ptr<DeviceResult> Exchange::take_device_result() {
+    return gpu_sum_ ? gpu_sum_->take_result() : nullptr;
+}
+
+}  // namespace pace::daemon

@@ -1,0 +1,184 @@
+#include "daemon/exchange/gpu_groups.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/log.h"
+#include "daemon/device/nccl_library.h"
+
+namespace pace::daemon {
+
+using base::Result;
+using device::Device;
+using device::GpuCommunicator;
+
+namespace {
+
+// Until all ranks have met: NCCL looks at the machine's links first, which takes seconds on large ones.
+constexpr base::Duration kMakingDeadline = std::chrono::seconds(60);
+// After one could not be made, sums go by way of the hosts for so long.
+constexpr base::Duration kRetryAfter = std::chrono::seconds(30);
+// Pieces of scratch that are kept although nobody uses them: the last result, and the next one.
+constexpr size_t kScratchKept = 2;
+
+uint64_t serial_of(const device::GroupId& id) {
+    uint64_t hash = 0xCBF29CE484222325U;  // FNV-1a
+    for (const std::byte byte : id.bytes) {
+        hash ^= static_cast<uint64_t>(byte);
+        hash *= 0x100000001B3U;
+    }
+    return hash == 0 ? 1 : hash;
+}
+
+bool same_gpus(const std::vector<GpuCard>& a, const std::vector<GpuCard>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](const GpuCard& one, const GpuCard& other) {
+                          return one.gpus.size() == other.gpus.size() &&
+                                 std::memcmp(one.gpus.data(), other.gpus.data(),
+                                             one.gpus.size() * sizeof(base::cuda::CUuuid)) == 0;
+                      });
+}
+
+}  // namespace
+
+GpuGroups::Turn::~Turn() {
+    for (Device* const gpu : gpus_) std::erase(groups_.busy_, gpu);
+}
+
+std::unique_ptr<GpuGroups::Turn> GpuGroups::take_turn(const std::vector<Device*>& gpus) {
+    for (Device* const gpu : gpus)
+        if (std::find(busy_.begin(), busy_.end(), gpu) != busy_.end()) return nullptr;
+    busy_.insert(busy_.end(), gpus.begin(), gpus.end());
+    return std::make_unique<Turn>(*this, gpus);
+}
+
+bool GpuGroups::is_refused(const Key& key) {
+    const auto found = refused_until_.find(key);
+    if (found == refused_until_.end()) return false;
+    if (base::now() < found->second) return true;
+    refused_until_.erase(found);
+    return false;
+}
+
+std::vector<const GpuGroups::Entry*> GpuGroups::latest_of(const Place& place) const {
+    std::vector<const Entry*> found;
+    for (const Entry& entry : entries_)
+        if (entry.nodes == place.nodes && entry.gpus == place.gpus) found.push_back(&entry);
+    std::sort(found.begin(), found.end(),
+              [](const Entry* a, const Entry* b) { return a->used > b->used; });
+    if (found.size() > kKnownPerCardMax) found.resize(kKnownPerCardMax);
+    return found;
+}
+
+GpuCard GpuGroups::card_for(const Place& place) {
+    GpuCard card;
+    const Key key{place.nodes, place.gpus};
+    card.able = !is_refused(key) && !place.gpus.empty() && place.gpus.size() <= kGpusPerNodeMax;
+    if (!card.able) return card;
+    for (const Device* const gpu : place.gpus) card.gpus.push_back(gpu->facts().uuid);
+    for (const Entry* const entry : latest_of(place))
+        card.known.push_back(
+            {entry->serial, entry->communicator->state() == GpuCommunicator::State::ready});
+    const auto wanted = std::find(want_fresh_.begin(), want_fresh_.end(), key);
+    const bool sends_fresh = place.self == 0 && (card.known.empty() || wanted != want_fresh_.end());
+    if (!sends_fresh) return card;
+    if (wanted != want_fresh_.end()) want_fresh_.erase(wanted);
+    if (const auto fresh = device::make_group_id()) {
+        card.fresh = *fresh;
+    } else {
+        base::log_warning("NCCL gives no number for a group of GPUs",
+                          {{"reason", fresh.error().message}});
+        refused_until_[key] = base::now() + kRetryAfter;
+        card.able = false;
+    }
+    return card;
+}
+
+std::shared_ptr<GpuCommunicator> GpuGroups::meet(const Place& place,
+                                                 const std::vector<GpuCard>& cards) {
+    const GpuVerdict verdict = verdict_of(cards);
+    if (verdict.way == GpuVerdict::Way::make) make(place, cards);
+    if (verdict.way == GpuVerdict::Way::lacks && place.self == 0)
+        want_fresh_.emplace_back(place.nodes, place.gpus);
+    if (verdict.way != GpuVerdict::Way::use) return nullptr;
+    for (Entry& entry : entries_) {
+        if (entry.serial != verdict.serial) continue;
+        entry.used = ++uses_;
+        return entry.communicator;
+    }
+    return nullptr;  // not here: this node's card has named it
+}
+
+// Of the same members there is one; and what has not been used for longest goes.
+void GpuGroups::make_room(const std::vector<GpuCard>& cards) {
+    std::erase_if(entries_, [&](const Entry& entry) { return same_gpus(entry.cards, cards); });
+    while (entries_.size() >= communicators_max_) {
+        const auto oldest =
+            std::min_element(entries_.begin(), entries_.end(),
+                             [](const Entry& a, const Entry& b) { return a.used < b.used; });
+        entries_.erase(oldest);
+    }
+}
+
+void GpuGroups::make(const Place& place, const std::vector<GpuCard>& cards) {
+    const auto& library = device::NcclLibrary::get();
+    if (!library) return;  // not here: this node's card says that it is able
+    make_room(cards);
+    uint32_t world = 0;
+    std::vector<GpuCommunicator::Rank> ranks;
+    for (size_t node = 0; node < cards.size(); ++node) {
+        for (size_t i = 0; i < cards[node].gpus.size(); ++i, ++world)
+            if (node == place.self) ranks.push_back({place.gpus[i], world});
+    }
+    const uint64_t serial = serial_of(*cards.front().fresh);
+    auto communicator = GpuCommunicator::create(
+        loop_, **library, *cards.front().fresh, world, std::move(ranks), kMakingDeadline,
+        [this, alive = std::weak_ptr<bool>(alive_), key = Key{place.nodes, place.gpus},
+         serial](const Result<>& result) {
+            if (!alive.expired()) made(key, serial, result);
+        });
+    entries_.push_back({place.nodes, place.gpus, cards, serial, ++uses_, std::move(communicator)});
+}
+
+void GpuGroups::made(const Key& key, uint64_t serial, const Result<>& result) {
+    if (result) {
+        base::log_info("GPUs of a group are connected by NCCL",
+                       {{"nodes", key.first.size()}, {"gpus_here", key.second.size()}});
+        return;
+    }
+    base::log_warning(
+        "GPUs of a group cannot be connected by NCCL; their sums go by way of the hosts",
+        {{"nodes", key.first.size()}, {"reason", result.error().message}});
+    refused_until_[key] = base::now() + kRetryAfter;
+    std::erase_if(entries_, [serial](const Entry& entry) { return entry.serial == serial; });
+}
+
+void GpuGroups::drop(const std::shared_ptr<GpuCommunicator>& communicator) {
+    std::erase_if(entries_, [&](const Entry& entry) { return entry.communicator == communicator; });
+}
+
+void GpuGroups::forget(NodeId node) {
+    const auto has = [node](const std::vector<NodeId>& nodes) {
+        return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+    };
+    std::erase_if(entries_, [&](const Entry& entry) { return has(entry.nodes); });
+    std::erase_if(want_fresh_, [&](const Key& key) { return has(key.first); });
+    std::erase_if(refused_until_, [&](const auto& refused) { return has(refused.first.first); });
+}
+
+Result<std::shared_ptr<device::DeviceMemory>> GpuGroups::scratch(Device& gpu, size_t bytes) {
+    const auto is_free = [&](const auto& memory) {
+        return memory.use_count() == 1 && &memory->device() == &gpu;
+    };
+    for (const auto& memory : scratch_)
+        if (is_free(memory) && memory->size() >= bytes) return memory;
+    // Too small for this one; what other jobs have is theirs until it is in the way.
+    size_t kept = 0;
+    std::erase_if(scratch_,
+                  [&](const auto& memory) { return is_free(memory) && ++kept >= kScratchKept; });
+    PACE_TRY_ASSIGN(made, device::DeviceMemory::create(gpu, bytes));
+    scratch_.push_back(std::make_shared<device::DeviceMemory>(std::move(made)));
+    return scratch_.back();
+}
+
+}  // namespace pace::daemon

@@ -1,0 +1,309 @@
+#include "daemon/exchange/gpu_sum.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace pace::daemon {
+
+using base::ErrorKind;
+using base::Result;
+using base::Task;
+using collectives::Segment;
+using protocol::DType;
+
+namespace {
+
+bool is_half(DType dtype) {
+    return protocol::size_of(dtype) == 2;
+}
+
+}  // namespace
+
+// ------------------------------------------------------------------------------------ the result
+
+DeviceResult::~DeviceResult() {
+    lane_->when_done({}, [memory = std::move(memory_), lane = lane_](const Result<>&) {});
+}
+
+void DeviceResult::bring(std::span<std::byte> to,
+                         std::function<void(const Result<>&)> landed) const {
+    const base::cuda::CudaDriver& driver = lane_->device().driver();
+    Result<> queued;
+    {
+        const auto scope = lane_->device().enter();
+        queued = driver.check(
+            driver.copy_to_host(to.data(), memory_->address(), layout_.bytes(), lane_->stream()),
+            "copy a result from a GPU");
+    }
+    lane_->when_done({}, [queued, memory = memory_, to, layout = layout_,
+                          landed = std::move(landed)](const Result<>& ended) {
+        layout.zero_padding({0, layout.bytes()}, to.data());
+        landed(queued ? ended : queued);
+    });
+}
+
+// --------------------------------------------------------------------------------- before the sum
+
+std::shared_ptr<GpuSum> GpuSum::prepare(Services& services, std::vector<DeviceMember> members,
+                                        const collectives::Layout& layout) {
+    if (services.gpus == nullptr || services.gpu_groups == nullptr || members.empty())
+        return nullptr;
+    for (const Segment& segment : layout.segments())
+        if (segment.dtype == DType::u32) return nullptr;
+    std::shared_ptr<GpuSum> sum(new GpuSum(services, layout));
+    for (DeviceMember& member : members) {
+        if (member.contents->on_host) return nullptr;
+        sum->share_of(member).members.push_back(std::move(member));
+    }
+    // The scratch is an output, too.
+    for (const Share& share : sum->shares_)
+        if (share.members.size() >= PACE_DEVICE_MEMBERS_MAX) return nullptr;
+    for (const Share& share : sum->shares_) sum->place_.gpus.push_back(&share.lane().device());
+    sum->turn_ = services.gpu_groups->take_turn(sum->place_.gpus);
+    if (!sum->turn_) return nullptr;
+    if (const auto equipped = sum->equip(); !equipped) return nullptr;
+    return sum;
+}
+
+GpuSum::Share& GpuSum::share_of(const DeviceMember& member) {
+    for (Share& share : shares_)
+        if (&share.lane().device() == &member.contents->lane->device()) return share;
+    return shares_.emplace_back();
+}
+
+// Kernels and memory for each GPU.
+Result<> GpuSum::equip() {
+    scratch_bytes_ = layout_.bytes();
+    for (const Segment& segment : layout_.segments()) {
+        wide_.push_back(scratch_bytes_);
+        if (is_half(segment.dtype))
+            scratch_bytes_ += device::round_up(segment.count * sizeof(float), 256);
+    }
+    for (Share& share : shares_) {
+        device::Device& gpu = share.lane().device();
+        PACE_TRY_ASSIGN(kernels, services_.gpus->kernels(gpu));
+        share.kernels = kernels;
+        PACE_TRY_ASSIGN(memory, services_.gpu_groups->scratch(gpu, scratch_bytes_));
+        share.scratch = memory;
+    }
+    return {};
+}
+
+GpuCard GpuSum::card(const std::vector<NodeId>& nodes, size_t self) {
+    place_.nodes = nodes;
+    place_.self = self;
+    return services_.gpu_groups->card_for(place_);
+}
+
+bool GpuSum::meet(const std::vector<GpuCard>& cards) {
+    communicator_ = services_.gpu_groups->meet(place_, cards);
+    return communicator_ != nullptr;
+}
+
+// --------------------------------------------------------------------------------------- the sum
+
+std::byte* GpuSum::at(const Share& share, size_t offset) const {
+    return reinterpret_cast<std::byte*>(static_cast<uintptr_t>(share.scratch->address())) + offset;
+}
+
+std::byte* GpuSum::wide_at(const Share& share, size_t segment) const {
+    return at(share, wide_[segment]);
+}
+
+namespace {
+
+Result<> check(const pace_device_plugin_table& kernels, int failed, std::string_view what) {
+    if (failed == 0) return {};
+    return base::make_error(ErrorKind::unavailable, "{}: {}", what, kernels.error_text(failed));
+}
+
+pace_device_sum sum_of(DType dtype, size_t count, double scale) {
+    pace_device_sum sum{};
+    sum.dtype = static_cast<pace_device_dtype>(dtype);
+    sum.count = count;
+    sum.scale = scale;
+    return sum;
+}
+
+pace_device_convert convert(DType from, DType to, size_t count, const void* in, void* out) {
+    return {static_cast<pace_device_dtype>(from), static_cast<pace_device_dtype>(to), count, in,
+            out};
+}
+
+void* address_of(const DeviceMember& member, size_t segment) {
+    const auto address = member.contents->buffers[segment]->on_device->memory.address();
+    return reinterpret_cast<void*>(static_cast<uintptr_t>(address));
+}
+
+}  // namespace
+
+// The weighted sum of the GPU's members, rounded once; of halves it is widened then.
+Result<> GpuSum::queue_partials(const Share& share) const {
+    const DeviceLane& lane = share.lane();
+    for (size_t i = 1; i < share.members.size(); ++i)
+        PACE_TRY(lane.follow(*share.members[i].contents->lane));
+    const auto scope = lane.device().enter();
+    for (size_t s = 0; s < layout_.segments().size(); ++s) {
+        const Segment& segment = layout_.segments()[s];
+        pace_device_sum sum = sum_of(segment.dtype, segment.count, 1.0);
+        for (const DeviceMember& member : share.members) {
+            sum.weights[sum.input_count] = member.weight;
+            sum.inputs[sum.input_count++] = address_of(member, s);
+        }
+        sum.outputs[sum.output_count++] = at(share, layout_.offset(s));
+        PACE_TRY(check(*share.kernels, share.kernels->sum(&sum, lane.stream()), "sum on a GPU"));
+        if (!is_half(segment.dtype)) continue;
+        const auto widen = convert(segment.dtype, DType::f32, segment.count,
+                                   at(share, layout_.offset(s)), wide_at(share, s));
+        PACE_TRY(check(*share.kernels, share.kernels->convert(&widen, lane.stream()),
+                       "convert on a GPU"));
+    }
+    return {};
+}
+
+// In the scratch, where halves become halves again.
+Result<> GpuSum::queue_scaled(const Share& share, double scale) const {
+    const DeviceLane& lane = share.lane();
+    const auto scope = lane.device().enter();
+    for (size_t s = 0; s < layout_.segments().size(); ++s) {
+        const Segment& segment = layout_.segments()[s];
+        const bool half = is_half(segment.dtype);
+        std::byte* const out = at(share, layout_.offset(s));
+        std::byte* const sums = half ? wide_at(share, s) : out;
+        pace_device_sum sum = sum_of(half ? DType::f32 : segment.dtype, segment.count, scale);
+        sum.weights[sum.input_count] = 1.0;
+        sum.inputs[sum.input_count++] = sums;
+        sum.outputs[sum.output_count++] = sums;
+        PACE_TRY(check(*share.kernels, share.kernels->sum(&sum, lane.stream()), "scale on a GPU"));
+        if (!half) continue;
+        const auto narrow = convert(DType::f32, segment.dtype, segment.count, sums, out);
+        PACE_TRY(check(*share.kernels, share.kernels->convert(&narrow, lane.stream()),
+                       "convert on a GPU"));
+    }
+    return {};
+}
+
+Result<> GpuSum::queue_members(const Share& share) const {
+    const DeviceLane& lane = share.lane();
+    const base::cuda::CudaDriver& driver = lane.device().driver();
+    const auto scope = lane.device().enter();
+    for (const DeviceMember& member : share.members) {
+        member.contents->queued = true;
+        for (size_t s = 0; s < layout_.segments().size(); ++s) {
+            const BufferPtr& buffer = member.contents->buffers[s];
+            const auto from = share.scratch->address() + layout_.offset(s);
+            PACE_TRY(driver.check(driver.copy_on_device(buffer->on_device->memory.address(), from,
+                                                        buffer->bytes(), lane.stream()),
+                                  "copy on a GPU"));
+        }
+    }
+    for (size_t i = 1; i < share.members.size(); ++i)
+        PACE_TRY(share.members[i].contents->lane->follow(lane));
+    for (const DeviceMember& member : share.members) member.contents->made = true;
+    return {};
+}
+
+std::vector<device::GpuCommunicator::Share> GpuSum::shares_for_nccl() const {
+    std::vector<device::GpuCommunicator::Share> all;
+    for (const Share& share : shares_) {
+        auto& told = all.emplace_back();
+        told.stream = share.lane().stream();
+        for (size_t s = 0; s < layout_.segments().size(); ++s) {
+            const Segment& segment = layout_.segments()[s];
+            if (segment.count == 0) continue;
+            const bool half = is_half(segment.dtype);
+            void* const data = half ? wide_at(share, s) : at(share, layout_.offset(s));
+            const DType dtype = half ? DType::f32 : segment.dtype;
+            told.segments.push_back({data, segment.count, static_cast<pace_device_dtype>(dtype)});
+        }
+    }
+    return all;
+}
+
+Task<Result<>> GpuSum::sum_among_gpus() {
+    std::optional<Result<>> ended;
+    running_since_ = base::now();
+    communicator_->sum(shares_for_nccl(), [&ended, keep = shared_from_this()](const Result<>& got) {
+        ended = got;
+        keep->changed_.notify();
+    });
+    while (!ended) co_await changed_.changed();
+    running_since_ = {};
+    if (!*ended) services_.gpu_groups->drop(communicator_);
+    co_return *ended;
+}
+
+Task<Result<>> GpuSum::run(double scale) {
+    if (abort_) co_return *abort_;
+    for (const Share& share : shares_) {
+        const Result<> queued = queue_partials(share);
+        if (queued) continue;
+        failed_here_ = true;
+        co_return queued;
+    }
+    const Result<> summed = co_await sum_among_gpus();
+    if (!summed) co_return summed;
+    for (const Share& share : shares_) {
+        const Result<> queued = queue_scaled(share, scale);
+        if (queued) continue;
+        failed_here_ = true;
+        co_return queued;
+    }
+    co_return Result<>();
+}
+
+void GpuSum::abort(const base::Error& error) {
+    if (abort_) return;
+    abort_ = error;
+    if (running_since_ != base::TimePoint{}) communicator_->abort(error);
+}
+
+Result<> GpuSum::commit() {
+    for (const Share& share : shares_) {
+        const Result<> queued = queue_members(share);
+        if (queued) continue;
+        failed_here_ = true;
+        return queued;
+    }
+    return {};
+}
+
+std::unique_ptr<DeviceResult> GpuSum::take_result() {
+    const Share& share = shares_.front();
+    return std::make_unique<DeviceResult>(share.members.front().contents->lane, share.scratch,
+                                          layout_);
+}
+
+// ------------------------------------------------------------------------------------- the cards
+
+Task<Result<std::vector<GpuCard>>> exchange_cards(collectives::Communicator& communicator,
+                                                  const GpuCard& mine) {
+    const size_t nodes = communicator.size();
+    const GpuCardBytes sent_bytes = bytes_of(mine);
+    std::vector<GpuCardBytes> bytes(nodes);
+    const std::unique_ptr<collectives::Operation[]> sent(new collectives::Operation[nodes]);
+    const std::unique_ptr<collectives::Operation[]> received(new collectives::Operation[nodes]);
+    for (size_t node = 0; node < nodes; ++node) {
+        if (node == communicator.self()) continue;
+        communicator.post_receive(received[node], node, kCardSlot, bytes[node]);
+        communicator.post_send(sent[node], node, kCardSlot, sent_bytes);
+    }
+    for (size_t node = 0; node < nodes; ++node) {
+        communicator.note(co_await received[node].ended());
+        communicator.note(co_await sent[node].ended());
+    }
+    if (communicator.aborted()) co_return communicator.status().error();
+    std::vector<GpuCard> cards;
+    for (size_t node = 0; node < nodes; ++node) {
+        const Result<GpuCard> card =
+            node == communicator.self() ? Result<GpuCard>(mine) : card_of(bytes[node]);
+        if (!card) {
+            communicator.abort(card.error());
+            co_return card.error();
+        }
+        cards.push_back(*card);
+    }
+    co_return cards;
+}
+
+}  // namespace pace::daemon

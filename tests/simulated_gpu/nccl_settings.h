@@ -1,0 +1,34 @@
+// What the environment says of the simulated NCCL. Read once, at its first call.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "daemon/device/nccl_library.h"
+
+namespace pace::simulated_gpu {
+
+using namespace device;  // for NCCL's own names
+
+#define PACE_SIMULATED_NCCL_NAME(name, symbol, parameters) name,
+enum class NcclCall : size_t { PACE_NCCL_FUNCTIONS(PACE_SIMULATED_NCCL_NAME) };
+#undef PACE_SIMULATED_NCCL_NAME
+
+#define PACE_SIMULATED_NCCL_SYMBOL(name, symbol, parameters) std::string_view(symbol),
+inline constexpr std::array kNcclSymbols{PACE_NCCL_FUNCTIONS(PACE_SIMULATED_NCCL_SYMBOL)};
+#undef PACE_SIMULATED_NCCL_SYMBOL
+
+struct NcclSettings {
+    // A value that cannot be read: every call fails, so that a test with a slip in it does too.
+    bool valid = true;
+    int version = 22105;                                        // PACE_SIMULATED_NCCL_VERSION
+    std::chrono::microseconds delay{0};                         // PACE_SIMULATED_NCCL_DELAY_US
+    std::array<uint64_t, kNcclSymbols.size()> failing_calls{};  // PACE_SIMULATED_NCCL_FAIL
+};
+
+const NcclSettings& nccl_settings();
+
+}  // namespace pace::simulated_gpu
