@@ -1,7 +1,7 @@
 // What exchanges of buffers on a GPU take: workers are threads of this process, daemons run already.
 //
 //   gpu_exchange copies --bytes N
-//   gpu_exchange sum --endpoint E [--endpoint E]... --workers N --bytes N [--host] [--exchanges N]
+//   gpu_exchange sum --endpoint E [--endpoint E]... --workers N --bytes N [--host] [--gpus N] [--exchanges N]
 #include <algorithm>
 #include <barrier>
 #include <chrono>
@@ -20,6 +20,7 @@ using namespace pace::base::cuda;  // the driver's own names
 using Clock = std::chrono::steady_clock;
 
 constexpr int kSkipped = 77;
+constexpr int kWarmUp = 10;  // exchanges that are not counted, at least
 
 [[noreturn]] void stop(const std::string& why, int status = 1) {
     std::fprintf(stderr, "gpu_exchange: %s\n", why.c_str());
@@ -44,6 +45,7 @@ struct Options {
     uint32_t workers = 2;
     uint64_t bytes = 4096;
     bool on_host = false;
+    uint32_t gpus = 1;  // of which the workers take one each, in turn
     int exchanges = 200;
 };
 
@@ -65,6 +67,8 @@ Options parse(int argc, char** argv) {
             options.workers = static_cast<uint32_t>(std::stoul(value));
         else if (name == "--bytes")
             options.bytes = std::stoull(value);
+        else if (name == "--gpus")
+            options.gpus = static_cast<uint32_t>(std::stoul(value));
         else if (name == "--exchanges")
             options.exchanges = std::stoi(value);
         else
@@ -81,11 +85,11 @@ void print(const std::string& what, std::vector<double> seconds, double bytes) {
     std::fflush(stdout);
 }
 
-// The first GPU, with a context that is current in the calling thread.
+// One of the GPUs, with a context that is current in the calling thread.
 class Gpu {
   public:
-    Gpu() {
-        must(driver().device_get(&device_, 0), "look at the GPU");
+    explicit Gpu(int ordinal) {
+        must(driver().device_get(&device_, ordinal), "look at the GPU");
         must(driver().primary_context_retain(&context_, device_), "open the GPU");
         must(driver().context_push(context_), "use the GPU");
     }
@@ -120,7 +124,7 @@ double seconds_since(Clock::time_point start) {
 // ------------------------------------------------------------------------------------------ copies
 
 void measure_copies(const Options& options) {
-    const Gpu gpu;
+    const Gpu gpu(0);
     std::printf("%s\n", gpu.name().c_str());
     CUdeviceptr first = 0;
     CUdeviceptr second = 0;
@@ -164,7 +168,8 @@ void measure_copies(const Options& options) {
 
 class Worker {
   public:
-    Worker(const Options& options, uint32_t rank) : on_host_(options.on_host) {
+    Worker(const Options& options, uint32_t rank)
+        : on_host_(options.on_host), gpu_(static_cast<int>(rank % options.gpus)) {
         pace_job_options job = PACE_JOB_OPTIONS_INIT;
         job.name = "gpu-exchange";
         job.rank = rank;
@@ -173,7 +178,7 @@ class Worker {
         const std::string& endpoint = options.endpoints[rank % options.endpoints.size()];
         must(pace_session_open(endpoint.c_str(), &job, &session_, &error_), error_);
         pace_buffer_options where = PACE_BUFFER_OPTIONS_INIT;
-        if (!on_host_) where.device = PACE_CUDA(0);
+        if (!on_host_) where.device = PACE_CUDA(rank % options.gpus);
         void* data = nullptr;
         must(pace_buffer_create(session_, PACE_F32, options.bytes / sizeof(float), &where, &buffer_,
                                 &data, &error_),
@@ -204,20 +209,25 @@ class Worker {
 
 void measure_sums(const Options& options) {
     if (options.endpoints.empty()) stop("sum needs --endpoint", 2);
-    std::barrier together(static_cast<ptrdiff_t>(options.workers));
+    // Several GPUs are connected beside the first exchanges, which takes seconds.
+    const auto warm_at = Clock::now() + std::chrono::seconds(options.gpus > 1 ? 10 : 0);
+    int begun = 0;
+    int warm_up = kWarmUp;
+    std::barrier together(static_cast<ptrdiff_t>(options.workers), [&]() noexcept {
+        if (++begun > warm_up && Clock::now() < warm_at) ++warm_up;
+    });
     std::vector<std::vector<double>> seconds(options.workers);
     std::vector<std::thread> threads;
-    constexpr int kWarmUp = 10;
     for (uint32_t rank = 0; rank < options.workers; ++rank)
         threads.emplace_back([&, rank] {
             Worker worker(options, rank);
-            for (int i = 0; i < kWarmUp + options.exchanges; ++i) {
+            for (int i = 0;; ++i) {
                 together.arrive_and_wait();
+                if (i >= warm_up + options.exchanges) break;
                 const auto start = Clock::now();
                 worker.exchange();
-                if (i >= kWarmUp) seconds[rank].push_back(seconds_since(start));
+                if (i >= warm_up) seconds[rank].push_back(seconds_since(start));
             }
-            together.arrive_and_wait();
         });
     for (std::thread& thread : threads) thread.join();
     std::vector<double> slowest(seconds[0]);
@@ -225,7 +235,9 @@ void measure_sums(const Options& options) {
         for (size_t i = 0; i < one.size(); ++i) slowest[i] = std::max(slowest[i], one[i]);
     const std::string what = std::to_string(options.workers) + " workers, " +
                              std::to_string(options.endpoints.size()) + " nodes, " +
-                             (options.on_host ? "host" : "GPU");
+                             (options.on_host     ? "host"
+                              : options.gpus == 1 ? "GPU"
+                                                  : std::to_string(options.gpus) + " GPUs");
     // Each worker's buffer is read and written.
     print(what, slowest, 2.0 * options.workers * static_cast<double>(options.bytes));
 }
@@ -239,6 +251,9 @@ int main(int argc, char** argv) {
     int count = 0;
     (void)driver().device_get_count(&count);
     if (count == 0) stop("there is no GPU here: the NVIDIA driver finds none", kSkipped);
+    if (options.gpus == 0 || static_cast<uint32_t>(count) < options.gpus)
+        stop("--gpus " + std::to_string(options.gpus) + ": there are " + std::to_string(count),
+             kSkipped);
     if (options.what == "copies")
         measure_copies(options);
     else if (options.what == "sum")

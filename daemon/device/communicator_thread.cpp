@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <set>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -32,7 +31,7 @@ constexpr base::Duration kFinalizeMax = std::chrono::seconds(2);
 // A guess at what the threads may need to end when their process does.
 constexpr base::Duration kExitMax = std::chrono::seconds(5);
 
-// Those that run, in threads that nobody waits for but the end of the process, which would otherwise take CUDA away under them.
+// Those that have not been joined. Nobody waits for one but the end of the process, which would otherwise take CUDA away under it.
 // Never destroyed, as a thread may outlast even that.
 class RunningThreads {
   public:
@@ -44,26 +43,33 @@ class RunningThreads {
         return running;
     }
 
-    void add(CommunicatorThread* thread) {
+    void add(std::shared_ptr<CommunicatorThread> communicator, std::thread thread) {
         const std::scoped_lock lock(mutex_);
-        running_.insert(thread);
-    }
-    void remove(CommunicatorThread* thread) {
-        const std::scoped_lock lock(mutex_);
-        running_.erase(thread);
-        changed_.notify_all();
+        std::erase_if(running_, [](Running& one) { return one.join_by({}); });
+        running_.push_back({std::move(communicator), std::move(thread)});
     }
 
   private:
+    struct Running {
+        std::shared_ptr<CommunicatorThread> communicator;
+        std::thread thread;
+
+        bool join_by(base::TimePoint deadline) {
+            if (!communicator->wait_for_end(deadline)) return false;
+            thread.join();
+            return true;
+        }
+    };
+
     void end() {
-        std::unique_lock lock(mutex_);
-        for (CommunicatorThread* thread : running_) thread->leave();
-        changed_.wait_for(lock, kExitMax, [this] { return running_.empty(); });
+        const std::scoped_lock lock(mutex_);
+        for (const Running& one : running_) one.communicator->leave();
+        const base::TimePoint deadline = base::now() + kExitMax;
+        std::erase_if(running_, [&](Running& one) { return one.join_by(deadline); });
     }
 
     std::mutex mutex_;
-    std::condition_variable changed_;
-    std::set<CommunicatorThread*> running_;
+    std::vector<Running> running_;
 };
 
 }  // namespace
@@ -79,14 +85,9 @@ Result<std::shared_ptr<CommunicatorThread>> CommunicatorThread::start(
     if (!started->news_.valid()) return base::make_errno_error(errno, "create eventfd");
     for (const auto& [ordinal, rank] : ranks)
         started->members_.push_back({ordinal, static_cast<int>(rank), nullptr, nullptr});
-    RunningThreads::all().add(started.get());
     try {
-        std::thread([started] {
-            started->run();
-            RunningThreads::all().remove(started.get());
-        }).detach();
+        RunningThreads::all().add(started, std::thread([started] { started->run(); }));
     } catch (const std::system_error& failed) {
-        RunningThreads::all().remove(started.get());
         return base::make_errno_error(failed.code().value(), "start a thread for NCCL");
     }
     return started;
@@ -111,7 +112,7 @@ void CommunicatorThread::sum(std::vector<GpuCommunicator::Share> shares) {
     const std::scoped_lock lock(mutex_);
     shares_ = std::move(shares);
     phase_ = Phase::queueing;
-    changed_.notify_one();
+    changed_.notify_all();
 }
 
 void CommunicatorThread::abort(const Error& why) {
@@ -119,7 +120,7 @@ void CommunicatorThread::abort(const Error& why) {
     if (phase_ >= Phase::aborting) return;
     reason_ = why;
     phase_ = Phase::aborting;
-    changed_.notify_one();
+    changed_.notify_all();
     ring();
 }
 
@@ -128,14 +129,19 @@ void CommunicatorThread::leave() {
     leaving_ = true;
     if (phase_ == Phase::idle) phase_ = Phase::finalizing;
     if (phase_ < Phase::aborting) phase_ = Phase::aborting;
-    changed_.notify_one();
+    changed_.notify_all();
+}
+
+bool CommunicatorThread::wait_for_end(base::TimePoint deadline) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_until(lock, deadline, [this] { return ended_; });
 }
 
 bool CommunicatorThread::change(Phase from, Phase to) {
     const std::scoped_lock lock(mutex_);
     if (phase_ != from) return false;
     phase_ = to;
-    changed_.notify_one();
+    changed_.notify_all();
     return true;
 }
 
@@ -171,6 +177,9 @@ void CommunicatorThread::run() {
         work();
     }
     release_contexts();
+    const std::scoped_lock lock(mutex_);
+    ended_ = true;
+    changed_.notify_all();
 }
 
 void CommunicatorThread::work() {

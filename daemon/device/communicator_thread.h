@@ -61,6 +61,8 @@ class CommunicatorThread {
     void abort(const base::Error& why);
     // The last call: what is under way is aborted, what is idle is finalized.
     void leave();
+    // False: the thread has not ended by then.
+    bool wait_for_end(base::TimePoint deadline);
 
   private:
     struct Member {
@@ -107,6 +109,7 @@ class CommunicatorThread {
     std::condition_variable changed_;
     Phase phase_ = Phase::making;
     bool leaving_ = false;
+    bool ended_ = false;
     base::Error reason_;
 
     // The thread's own, the shares from queueing on.

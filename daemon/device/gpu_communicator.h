@@ -75,8 +75,8 @@ class GpuCommunicator : public std::enable_shared_from_this<GpuCommunicator> {
 
     // Sums each segment over all ranks, in place: for each local rank, in the order of create(), what is in `shares`. `ended` comes when
     // the sums have ended on all local streams, or with an error; until then the memory and the streams are the communicator's:
-    // what a stream is given meanwhile may come before the sum or behind it. One sum at a time. `invalid`: nothing was begun, and
-    // the communicator is as it was; after any other error it is broken.
+    // what a stream is given meanwhile may come before the sum or behind it. One sum at a time. A call that does not fit (`invalid`) begins
+    // nothing and breaks nothing; after any other error, one of NCCL's own `invalid` too, the communicator is broken, as state() says.
     void sum(std::vector<Share> shares, Callback ended);
 
     // Breaks it, and gives up what is under way. `ready` comes with `why`; `ended`, too, but once NCCL touches the memory no more, however

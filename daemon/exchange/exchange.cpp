@@ -269,6 +269,7 @@ void Exchange::finish(const Result<>& result) {
     const std::shared_ptr<Exchange> keep = std::move(self_);
     const Done done = std::move(done_);
     ended_ = true;
+    if (gpu_sum_) gpu_sum_->release();  // who is told may begin the next one
     done(*this, result);
 }
 

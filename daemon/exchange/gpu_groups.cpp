@@ -86,12 +86,23 @@ GpuCard GpuGroups::card_for(const Place& place) {
     if (const auto fresh = device::make_group_id()) {
         card.fresh = *fresh;
     } else {
-        base::log_warning("NCCL gives no number for a group of GPUs",
-                          {{"reason", fresh.error().message}});
-        refused_until_[key] = base::now() + kRetryAfter;
+        refuse(place, fresh.error());
         card.able = false;
     }
     return card;
+}
+
+void GpuGroups::refuse(const Place& place, const base::Error& why) {
+    refuse(Key{place.nodes, place.gpus}, why);
+}
+
+void GpuGroups::refuse(const Key& key, const base::Error& why) {
+    base::log_warning("sums among some GPUs go by way of the hosts",
+                      {{"nodes", key.first.size()},
+                       {"gpus_here", key.second.size()},
+                       {"seconds", kRetryAfter / std::chrono::seconds(1)},
+                       {"reason", why.message}});
+    refused_until_[key] = base::now() + kRetryAfter;
 }
 
 std::shared_ptr<GpuCommunicator> GpuGroups::meet(const Place& place,
@@ -146,10 +157,7 @@ void GpuGroups::made(const Key& key, uint64_t serial, const Result<>& result) {
                        {{"nodes", key.first.size()}, {"gpus_here", key.second.size()}});
         return;
     }
-    base::log_warning(
-        "GPUs of a group cannot be connected by NCCL; their sums go by way of the hosts",
-        {{"nodes", key.first.size()}, {"reason", result.error().message}});
-    refused_until_[key] = base::now() + kRetryAfter;
+    refuse(key, result.error());
     std::erase_if(entries_, [serial](const Entry& entry) { return entry.serial == serial; });
 }
 

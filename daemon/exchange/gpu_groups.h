@@ -56,6 +56,8 @@ class GpuGroups {
     // Over which communicator the sum goes; null: by way of the hosts. Begins to make one if that is due.
     std::shared_ptr<device::GpuCommunicator> meet(const Place& place,
                                                   const std::vector<GpuCard>& cards);
+    // Its sums go by way of the hosts for a while.
+    void refuse(const Place& place, const base::Error& why);
     // A sum over it has failed.
     void drop(const std::shared_ptr<device::GpuCommunicator>& communicator);
     // The node is gone, and all communicators with it are of no more use.
@@ -82,6 +84,7 @@ class GpuGroups {
     void make_room(const std::vector<GpuCard>& cards);
     void made(const Key& key, uint64_t serial, const base::Result<>& result);
     bool is_refused(const Key& key);
+    void refuse(const Key& key, const base::Error& why);
 
     base::EventLoop& loop_;
     size_t communicators_max_;

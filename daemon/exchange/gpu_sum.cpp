@@ -58,11 +58,15 @@ std::shared_ptr<GpuSum> GpuSum::prepare(Services& services, std::vector<DeviceMe
     // The scratch is an output, too.
     for (const Share& share : sum->shares_)
         if (share.members.size() >= PACE_DEVICE_MEMBERS_MAX) return nullptr;
-    for (const Share& share : sum->shares_) sum->place_.gpus.push_back(&share.lane().device());
+    for (Share& share : sum->shares_) {
+        device::Device& gpu = share.lane().device();
+        const auto kernels = services.gpus->kernels(gpu);
+        if (!kernels) return nullptr;
+        share.kernels = *kernels;
+        sum->place_.gpus.push_back(&gpu);
+    }
     sum->turn_ = services.gpu_groups->take_turn(sum->place_.gpus);
-    if (!sum->turn_) return nullptr;
-    if (const auto equipped = sum->equip(); !equipped) return nullptr;
-    return sum;
+    return sum->turn_ ? sum : nullptr;
 }
 
 GpuSum::Share& GpuSum::share_of(const DeviceMember& member) {
@@ -71,19 +75,15 @@ GpuSum::Share& GpuSum::share_of(const DeviceMember& member) {
     return shares_.emplace_back();
 }
 
-// Kernels and memory for each GPU.
-Result<> GpuSum::equip() {
-    scratch_bytes_ = layout_.bytes();
+// On each GPU.
+Result<> GpuSum::take_scratch() {
+    size_t bytes = layout_.bytes();
     for (const Segment& segment : layout_.segments()) {
-        wide_.push_back(scratch_bytes_);
-        if (is_half(segment.dtype))
-            scratch_bytes_ += device::round_up(segment.count * sizeof(float), 256);
+        wide_.push_back(bytes);
+        if (is_half(segment.dtype)) bytes += device::round_up(segment.count * sizeof(float), 256);
     }
     for (Share& share : shares_) {
-        device::Device& gpu = share.lane().device();
-        PACE_TRY_ASSIGN(kernels, services_.gpus->kernels(gpu));
-        share.kernels = kernels;
-        PACE_TRY_ASSIGN(memory, services_.gpu_groups->scratch(gpu, scratch_bytes_));
+        PACE_TRY_ASSIGN(memory, services_.gpu_groups->scratch(share.lane().device(), bytes));
         share.scratch = memory;
     }
     return {};
@@ -92,7 +92,12 @@ Result<> GpuSum::equip() {
 GpuCard GpuSum::card(const std::vector<NodeId>& nodes, size_t self) {
     place_.nodes = nodes;
     place_.self = self;
-    return services_.gpu_groups->card_for(place_);
+    const GpuCard card = services_.gpu_groups->card_for(place_);
+    if (card.known.empty()) return card;
+    const auto taken = take_scratch();
+    if (taken) return card;
+    services_.gpu_groups->refuse(place_, taken.error());
+    return unable();
 }
 
 bool GpuSum::meet(const std::vector<GpuCard>& cards) {
@@ -229,7 +234,9 @@ Task<Result<>> GpuSum::sum_among_gpus() {
     });
     while (!ended) co_await changed_.changed();
     running_since_ = {};
-    if (!*ended) services_.gpu_groups->drop(communicator_);
+    if (*ended) co_return *ended;
+    services_.gpu_groups->drop(communicator_);
+    if (!abort_) services_.gpu_groups->refuse(place_, ended->error());
     co_return *ended;
 }
 

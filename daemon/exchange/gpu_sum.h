@@ -53,6 +53,7 @@ class GpuSum : public std::enable_shared_from_this<GpuSum> {
     // What is told of nodes that cannot.
     static GpuCard unable() { return {}; }
     // Of a sum among these nodes: our card, and what all cards together mean. True: it goes over NCCL.
+    // Memory is taken if there is a communicator that it may go over.
     GpuCard card(const std::vector<NodeId>& nodes, size_t self);
     bool meet(const std::vector<GpuCard>& cards);
 
@@ -65,6 +66,8 @@ class GpuSum : public std::enable_shared_from_this<GpuSum> {
 
     // Kernels failed, or the device: not somebody else.
     bool failed_here() const { return failed_here_; }
+    // Other sums may use the GPUs from now on.
+    void release() { turn_.reset(); }
     // Since when NCCL works on it; zero: it does not.
     base::TimePoint running_since() const { return running_since_; }
 
@@ -82,7 +85,7 @@ class GpuSum : public std::enable_shared_from_this<GpuSum> {
         : services_(services), layout_(std::move(layout)) {}
 
     Share& share_of(const DeviceMember& member);
-    base::Result<> equip();
+    base::Result<> take_scratch();
     base::Result<> queue_partials(const Share& share) const;
     base::Result<> queue_scaled(const Share& share, double scale) const;
     base::Result<> queue_members(const Share& share) const;
@@ -95,7 +98,6 @@ class GpuSum : public std::enable_shared_from_this<GpuSum> {
     Services& services_;
     collectives::Layout layout_;
     std::vector<size_t> wide_;  // per segment of halves: where it lies in f32 in the scratch
-    size_t scratch_bytes_ = 0;
     std::vector<Share> shares_;
     GpuGroups::Place place_;
     std::unique_ptr<GpuGroups::Turn> turn_;

@@ -210,6 +210,42 @@ TEST_F(GpuGroupsTest, CommunicatorsAreMadeAgainWhenThereIsNoRoomForAll) {
     }
 }
 
+#ifdef PACE_SIMULATED_GPU_FOLDER
+
+// Of one node, and of two.
+TEST_F(GpuGroupsTest, WhatNcclFailsWithIsSaidAndSummedByTheHosts) {
+    setenv("PACE_SIMULATED_NCCL_FAIL", "ncclAllReduce:5", 1);
+    for (const At& second : {At{0, 1}, At{1, 1}}) {
+        Cluster cluster({.nodes = 2, .daemon_flags = flags()});
+        GpuWorkers workers = open(cluster, {}, {{0, 0}, second});
+        for (int round = 0; round < 40 && !HasFatalFailure(); ++round) sum(workers, round, cluster);
+        const int64_t before = among_gpus(cluster, 0);
+        EXPECT_GT(before, 0);
+        for (int round = 0; round < 5 && !HasFatalFailure(); ++round) sum(workers, round, cluster);
+        EXPECT_EQ(among_gpus(cluster, 0), before);
+        const std::string logs = cluster.logs();
+        EXPECT_NE(logs.find("sums among some GPUs go by way of the hosts"), std::string::npos)
+            << logs;
+    }
+    unsetenv("PACE_SIMULATED_NCCL_FAIL");
+}
+
+// The number of a communicator is of no use if the other node's library does not take it.
+TEST_F(GpuGroupsTest, NodesOfSeveralVersionsOfNcclGoByTheHosts) {
+    Cluster cluster({.nodes = 2, .daemon_flags = flags()});
+    cluster.daemon(1).signal(SIGKILL);
+    ASSERT_TRUE(cluster.daemon(1).wait(soon()));
+    setenv("PACE_SIMULATED_NCCL_VERSION", "22203", 1);
+    cluster.start_daemon(1);
+    unsetenv("PACE_SIMULATED_NCCL_VERSION");
+    GpuWorkers workers = open(cluster, {}, {{0, 0}, {1, 1}});
+    for (int round = 0; round < 5; ++round) sum(workers, round, cluster);
+    EXPECT_EQ(among_gpus(cluster, 0), 0);
+    EXPECT_NE(cluster.pacectl(0, {"status"}).find("2.22.3"), std::string::npos);
+}
+
+#endif
+
 TEST_F(GpuGroupsTest, ANodeThatBeganAnewIsConnectedAgain) {
     Cluster cluster({.nodes = 2, .daemon_flags = flags()});
     GpuWorkers workers = open(cluster, {}, {{0, 0}, {1, 1}});

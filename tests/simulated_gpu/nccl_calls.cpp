@@ -77,6 +77,7 @@ ncclResult_t find_ready(ncclComm_t handle, std::shared_ptr<Rank>& ret_rank) {
 }
 
 ncclResult_t get_version(int* ret_version) {
+    prepare_rendezvous();
     *ret_version = nccl_settings().version;
     return ncclSuccess;
 }

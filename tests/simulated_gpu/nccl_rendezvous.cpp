@@ -1,15 +1,19 @@
 #include "tests/simulated_gpu/nccl_rendezvous.h"
 
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <list>
+#include <mutex>
 #include <optional>
-#include <system_error>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -40,13 +44,13 @@ class Rendezvous {
   public:
     explicit Rendezvous(base::UniqueFd listening) : listening_(std::move(listening)) {}
 
-    // Until all who came have gone.
-    void serve() {
-        while (!anyone_came_ || !members_.empty()) wait_and_read();
-    }
+    // All who came have gone.
+    bool is_over() const { return anyone_came_ && members_.empty(); }
+    void add_sources(std::vector<pollfd>& sources) const;
+    // Takes what it has added there.
+    void read(std::span<const pollfd>& sources);
 
   private:
-    void wait_and_read();
     void hear(Member& member);
     void join(Member& member);
     void answer_when_all_wait();
@@ -62,17 +66,22 @@ class Rendezvous {
     bool finalized_ = false;
 };
 
-void Rendezvous::wait_and_read() {
-    std::vector<pollfd> sources{{listening_.get(), POLLIN, 0}};
+void Rendezvous::add_sources(std::vector<pollfd>& sources) const {
+    sources.push_back({listening_.get(), POLLIN, 0});
     for (const Member& member : members_) sources.push_back({member.socket.get(), POLLIN, 0});
-    if (poll(sources.data(), sources.size(), -1) <= 0) return;
-    auto source = sources.begin();
-    for (Member& member : members_)
-        if ((++source)->revents != 0) hear(member);
+}
+
+void Rendezvous::read(std::span<const pollfd>& sources) {
+    const bool comes = sources.front().revents != 0;
+    sources = sources.subspan(1);
+    for (Member& member : members_) {
+        if (sources.front().revents != 0) hear(member);
+        sources = sources.subspan(1);
+    }
     const auto gone =
         std::erase_if(members_, [](const Member& member) { return !member.socket.valid(); });
     if (gone > 0) fail(ncclRemoteError, "a rank has left its communicator");
-    if (sources.front().revents != 0) {
+    if (comes) {
         anyone_came_ = true;
         members_.emplace_back().socket.reset(
             accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
@@ -155,7 +164,72 @@ void Rendezvous::fail(ncclResult_t result, const std::string& text) {
         (void)send_text(member.socket.get(), MessageKind::failed, result, text);
 }
 
+// All of this process, and the thread that serves them. What it holds stays, for whoever is at something when the process ends.
+class Server {
+  public:
+    static Server& get() {
+        static Server& server = *[] {
+            (void)std::atexit([] { get().stop(); });
+            return new Server;
+        }();
+        return server;
+    }
+
+    void add(base::UniqueFd listening) {
+        const std::scoped_lock lock(mutex_);
+        added_.emplace_back(std::move(listening));
+        if (!thread_.joinable()) thread_ = std::thread([this] { serve(); });
+        wake();
+    }
+
+  private:
+    void stop() {
+        {
+            const std::scoped_lock lock(mutex_);
+            stopping_ = true;
+            wake();
+        }
+        if (thread_.joinable()) thread_.join();
+    }
+
+    void wake() const {
+        const uint64_t one = 1;
+        (void)!write(wakeup_.get(), &one, sizeof(one));
+    }
+
+    void serve() {
+        while (take_added()) {
+            std::vector<pollfd> sources{{wakeup_.get(), POLLIN, 0}};
+            for (const Rendezvous& one : serving_) one.add_sources(sources);
+            if (poll(sources.data(), sources.size(), -1) <= 0) continue;
+            std::span<const pollfd> left = std::span(sources).subspan(1);
+            for (Rendezvous& one : serving_) one.read(left);
+            std::erase_if(serving_, [](const Rendezvous& one) { return one.is_over(); });
+        }
+    }
+
+    // False: it is to end.
+    bool take_added() {
+        uint64_t count = 0;
+        (void)!read(wakeup_.get(), &count, sizeof(count));
+        const std::scoped_lock lock(mutex_);
+        serving_.splice(serving_.end(), added_);
+        return !stopping_;
+    }
+
+    const base::UniqueFd wakeup_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+    std::mutex mutex_;
+    std::thread thread_;
+    bool stopping_ = false;
+    std::list<Rendezvous> added_;
+    std::list<Rendezvous> serving_;  // the thread's own
+};
+
 }  // namespace
+
+void prepare_rendezvous() {
+    (void)Server::get();
+}
 
 bool open_rendezvous(ncclUniqueId& ret_id) {
     base::UniqueFd listening(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -170,13 +244,7 @@ bool open_rendezvous(ncclUniqueId& ret_id) {
         return false;
     ret_id = {};
     std::memcpy(&ret_id, &place, sizeof(place));
-    try {
-        std::thread([listening = std::move(listening)]() mutable {
-            Rendezvous(std::move(listening)).serve();
-        }).detach();
-    } catch (const std::system_error&) {
-        return false;
-    }
+    Server::get().add(std::move(listening));
     return true;
 }
 

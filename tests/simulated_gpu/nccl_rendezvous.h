@@ -1,7 +1,7 @@
-// Where the ranks of a simulated communicator meet, and their shares too: a thread of the process that made the unique id.
+// Where the ranks of a simulated communicator meet, and their shares too: an abstract socket of the process that made the unique id.
 //
-// It serves an abstract socket, of which nothing stays in any file system. With that process it goes, and for the ranks that
-// is as if one of them had died.
+// A thread of that process serves all that it made, until the process ends; for the ranks that is as if one of them had died.
+// Nothing stays in any file system.
 #pragma once
 
 #include "base/unique_fd.h"
@@ -9,7 +9,10 @@
 
 namespace pace::simulated_gpu {
 
-// False: no socket or no thread can be had.
+// At the first call of NCCL: what users of NCCL do at the end of the process then comes before the end of that thread.
+void prepare_rendezvous();
+
+// False: no socket can be had.
 bool open_rendezvous(device::ncclUniqueId& ret_id);
 
 // Invalid: its process has ended, or its communicator has.
