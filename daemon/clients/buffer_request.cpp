@@ -3,6 +3,7 @@
 #include <span>
 #include <utility>
 
+#include "base/log.h"
 #include "daemon/clients/memory_room.h"
 
 namespace pace::daemon {
@@ -47,13 +48,26 @@ Result<BufferRequest> check_buffer(const protocol::client::BufferCreate& create)
     return wanted;
 }
 
-Result<BufferPtr> allocate(const BufferRequest& wanted, std::vector<base::UniqueFd>& fds) {
-    PACE_TRY_ASSIGN(memory, memory_of(wanted, fds));
+void make_memory(NewMemory& memory) {
+    auto made = memory_of(memory.wanted, memory.fds);
+    if (!made) {
+        memory.buffer = made.error();
+        return;
+    }
     auto buffer = std::make_shared<Buffer>();
-    buffer->memory = std::move(memory);
-    buffer->dtype = wanted.dtype;
-    buffer->count = wanted.count;
-    return buffer;
+    buffer->memory = std::move(*made);
+    buffer->dtype = memory.wanted.dtype;
+    buffer->count = memory.wanted.count;
+    memory.buffer = buffer;
+    if (memory.device == nullptr) return;
+    auto pin =
+        device::PinnedMemory::pin(*memory.device, buffer->memory.data(), buffer->memory.size());
+    if (pin) {
+        memory.pin = std::move(*pin);
+        return;
+    }
+    base::log_warning("a buffer's memory cannot be pinned; copies to and from its GPU are slow",
+                      {{"bytes", buffer->bytes()}, {"reason", pin.error().message}});
 }
 
 }  // namespace pace::daemon

@@ -4,6 +4,7 @@
 #include <protocol/client_generated.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/result.h"
@@ -25,9 +26,20 @@ struct BufferRequest {
 // Errors: invalid, for a type that is none or a length that cannot be.
 base::Result<BufferRequest> check_buffer(const protocol::client::BufferCreate& create);
 
-// New memory on the host, populated and zero; or the descriptor that came with the request, if it is sealed as ours are. Of a
-// buffer on a GPU, the twin.
-// Errors: memory, where there is too little of it; corrupt, where the descriptor is missing or another's.
-base::Result<BufferPtr> allocate(const BufferRequest& wanted, std::vector<base::UniqueFd>& fds);
+// What becomes a buffer: its memory on the host, or, of a buffer on a GPU, the twin there, pinned.
+struct NewMemory {
+    uint64_t request = 0;
+    BufferRequest wanted;
+    std::vector<base::UniqueFd> fds;   // that came with the request
+    device::Device* device = nullptr;  // null: the host
+    size_t charge = 0;
+    base::Result<BufferPtr> buffer = BufferPtr();
+    std::optional<device::PinnedMemory> pin;  // of a twin; none: it could not be
+};
+
+// New memory, populated and zero; or the descriptor that came with the request, if it is sealed as ours are.
+// Errors, in `buffer`: memory, where there is too little of it; corrupt, where the descriptor is missing or another's.
+// Threads: any. Blocks: for as long as the kernel takes to find new memory.
+void make_memory(NewMemory& memory);
 
 }  // namespace pace::daemon

@@ -9,11 +9,13 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/background_thread.h"
 #include "base/event_loop.h"
 #include "daemon/clients/buffer_request.h"
 #include "daemon/clients/buffer_table.h"
@@ -36,6 +38,8 @@ struct ClientContext {
     std::string node;
     uint64_t generation = 0;
     std::function<std::string()> daemon_document;
+    // Memory is made there if it is much: the kernel takes seconds for some gigabytes, and the loop must not be silent so long.
+    base::BackgroundThread maker{};
 };
 
 class Client final : public WorkerPort {
@@ -84,10 +88,11 @@ class Client final : public WorkerPort {
     void on_joined(uint64_t request, base::Result<Seat> seat);
     base::Result<> on_buffer_create(const protocol::client::BufferCreate& create,
                                     std::vector<base::UniqueFd>& fds);
-    base::Result<BufferPtr> make_buffer(const protocol::client::BufferCreate& create,
-                                        std::vector<base::UniqueFd>& fds, bool& ret_restored);
-    base::Result<BufferPtr> allocate_buffer(const BufferRequest& wanted,
-                                            std::vector<base::UniqueFd>& fds);
+    base::Result<> make_buffer(uint64_t request, const protocol::client::BufferCreate& create,
+                               std::vector<base::UniqueFd>& fds);
+    void make_aside(const std::shared_ptr<NewMemory>& memory);
+    base::Result<> memory_made(NewMemory& made);
+    base::Result<> answer_with(uint64_t request, const BufferPtr& buffer, bool restored);
     base::Result<> on_buffer_free(const protocol::client::BufferFree& free);
     base::Result<> check_apart() const;
     base::Result<> on_device_share(const protocol::client::DeviceShare& share);
@@ -115,6 +120,7 @@ class Client final : public WorkerPort {
     std::function<void()> closed_;
     Quota quota_;
     BufferTable buffers_;
+    std::map<uint64_t, std::shared_ptr<NewMemory>> making_;  // by request
     DeviceStaging staging_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
     std::optional<RingServer> ring_;

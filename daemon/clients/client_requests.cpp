@@ -18,6 +18,8 @@ namespace {
 
 // Submissions taken from one client before the others have their turn.
 constexpr int kSubmissionsPerTurn = 16;
+// So much memory is made at once, which takes tens of milliseconds at most.
+constexpr uint64_t kMemoryAtOnceMax = uint64_t{16} << 20U;
 // Notes and requests that wait for an earlier request's stream. A guess: some notes for each request that may be in flight.
 constexpr size_t kHeldMax = size_t{4} * protocol::kRingSlots;
 
@@ -33,15 +35,75 @@ std::span<const std::byte> bytes_of(const flatbuffers::Vector<uint8_t>* vector) 
 Result<> Client::on_buffer_create(const fb::BufferCreate& create,
                                   std::vector<base::UniqueFd>& fds) {
     if (!seat_) return base::make_error(ErrorKind::corrupt, "a buffer before a job was joined");
-    bool restored = false;
-    auto buffer = make_buffer(create, fds, restored);
-    if (!buffer) return send_failed(create.request(), buffer.error());
-    const BufferTable::Handle handle = buffers_.add(*buffer);
+    const auto begun = make_buffer(create.request(), create, fds);
+    return begun ? begun : send_failed(create.request(), begun.error());
+}
+
+Result<> Client::make_buffer(uint64_t request, const fb::BufferCreate& create,
+                             std::vector<base::UniqueFd>& fds) {
+    auto memory = std::make_shared<NewMemory>();
+    memory->request = request;
+    PACE_TRY_ASSIGN(wanted, check_buffer(create));
+    if (!wanted.device.empty()) {
+        PACE_TRY(check_apart());
+        PACE_TRY_ASSIGN(found, staging_.find(wanted.device));
+        memory->device = found;
+    }
+    memory->charge = charge_for(wanted.bytes(), memory->device != nullptr);
+    PACE_TRY(quota_.charge_buffer(memory->charge));
+    const BufferPtr kept =
+        wanted.adopt ? nullptr
+                     : context_.engine.inherit(*seat_, wanted.dtype, wanted.count, memory->device);
+    if (kept) return answer_with(request, kept, true);
+    const bool is_much = wanted.bytes() > kMemoryAtOnceMax;
+    memory->wanted = std::move(wanted);
+    memory->fds = std::move(fds);
+    if (!is_much) {
+        make_memory(*memory);
+        return memory_made(*memory);
+    }
+    making_[request] = memory;
+    make_aside(memory);
+    return {};
+}
+
+// The client may be gone before that ends, and the devices soon after: nothing that is left in the loop holds the memory.
+void Client::make_aside(const std::shared_ptr<NewMemory>& memory) {
+    const auto made = [this, alive = std::weak_ptr<bool>(alive_), request = memory->request] {
+        if (alive.expired()) return;
+        const auto taken = making_.extract(request);
+        if (taken.empty() || closing_ || !seat_) return;
+        if (const auto sent = memory_made(*taken.mapped()); !sent) refuse(sent.error());
+    };
+    context_.maker.run([memory, made, &loop = context_.loop] {
+        make_memory(*memory);
+        loop.post(made);
+    });
+}
+
+Result<> Client::memory_made(NewMemory& made) {
+    Result<> allocated;
+    if (!made.buffer) {
+        allocated = made.buffer.error();
+    } else if (made.device != nullptr) {
+        auto on_device = DeviceStaging::allocate(made);
+        if (on_device)
+            (*made.buffer)->on_device.emplace(std::move(*on_device));
+        else
+            allocated = on_device.error();
+    }
+    if (allocated) return answer_with(made.request, *made.buffer, false);
+    quota_.release_buffer(made.charge);
+    return send_failed(made.request, allocated.error());
+}
+
+Result<> Client::answer_with(uint64_t request, const BufferPtr& buffer, bool restored) {
+    const BufferTable::Handle handle = buffers_.add(buffer);
     // Of memory on a GPU that has no descriptor, the handle.
-    const auto& on_device = (*buffer)->on_device;
-    std::vector<int> reply_fds{on_device ? on_device->memory.fd() : (*buffer)->memory.fd()};
+    const auto& on_device = buffer->on_device;
+    std::vector<int> reply_fds{on_device ? on_device->memory.fd() : buffer->memory.fd()};
     if (reply_fds.front() < 0) reply_fds.clear();
-    const size_t mapped = on_device ? on_device->memory.size() : (*buffer)->memory.size();
+    const size_t mapped = on_device ? on_device->memory.size() : buffer->memory.size();
     return send_body(
         socket_.get(),
         [&](flatbuffers::FlatBufferBuilder& b) {
@@ -51,40 +113,10 @@ Result<> Client::on_buffer_create(const fb::BufferCreate& create,
                     b.CreateVector(reinterpret_cast<const uint8_t*>(&on_device->memory.handle()),
                                    sizeof(on_device->memory.handle()));
             const auto created = fb::CreateBufferCreated(
-                b, create.request(), handle.index, handle.generation, mapped, restored, named);
+                b, request, handle.index, handle.generation, mapped, restored, named);
             return std::pair(fb::Body::BufferCreated, created.Union());
         },
         reply_fds);
-}
-
-Result<BufferPtr> Client::make_buffer(const fb::BufferCreate& create,
-                                      std::vector<base::UniqueFd>& fds, bool& ret_restored) {
-    PACE_TRY_ASSIGN(wanted, check_buffer(create));
-    const device::Device* device = nullptr;
-    if (!wanted.device.empty()) {
-        PACE_TRY(check_apart());
-        PACE_TRY_ASSIGN(found, staging_.find(wanted.device));
-        device = found;
-    }
-    const size_t charge = charge_for(wanted.bytes(), device != nullptr);
-    PACE_TRY(quota_.charge_buffer(charge));
-    BufferPtr kept = wanted.adopt
-                         ? nullptr
-                         : context_.engine.inherit(*seat_, wanted.dtype, wanted.count, device);
-    ret_restored = kept != nullptr;
-    if (kept) return kept;
-    auto buffer = allocate_buffer(wanted, fds);
-    if (!buffer) quota_.release_buffer(charge);
-    return buffer;
-}
-
-Result<BufferPtr> Client::allocate_buffer(const BufferRequest& wanted,
-                                          std::vector<base::UniqueFd>& fds) {
-    PACE_TRY_ASSIGN(buffer, allocate(wanted, fds));
-    if (wanted.device.empty()) return buffer;
-    PACE_TRY_ASSIGN(on_device, staging_.allocate(wanted, *buffer, fds));
-    buffer->on_device.emplace(std::move(on_device));
-    return buffer;
 }
 
 // The driver shares events between processes only.

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/log.h"
 #include "protocol/ring.h"
 
 namespace pace::daemon {
@@ -60,24 +59,15 @@ Result<std::vector<std::byte>> DeviceStaging::share(std::span<const std::byte> d
     return std::vector<std::byte>(ours.begin(), ours.end());
 }
 
-Result<OnDevice> DeviceStaging::allocate(const BufferRequest& wanted, const Buffer& twin,
-                                         std::vector<base::UniqueFd>& fds) {
-    PACE_TRY_ASSIGN(found, find(wanted.device));
-    if (wanted.adopt && fds.size() != 1)
+Result<OnDevice> DeviceStaging::allocate(NewMemory& twin) {
+    if (twin.wanted.adopt && twin.fds.size() != 1)
         return make_error(ErrorKind::corrupt, "a buffer to adopt came without its descriptor");
-    auto memory = wanted.adopt
-                      ? device::DeviceMemory::adopt(*found, std::move(fds.front()), twin.bytes())
-                      : device::DeviceMemory::create(*found, twin.bytes());
+    const size_t bytes = (*twin.buffer)->bytes();
+    auto memory = twin.wanted.adopt ? device::DeviceMemory::adopt(
+                                          *twin.device, std::move(twin.fds.front()), bytes)
+                                    : device::DeviceMemory::create(*twin.device, bytes);
     if (!memory) return memory.error();
-    OnDevice made{std::move(*memory), std::nullopt};
-    auto pin = device::PinnedMemory::pin(*found, twin.memory.data(), twin.memory.size());
-    if (pin) {
-        made.pin = std::move(*pin);
-    } else {
-        base::log_warning("a buffer's memory cannot be pinned; copies to and from its GPU are slow",
-                          {{"bytes", twin.bytes()}, {"reason", pin.error().message}});
-    }
-    return made;
+    return OnDevice{std::move(*memory), std::move(twin.pin)};
 }
 
 bool DeviceStaging::concerns(const Request& request) {

@@ -35,9 +35,8 @@ class DeviceStaging {
 
     base::Result<device::Device*> find(std::span<const std::byte> device);
 
-    // Memory on the device for a buffer whose twin is there; one that is adopted has its descriptor in `fds`.
-    base::Result<OnDevice> allocate(const BufferRequest& wanted, const Buffer& twin,
-                                    std::vector<base::UniqueFd>& fds);
+    // Memory on the device for a buffer whose twin is there; one that is adopted has its descriptor with it.
+    static base::Result<OnDevice> allocate(NewMemory& twin);
 
     static bool concerns(const Request& request);
     // Gives the request its contents. `came` comes from the loop when the trainer's stream has come to its event (1 + the slot; 0:

@@ -89,7 +89,8 @@ GpuCommunicator::State GpuCommunicator::state() const {
         case Phase::idle:
         case Phase::queueing:
         case Phase::summing:
-            return State::ready;
+            // The thread may be ahead of what has been told.
+            return ready_ ? State::making : State::ready;
         case Phase::aborting:
         case Phase::aborted:
         case Phase::finalizing:

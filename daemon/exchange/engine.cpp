@@ -202,6 +202,7 @@ void Engine::drop_unused_later() {
         };
         std::erase_if(by_id_, is_over);
         std::erase_if(jobs_, is_over);
+        if (jobs_.empty()) gpu_groups_.rest();
         orphanage_.drop_expired();
     });
 }

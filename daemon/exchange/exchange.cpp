@@ -163,7 +163,7 @@ Task<Result<>> Exchange::run_among_nodes() {
         if (*meet) co_return co_await gpu_sum_->run(plan_.scale);
         gpu_sum_.reset();  // others may use the GPUs
     }
-    if (flow()) {
+    if (co_await flow()) {
         const Result<> sum = co_await run_by_hosts();
         const Result<> settled = co_await flow_->settle(sum);
         contents_lost_ = flow_->lost();

@@ -125,7 +125,8 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     void contents_came();
     base::Task<base::Result<>> contents_on_host();
     bool may_flow() const;
-    bool flow();
+    base::Task<bool> flow();
+    base::Task<base::Result<>> pin_scratch();
     bool is_on_gpu(const collectives::Recipient& recipient) const;
     bool may_go_among_gpus() const;
     void prepare_gpus();

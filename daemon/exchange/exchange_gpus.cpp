@@ -104,13 +104,32 @@ bool Exchange::may_flow() const {
 }
 
 // False: the contents are to be on the host first, and the result is to be copied from the twins.
-bool Exchange::flow() {
-    if (!may_flow()) return false;
-    if (!scratch_.pin(plan_.on_device.front().contents->lane->device())) return false;
+Task<bool> Exchange::flow() {
+    if (!may_flow()) co_return false;
+    const Result<> pinned = co_await pin_scratch();
+    if (!pinned || abort_) co_return false;
     std::erase_if(recipients_, [this](const auto& recipient) { return is_on_gpu(recipient); });
     flow_ = std::make_shared<DeviceFlow>(plan_.on_device, plan_.layout, result_.data(),
                                          [this](const base::Error& error) { abort(error); });
-    return true;
+    co_return true;
+}
+
+// The first time that takes as long as the kernel needs to find the memory.
+Task<Result<>> Exchange::pin_scratch() {
+    if (scratch_.is_pinned()) co_return Result<>();
+    std::optional<Result<>> ended;
+    Result<> pinned;
+    device::Device& gpu = plan_.on_device.front().contents->lane->device();
+    base::EventLoop& loop = services_.loop;
+    services_.pool.submit(
+        1, 1, [&](size_t, size_t) { pinned = scratch_.pin(gpu); },
+        [&loop](auto callback) { loop.post(std::move(callback)); },
+        [this, keep = self_, &ended, &pinned] {
+            ended = pinned;
+            came_changed_.notify();
+        });
+    while (!ended) co_await came_changed_.changed();
+    co_return *ended;
 }
 
 // ------------------------------------------------------------------------------ from GPU to GPU

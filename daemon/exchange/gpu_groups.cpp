@@ -18,8 +18,9 @@ namespace {
 constexpr base::Duration kMakingDeadline = std::chrono::seconds(60);
 // After one could not be made, sums go by way of the hosts for so long.
 constexpr base::Duration kRetryAfter = std::chrono::seconds(30);
-// Pieces of scratch that are kept although nobody uses them: the last result, and the next one.
-constexpr size_t kScratchKept = 2;
+// Memory on each GPU that is kept although nobody uses it, besides what is taken: in turn there are the last result, the one before,
+// until nothing reads it any more, and the next one.
+constexpr size_t kSpareScratch = 1;
 
 uint64_t serial_of(const device::GroupId& id) {
     uint64_t hash = 0xCBF29CE484222325U;  // FNV-1a
@@ -175,18 +176,25 @@ void GpuGroups::forget(NodeId node) {
 }
 
 Result<std::shared_ptr<device::DeviceMemory>> GpuGroups::scratch(Device& gpu, size_t bytes) {
-    const auto is_free = [&](const auto& memory) {
-        return memory.use_count() == 1 && &memory->device() == &gpu;
-    };
-    for (const auto& memory : scratch_)
-        if (is_free(memory) && memory->size() >= bytes) return memory;
-    // Too small for this one; what other jobs have is theirs until it is in the way.
-    size_t kept = 0;
-    std::erase_if(scratch_,
-                  [&](const auto& memory) { return is_free(memory) && ++kept >= kScratchKept; });
+    std::shared_ptr<device::DeviceMemory> taken;
+    size_t spare = 0;
+    std::erase_if(scratch_, [&](const auto& memory) {
+        if (memory.use_count() > 1 || &memory->device() != &gpu) return false;
+        if (!taken && memory->size() >= bytes) {
+            taken = memory;
+            return false;
+        }
+        return ++spare > kSpareScratch;
+    });
+    if (taken) return taken;
     PACE_TRY_ASSIGN(made, device::DeviceMemory::create(gpu, bytes));
     scratch_.push_back(std::make_shared<device::DeviceMemory>(std::move(made)));
     return scratch_.back();
+}
+
+void GpuGroups::rest() {
+    entries_.clear();
+    scratch_.clear();
 }
 
 }  // namespace pace::daemon

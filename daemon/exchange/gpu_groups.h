@@ -66,6 +66,9 @@ class GpuGroups {
     // Memory for a sum, reused once nobody else holds it.
     base::Result<std::shared_ptr<device::DeviceMemory>> scratch(device::Device& gpu, size_t bytes);
 
+    // No job is left: nothing is kept on the GPUs.
+    void rest();
+
     size_t size() const { return entries_.size(); }
 
   private:

@@ -54,6 +54,8 @@ class Scratch {
         return {};
     }
 
+    bool is_pinned() const { return pin_.has_value(); }
+
     // Whether reserve(bytes) keeps the memory, and what it holds.
     bool fits(size_t bytes) const { return bytes <= size_; }
 
