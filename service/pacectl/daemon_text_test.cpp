@@ -5,12 +5,12 @@
 namespace pace::pacectl {
 namespace {
 
-bool has(const std::string& text, std::string_view part) {
+bool shows(const std::string& text, std::string_view part) {
     return text.find(part) != std::string::npos;
 }
 
 // As daemon/telemetry/document.cpp writes it.
-Json example() {
+Json daemon_example() {
     return Json::parse(R"({
       "name": "a", "version": "0.1.0", "pid": 7, "gpus": {
         "devices": [{"id": "GPU-1", "name": "H100", "bytes": 1024, "open": false}],
@@ -19,20 +19,20 @@ Json example() {
 }
 
 TEST(DaemonText, TellsHowGpusOfSeveralNodesExchange) {
-    Json daemon = example();
+    Json daemon = daemon_example();
     const std::string shown = daemon_text(daemon);
-    EXPECT_TRUE(has(shown, "GPU-1")) << shown;
-    EXPECT_TRUE(has(shown, "between nodes: by NCCL, else\n")) << shown;
-    EXPECT_TRUE(has(shown, "\nNCCL 2.21.5\n")) << shown;
+    EXPECT_TRUE(shows(shown, "GPU-1")) << shown;
+    EXPECT_TRUE(shows(shown, "between nodes: by NCCL, else\n")) << shown;
+    EXPECT_TRUE(shows(shown, "\nNCCL 2.21.5\n")) << shown;
     daemon["gpus"].erase("nccl");
     daemon["gpus"]["nccl_absent"] = "the setting `nccl` is off";
-    EXPECT_TRUE(has(daemon_text(daemon), "\nno NCCL is used: the setting `nccl` is off\n"));
+    EXPECT_TRUE(shows(daemon_text(daemon), "\nno NCCL is used: the setting `nccl` is off\n"));
 }
 
 TEST(DaemonText, SaysNothingOfNcclWithoutAGpu) {
-    Json daemon = example();
+    Json daemon = daemon_example();
     daemon["gpus"] = {{"devices", Json::array()}, {"absent", "no driver"}};
-    EXPECT_FALSE(has(daemon_text(daemon), "NCCL"));
+    EXPECT_FALSE(shows(daemon_text(daemon), "NCCL"));
 }
 
 }  // namespace
