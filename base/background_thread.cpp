@@ -25,10 +25,11 @@ void BackgroundThread::work_off() {
     for (;;) {
         changed_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
         if (stopping_) return;
-        const std::function<void()> work = std::move(waiting_.front());
+        std::function<void()> work = std::move(waiting_.front());
         waiting_.pop_front();
         lock.unlock();
         work();
+        work = nullptr;  // what it holds may take long to let go
         lock.lock();
     }
 }

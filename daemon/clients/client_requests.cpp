@@ -35,6 +35,8 @@ std::span<const std::byte> bytes_of(const flatbuffers::Vector<uint8_t>* vector) 
 Result<> Client::on_buffer_create(const fb::BufferCreate& create,
                                   std::vector<base::UniqueFd>& fds) {
     if (!seat_) return base::make_error(ErrorKind::corrupt, "a buffer before a job was joined");
+    if (making_.contains(create.request()))
+        return base::make_error(ErrorKind::corrupt, "request {} a second time", create.request());
     const auto begun = make_buffer(create.request(), create, fds);
     return begun ? begun : send_failed(create.request(), begun.error());
 }
@@ -75,7 +77,8 @@ void Client::make_aside(const std::shared_ptr<NewMemory>& memory) {
         if (taken.empty() || closing_ || !seat_) return;
         if (const auto sent = memory_made(*taken.mapped()); !sent) refuse(sent.error());
     };
-    context_.maker.run([memory, made, &loop = context_.loop] {
+    context_.maker.run([memory, made, &loop = context_.loop, alive = std::weak_ptr<bool>(alive_)] {
+        if (alive.expired()) return;
         make_memory(*memory);
         loop.post(made);
     });

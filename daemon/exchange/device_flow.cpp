@@ -18,9 +18,12 @@ constexpr size_t kPiecesUnderWay = 4;
 
 }  // namespace
 
-DeviceFlow::DeviceFlow(const std::vector<DeviceMember>& members, collectives::Layout layout,
-                       const std::byte* result, Failed failed)
-    : layout_(std::move(layout)), result_(result), failed_(std::move(failed)) {
+DeviceFlow::DeviceFlow(const std::vector<DeviceMember>& members, std::vector<Place> places,
+                       collectives::Layout layout, const std::byte* result, Failed failed)
+    : layout_(std::move(layout)),
+      result_(result),
+      failed_(std::move(failed)),
+      places_(std::move(places)) {
     const ByteRange all{0, layout_.bytes()};
     for (size_t i = 0; i < collectives::chunk_count(all, kPieceBytes); ++i)
         pieces_.push_back({collectives::chunk_of(all, kPieceBytes, i)});
@@ -107,25 +110,39 @@ void DeviceFlow::finished(ByteRange range) {
     }
 }
 
-void DeviceFlow::give_back(Piece& piece) {
-    piece.returned = true;
-    for (const Landing& landing : landings_) {
-        const auto queued = landing.contents->lane->copy_piece_to_device(
-            landing.contents->buffers, layout_, piece.range, result_ + piece.range.begin);
+void DeviceFlow::give_back(const Piece& piece) {
+    for (const auto& [lane, memory] : places_) {
+        const base::cuda::CudaDriver& driver = lane->device().driver();
+        const auto scope = lane->device().enter();
+        const auto queued = driver.check(
+            driver.copy_to_device(memory->address() + piece.range.begin,
+                                  result_ + piece.range.begin, piece.range.size(), lane->returns()),
+            "copy to a GPU");
         if (!queued) fail(queued.error());
     }
 }
 
-// What has been written over is in the twins.
-void DeviceFlow::restore() {
-    for (const Piece& piece : pieces_) {
-        if (!piece.returned) continue;
-        for (const Landing& landing : landings_) {
-            const auto queued = landing.contents->lane->restore_piece(landing.contents->buffers,
-                                                                      layout_, piece.range);
-            if (!queued) fail(queued.error());
-        }
+// The result, from where it is on the member's GPU.
+Result<> DeviceFlow::give_to(const Landing& landing) {
+    DeviceContents& contents = *landing.contents;
+    const DeviceLane& lane = *contents.lane;
+    const auto place = std::find_if(places_.begin(), places_.end(), [&](const Place& one) {
+        return &one.lane->device() == &lane.device();
+    });
+    const base::cuda::CudaDriver& driver = lane.device().driver();
+    contents.queued = true;
+    {
+        const auto scope = lane.device().enter();
+        for (size_t s = 0; s < contents.buffers.size(); ++s)
+            PACE_TRY(
+                driver.check(driver.copy_on_device(contents.buffers[s]->on_device->memory.address(),
+                                                   place->memory->address() + layout_.offset(s),
+                                                   contents.buffers[s]->bytes(), lane.stream()),
+                             "copy on a GPU"));
     }
+    lane.when_done({}, [memory = place->memory](const Result<>&) {});
+    contents.made = true;
+    return {};
 }
 
 bool DeviceFlow::is_copying() const {
@@ -135,17 +152,15 @@ bool DeviceFlow::is_copying() const {
 
 // Until all copies to the GPUs have ended.
 Task<Result<>> DeviceFlow::returned() {
-    size_t waits = landings_.size();
+    size_t waits = places_.size();
     Result<> all;
-    for (const Landing& landing : landings_) {
-        const DeviceLane& lane = *landing.contents->lane;
-        lane.device().when_done(lane.returns(),
-                                [keep = shared_from_this(), contents = landing.contents, &waits,
-                                 &all](const Result<>& ended) {
-                                    if (!ended) all = ended;
-                                    --waits;
-                                    keep->changed_.notify();
-                                });
+    for (const Place& place : places_) {
+        place.lane->device().when_done(place.lane->returns(), [keep = shared_from_this(), &waits,
+                                                               &all](const Result<>& ended) {
+            if (!ended) all = ended;
+            --waits;
+            keep->changed_.notify();
+        });
     }
     while (waits > 0) co_await changed_.changed();
     co_return all;
@@ -154,12 +169,12 @@ Task<Result<>> DeviceFlow::returned() {
 Task<Result<>> DeviceFlow::settle(Result<> sum) {
     ended_ = true;
     while (is_copying()) co_await changed_.changed();
-    if (!sum) restore();
     if (const Result<> copied = co_await returned(); !copied) fail(copied.error());
     const bool all_landed = arrived({0, layout_.bytes()});
     for (const Landing& landing : landings_) {
-        landing.contents->made = sum.ok();
         landing.contents->on_host = !sum && all_landed;
+        if (!sum || error_) continue;
+        if (const auto given = give_to(landing); !given) fail(given.error());
     }
     if (sum && error_) co_return *error_;
     co_return sum;

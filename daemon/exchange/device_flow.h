@@ -1,8 +1,7 @@
 // DeviceFlow: a sum among nodes whose members here have their buffers on GPUs, copied in pieces while it travels: from the GPU to the
-// twins as the sum needs them, and from the sum's scratch to the GPU as they are final, both ways at once.
+// twins as the sum needs them, and from the sum's scratch to other memory on the GPU as they are final, both ways at once.
 //
-// Buffers on the GPU are written before the whole result has arrived; if the sum fails then, they get what their twins have, which is
-// what was in them.
+// As always, buffers are not written before the whole result has arrived: then it is copied to them on the GPU.
 #pragma once
 
 #include <cstddef>
@@ -23,10 +22,16 @@ class DeviceFlow final : public collectives::Flow, public std::enable_shared_fro
   public:
     using Failed = std::function<void(const base::Error&)>;
 
-    // `result`: where the sum forms, pinned memory of layout.bytes(), which outlives this. `failed` is called, once at most, when
-    // a GPU fails before settle().
-    DeviceFlow(const std::vector<DeviceMember>& members, collectives::Layout layout,
-               const std::byte* result, Failed failed);
+    // The members' memory on one GPU to which the result comes, and a lane of theirs.
+    struct Place {
+        std::shared_ptr<DeviceLane> lane;
+        std::shared_ptr<device::DeviceMemory> memory;
+    };
+
+    // `places`: one for each GPU, of layout.bytes(). `result`: where the sum forms, pinned memory of as many, which outlives this.
+    // `failed` is called, once at most, when a GPU fails before settle().
+    DeviceFlow(const std::vector<DeviceMember>& members, std::vector<Place> places,
+               collectives::Layout layout, const std::byte* result, Failed failed);
 
     void begin(size_t blocks, size_t strip_bytes) override;
     bool arrived(collectives::ByteRange range) const override;
@@ -35,8 +40,8 @@ class DeviceFlow final : public collectives::Flow, public std::enable_shared_fro
 
     // The sum has been given up: whoever waits looks again.
     void wake();
-    // After the sum, which has ended so. Ends when nothing is being copied any more and the members' buffers on the GPUs hold the
-    // result, or what was in them. Gives the sum's error, or what a copy failed with.
+    // After the sum, which has ended so. Ends when nothing is being copied between host and GPUs any more. If all is well, the result is
+    // queued to the members' buffers; otherwise they are as they were. Gives the sum's error, or what a copy failed with.
     base::Task<base::Result<>> settle(base::Result<> sum);
 
     // A GPU has failed, so that what is in its buffers is not known.
@@ -47,7 +52,6 @@ class DeviceFlow final : public collectives::Flow, public std::enable_shared_fro
         collectives::ByteRange range;
         size_t landed = 0;    // of how many members
         size_t finished = 0;  // bytes
-        bool returned = false;
     };
     // One member's copies to the host.
     struct Landing {
@@ -59,8 +63,8 @@ class DeviceFlow final : public collectives::Flow, public std::enable_shared_fro
     size_t key_of(const Piece& piece, size_t blocks) const;
     void go_on(size_t member);
     void landed(size_t member, size_t piece, const base::Result<>& result);
-    void give_back(Piece& piece);
-    void restore();
+    void give_back(const Piece& piece);
+    base::Result<> give_to(const Landing& landing);
     void fail(const base::Error& error);
     base::Task<base::Result<>> returned();
     bool is_copying() const;
@@ -71,6 +75,7 @@ class DeviceFlow final : public collectives::Flow, public std::enable_shared_fro
     std::vector<Piece> pieces_;
     std::vector<size_t> order_;  // of pieces, as they are needed
     std::vector<Landing> landings_;
+    std::vector<Place> places_;
     bool ended_ = false;  // no further piece is needed
     std::optional<base::Error> error_;
     collectives::Signal changed_;

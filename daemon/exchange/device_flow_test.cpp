@@ -87,7 +87,11 @@ class DeviceFlowTest : public testing::Test {
         return values;
     }
     std::shared_ptr<DeviceFlow> flow(const std::vector<DeviceMember>& members) {
-        return std::make_shared<DeviceFlow>(members, layout_, scratch_.data(),
+        auto memory = device::DeviceMemory::create(*device_, layout_.bytes());
+        EXPECT_TRUE(memory);
+        const DeviceFlow::Place place{members.front().contents->lane,
+                                      std::make_shared<device::DeviceMemory>(std::move(*memory))};
+        return std::make_shared<DeviceFlow>(members, std::vector{place}, layout_, scratch_.data(),
                                             [this](const base::Error&) { ++failures_; });
     }
     void turn_until(const std::function<bool()>& so) {
@@ -128,6 +132,9 @@ TEST_F(DeviceFlowTest, ThePartArrivesInTheTwinsAndTheResultOnTheGpu) {
     ASSERT_TRUE(settle(*flow, {}));
     for (const DeviceMember& member : members) {
         EXPECT_TRUE(member.contents->made);
+        bool given = false;
+        member.contents->lane->when_done({}, [&](const Result<>&) { given = true; });
+        turn_until([&] { return given; });
         EXPECT_EQ(on_device(*member.contents->buffers[0])[kFirst - 1], result[kFirst - 1]);
         const std::vector<float> second = on_device(*member.contents->buffers[1]);
         EXPECT_EQ(std::memcmp(second.data(), scratch_.data() + layout_.offset(1),

@@ -49,67 +49,23 @@ Result<> DeviceLane::copy_to_device(const std::vector<BufferPtr>& buffers) const
     return {};
 }
 
-namespace {
-
-// Calls copy(buffer, its address on the device, offset in both, place in the layout, bytes) for each part of a buffer in the range.
-template <typename Copy>
-Result<> for_each_part(const std::vector<BufferPtr>& buffers, const collectives::Layout& layout,
-                       collectives::ByteRange range, Copy&& copy) {
-    Result<> all;
-    layout.for_each_piece(range, [&](const collectives::Piece& piece) {
-        const Buffer& buffer = *buffers[piece.segment];
-        const size_t offset = piece.first * protocol::size_of(piece.dtype);
-        const auto done = copy(buffer, buffer.on_device->memory.address() + offset, offset,
-                               piece.offset - range.begin, piece.bytes());
-        if (!done && all) all = done;
-    });
-    return all;
-}
-
-}  // namespace
-
 Result<> DeviceLane::copy_piece_to_host(const std::vector<BufferPtr>& buffers,
                                         const collectives::Layout& layout,
                                         collectives::ByteRange range) const {
     const CudaDriver& driver = device_.driver();
     const auto scope = device_.enter();
-    return for_each_part(buffers, layout, range,
-                         [&](const Buffer& buffer, base::cuda::CUdeviceptr address, size_t offset,
-                             size_t /*place*/, size_t bytes) {
-                             return driver.check(driver.copy_to_host(buffer.memory.data() + offset,
-                                                                     address, bytes, stream_),
-                                                 "copy from a GPU");
-                         });
-}
-
-Result<> DeviceLane::copy_piece_to_device(const std::vector<BufferPtr>& buffers,
-                                          const collectives::Layout& layout,
-                                          collectives::ByteRange range,
-                                          const std::byte* from) const {
-    const CudaDriver& driver = device_.driver();
-    const auto scope = device_.enter();
-    return for_each_part(buffers, layout, range,
-                         [&](const Buffer&, base::cuda::CUdeviceptr address, size_t /*offset*/,
-                             size_t place, size_t bytes) {
-                             return driver.check(
-                                 driver.copy_to_device(address, from + place, bytes, returns_),
-                                 "copy to a GPU");
-                         });
-}
-
-Result<> DeviceLane::restore_piece(const std::vector<BufferPtr>& buffers,
-                                   const collectives::Layout& layout,
-                                   collectives::ByteRange range) const {
-    const CudaDriver& driver = device_.driver();
-    const auto scope = device_.enter();
-    return for_each_part(
-        buffers, layout, range,
-        [&](const Buffer& buffer, base::cuda::CUdeviceptr address, size_t offset, size_t /*place*/,
-            size_t bytes) {
-            return driver.check(
-                driver.copy_to_device(address, buffer.memory.data() + offset, bytes, returns_),
-                "copy back to a GPU");
-        });
+    Result<> all;
+    layout.for_each_piece(range, [&](const collectives::Piece& piece) {
+        const Buffer& buffer = *buffers[piece.segment];
+        const size_t offset = piece.first * protocol::size_of(piece.dtype);
+        const auto copied =
+            driver.check(driver.copy_to_host(buffer.memory.data() + offset,
+                                             buffer.on_device->memory.address() + offset,
+                                             piece.bytes(), stream_),
+                         "copy from a GPU");
+        if (!copied && all) all = copied;
+    });
+    return all;
 }
 
 Result<> DeviceLane::follow(const DeviceLane& other) const {

@@ -29,6 +29,7 @@ class DeviceLane {
     device::Device& device() const { return device_; }
     base::cuda::CUstream stream() const { return stream_; }
     base::cuda::CUstream arrivals() const { return arrivals_; }
+    // For results that come from the host while something goes there.
     base::cuda::CUstream returns() const { return returns_; }
 
     // Between the buffers, which are all on this device, and their twins. Queued.
@@ -37,17 +38,10 @@ class DeviceLane {
     base::Result<> copy_to_host(const std::vector<BufferPtr>& buffers,
                                 std::span<std::byte* const> to) const;
     base::Result<> copy_to_device(const std::vector<BufferPtr>& buffers) const;
-    // The same of a part of the buffers, one after the other as `layout` has them. What goes to the device is queued on `returns`, so
-    // that both ways are used at once: from memory that holds the range, or from the twins.
+    // A part of the buffers to their twins: the range of what `layout` makes of them.
     base::Result<> copy_piece_to_host(const std::vector<BufferPtr>& buffers,
                                       const collectives::Layout& layout,
                                       collectives::ByteRange range) const;
-    base::Result<> copy_piece_to_device(const std::vector<BufferPtr>& buffers,
-                                        const collectives::Layout& layout,
-                                        collectives::ByteRange range, const std::byte* from) const;
-    base::Result<> restore_piece(const std::vector<BufferPtr>& buffers,
-                                 const collectives::Layout& layout,
-                                 collectives::ByteRange range) const;
     // What is queued here from now on waits for what is queued there by now.
     base::Result<> follow(const DeviceLane& other) const;
     // Calls back from the loop, when all that is queued by now has ended; the buffers live until then.

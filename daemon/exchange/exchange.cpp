@@ -313,7 +313,9 @@ base::Duration Exchange::stalled_for(base::TimePoint now) {
         return base::Duration::zero();
     }
     if (!communicator_) return base::Duration::zero();
+    if (busy_here_) return base::Duration::zero();
     if (gpu_sum_ && gpu_sum_->running_since() != base::TimePoint{}) {
+        if (abort_) return base::Duration::zero();  // NCCL lets go in its own time
         if (now - gpu_sum_->running_since() >= kStallNoticeable) listen_for_disagreement();
         return stalled_on_gpus(now);
     }

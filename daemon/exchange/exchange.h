@@ -126,6 +126,7 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     base::Task<base::Result<>> contents_on_host();
     bool may_flow() const;
     base::Task<bool> flow();
+    base::Result<std::vector<DeviceFlow::Place>> flow_places() const;
     base::Task<base::Result<>> pin_scratch();
     bool is_on_gpu(const collectives::Recipient& recipient) const;
     bool may_go_among_gpus() const;
@@ -171,6 +172,7 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     base::Result<> came_;  // of those that have come
     std::function<void(const base::Result<>&)> when_came_;
     collectives::Signal came_changed_;
+    bool busy_here_ = false;            // with copies that no other node knows of
     std::optional<base::Error> abort_;  // the first reason for which it was aborted
     bool contents_lost_ = false;
     bool ended_ = false;

@@ -77,7 +77,9 @@ Task<Result<>> Exchange::contents_on_host() {
         ended = came;
         came_changed_.notify();
     });
+    busy_here_ = true;
     while (!ended) co_await came_changed_.changed();
+    busy_here_ = false;
     co_return *ended;
 }
 
@@ -108,10 +110,26 @@ Task<bool> Exchange::flow() {
     if (!may_flow()) co_return false;
     const Result<> pinned = co_await pin_scratch();
     if (!pinned || abort_) co_return false;
+    auto places = flow_places();
+    if (!places) co_return false;
     std::erase_if(recipients_, [this](const auto& recipient) { return is_on_gpu(recipient); });
-    flow_ = std::make_shared<DeviceFlow>(plan_.on_device, plan_.layout, result_.data(),
+    flow_ = std::make_shared<DeviceFlow>(plan_.on_device, std::move(*places), plan_.layout,
+                                         result_.data(),
                                          [this](const base::Error& error) { abort(error); });
     co_return true;
+}
+
+// Memory on each GPU for the result.
+Result<std::vector<DeviceFlow::Place>> Exchange::flow_places() const {
+    std::vector<DeviceFlow::Place> places;
+    for (const DeviceMember& member : plan_.on_device) {
+        device::Device& gpu = member.contents->lane->device();
+        const auto is_there = [&gpu](const auto& place) { return &place.lane->device() == &gpu; };
+        if (std::any_of(places.begin(), places.end(), is_there)) continue;
+        PACE_TRY_ASSIGN(memory, services_.gpu_groups->scratch(gpu, plan_.layout.bytes()));
+        places.push_back({member.contents->lane, memory});
+    }
+    return places;
 }
 
 // The first time that takes as long as the kernel needs to find the memory.
@@ -128,7 +146,9 @@ Task<Result<>> Exchange::pin_scratch() {
             ended = pinned;
             came_changed_.notify();
         });
+    busy_here_ = true;
     while (!ended) co_await came_changed_.changed();
+    busy_here_ = false;
     co_return *ended;
 }
 

@@ -18,6 +18,8 @@ namespace {
 constexpr base::Duration kMakingDeadline = std::chrono::seconds(60);
 // After one could not be made, sums go by way of the hosts for so long.
 constexpr base::Duration kRetryAfter = std::chrono::seconds(30);
+// One that was used so lately is not given up for another one, which would be given up as soon.
+constexpr base::Duration kUsedLately = std::chrono::seconds(1);
 // Memory on each GPU that is kept although nobody uses it, besides what is taken: in turn there are the last result, the one before,
 // until nothing reads it any more, and the next one.
 constexpr size_t kSpareScratch = 1;
@@ -71,26 +73,34 @@ std::vector<const GpuGroups::Entry*> GpuGroups::latest_of(const Place& place) co
     return found;
 }
 
-GpuCard GpuGroups::card_for(const Place& place) {
+GpuCard GpuGroups::card_for(Place& place) {
     GpuCard card;
     const Key key{place.nodes, place.gpus};
     card.able = !is_refused(key) && !place.gpus.empty() && place.gpus.size() <= kGpusPerNodeMax;
     if (!card.able) return card;
     for (const Device* const gpu : place.gpus) card.gpus.push_back(gpu->facts().uuid);
-    for (const Entry* const entry : latest_of(place))
+    place.named.clear();
+    for (const Entry* const entry : latest_of(place)) {
         card.known.push_back(
             {entry->serial, entry->communicator->state() == GpuCommunicator::State::ready});
+        place.named.emplace_back(entry->serial, entry->communicator);
+    }
+    card.able = !card.known.empty() || has_room();
     const auto wanted = std::find(want_fresh_.begin(), want_fresh_.end(), key);
     const bool sends_fresh = place.self == 0 && (card.known.empty() || wanted != want_fresh_.end());
-    if (!sends_fresh) return card;
+    if (!sends_fresh || !card.able) return card;
     if (wanted != want_fresh_.end()) want_fresh_.erase(wanted);
-    if (const auto fresh = device::make_group_id()) {
-        card.fresh = *fresh;
-    } else {
-        refuse(place, fresh.error());
-        card.able = false;
-    }
+    card.fresh = take_id(place);
+    card.able = card.fresh.has_value();
     return card;
+}
+
+std::optional<device::GroupId> GpuGroups::take_id(const Place& place) {
+    if (unused_id_) return std::exchange(unused_id_, std::nullopt);
+    const auto made = device::make_group_id();
+    if (made) return *made;
+    refuse(place, made.error());
+    return std::nullopt;
 }
 
 void GpuGroups::refuse(const Place& place, const base::Error& why) {
@@ -109,16 +119,25 @@ void GpuGroups::refuse(const Key& key, const base::Error& why) {
 std::shared_ptr<GpuCommunicator> GpuGroups::meet(const Place& place,
                                                  const std::vector<GpuCard>& cards) {
     const GpuVerdict verdict = verdict_of(cards);
-    if (verdict.way == GpuVerdict::Way::make) make(place, cards);
+    if (verdict.way == GpuVerdict::Way::make)
+        make(place, cards);
+    else if (place.self == 0 && cards.front().fresh)
+        unused_id_ = cards.front().fresh;  // all nodes know that it was not used
     if (verdict.way == GpuVerdict::Way::lacks && place.self == 0)
         want_fresh_.emplace_back(place.nodes, place.gpus);
     if (verdict.way != GpuVerdict::Way::use) return nullptr;
-    for (Entry& entry : entries_) {
-        if (entry.serial != verdict.serial) continue;
-        entry.used = ++uses_;
-        return entry.communicator;
-    }
+    for (Entry& entry : entries_)
+        if (entry.serial == verdict.serial) entry.used = base::now();
+    for (const auto& [serial, communicator] : place.named)
+        if (serial == verdict.serial) return communicator;
     return nullptr;  // not here: this node's card has named it
+}
+
+bool GpuGroups::has_room() const {
+    const base::TimePoint idle = base::now() - kUsedLately;
+    return entries_.size() < communicators_max_ ||
+           std::any_of(entries_.begin(), entries_.end(),
+                       [idle](const Entry& entry) { return entry.used < idle; });
 }
 
 // Of the same members there is one; and what has not been used for longest goes.
@@ -128,6 +147,9 @@ void GpuGroups::make_room(const std::vector<GpuCard>& cards) {
         const auto oldest =
             std::min_element(entries_.begin(), entries_.end(),
                              [](const Entry& a, const Entry& b) { return a.used < b.used; });
+        if (oldest->communicator->state() == GpuCommunicator::State::making)
+            oldest->communicator->abort(
+                base::make_error(base::ErrorKind::aborted, "others were used more lately"));
         entries_.erase(oldest);
     }
 }
@@ -149,7 +171,8 @@ void GpuGroups::make(const Place& place, const std::vector<GpuCard>& cards) {
          serial](const Result<>& result) {
             if (!alive.expired()) made(key, serial, result);
         });
-    entries_.push_back({place.nodes, place.gpus, cards, serial, ++uses_, std::move(communicator)});
+    entries_.push_back(
+        {place.nodes, place.gpus, cards, serial, base::now(), std::move(communicator)});
 }
 
 void GpuGroups::made(const Key& key, uint64_t serial, const Result<>& result) {
@@ -158,8 +181,10 @@ void GpuGroups::made(const Key& key, uint64_t serial, const Result<>& result) {
                        {{"nodes", key.first.size()}, {"gpus_here", key.second.size()}});
         return;
     }
-    refuse(key, result.error());
-    std::erase_if(entries_, [serial](const Entry& entry) { return entry.serial == serial; });
+    // One that had to make room is nobody's any more.
+    if (std::erase_if(entries_, [serial](const Entry& entry) { return entry.serial == serial; }) >
+        0)
+        refuse(key, result.error());
 }
 
 void GpuGroups::drop(const std::shared_ptr<GpuCommunicator>& communicator) {

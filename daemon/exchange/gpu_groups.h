@@ -29,6 +29,8 @@ class GpuGroups {
         std::vector<NodeId> nodes;
         size_t self = 0;
         std::vector<device::Device*> gpus;
+        // That the card names: nobody else takes them away meanwhile.
+        std::vector<std::pair<uint64_t, std::shared_ptr<device::GpuCommunicator>>> named = {};
     };
 
     // Holds a place's GPUs for one sum.
@@ -52,7 +54,7 @@ class GpuGroups {
     std::unique_ptr<Turn> take_turn(const std::vector<device::Device*>& gpus);
 
     // What this node tells of itself.
-    GpuCard card_for(const Place& place);
+    GpuCard card_for(Place& place);
     // Over which communicator the sum goes; null: by way of the hosts. Begins to make one if that is due.
     std::shared_ptr<device::GpuCommunicator> meet(const Place& place,
                                                   const std::vector<GpuCard>& cards);
@@ -77,21 +79,24 @@ class GpuGroups {
         std::vector<device::Device*> gpus;
         std::vector<GpuCard> cards;
         uint64_t serial = 0;
-        uint64_t used = 0;  // by `uses_`
+        base::TimePoint used{};
         std::shared_ptr<device::GpuCommunicator> communicator;
     };
     using Key = std::pair<std::vector<NodeId>, std::vector<device::Device*>>;
 
     std::vector<const Entry*> latest_of(const Place& place) const;
     void make(const Place& place, const std::vector<GpuCard>& cards);
+    bool has_room() const;
     void make_room(const std::vector<GpuCard>& cards);
+    std::optional<device::GroupId> take_id(const Place& place);
     void made(const Key& key, uint64_t serial, const base::Result<>& result);
     bool is_refused(const Key& key);
     void refuse(const Key& key, const base::Error& why);
 
     base::EventLoop& loop_;
     size_t communicators_max_;
-    uint64_t uses_ = 0;
+    // Of those that NCCL has given, one that no card has told: each has a thread and a port of its own until it is used.
+    std::optional<device::GroupId> unused_id_;
     std::vector<Entry> entries_;
     std::vector<device::Device*> busy_;
     std::map<Key, base::TimePoint> refused_until_;  // after a failure

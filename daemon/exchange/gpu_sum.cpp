@@ -13,6 +13,9 @@ using protocol::DType;
 
 namespace {
 
+// So long a sum had to be given up for itself, not for somebody else. A guess.
+constexpr base::Duration kStuckAfter = std::chrono::seconds(1);
+
 bool is_half(DType dtype) {
     return protocol::size_of(dtype) == 2;
 }
@@ -67,6 +70,13 @@ std::shared_ptr<GpuSum> GpuSum::prepare(Services& services, std::vector<DeviceMe
     }
     sum->turn_ = services.gpu_groups->take_turn(sum->place_.gpus);
     return sum->turn_ ? sum : nullptr;
+}
+
+GpuSum::~GpuSum() {
+    if (!queued_) return;
+    for (const Share& share : shares_)
+        share.lane().when_done(
+            {}, [memory = share.scratch, members = share.members](const Result<>&) {});
 }
 
 GpuSum::Share& GpuSum::share_of(const DeviceMember& member) {
@@ -227,7 +237,8 @@ std::vector<device::GpuCommunicator::Share> GpuSum::shares_for_nccl() const {
 
 Task<Result<>> GpuSum::sum_among_gpus() {
     std::optional<Result<>> ended;
-    running_since_ = base::now();
+    const base::TimePoint began = base::now();
+    running_since_ = began;
     communicator_->sum(shares_for_nccl(), [&ended, keep = shared_from_this()](const Result<>& got) {
         ended = got;
         keep->changed_.notify();
@@ -236,27 +247,38 @@ Task<Result<>> GpuSum::sum_among_gpus() {
     running_since_ = {};
     if (*ended) co_return *ended;
     services_.gpu_groups->drop(communicator_);
-    if (!abort_) services_.gpu_groups->refuse(place_, ended->error());
+    // Given up for somebody's death it is sooner.
+    if (!abort_ || base::now() - began > kStuckAfter)
+        services_.gpu_groups->refuse(place_, ended->error());
     co_return *ended;
+}
+
+// On one of our GPUs.
+Result<> GpuSum::failed(const Result<>& result) {
+    services_.gpu_groups->refuse(place_, result.error());
+    return result;
+}
+
+Result<> GpuSum::queue_all_partials() {
+    queued_ = true;
+    for (const Share& share : shares_)
+        if (const Result<> queued = queue_partials(share); !queued) return failed(queued);
+    return {};
+}
+
+Result<> GpuSum::queue_all_scaled(double scale) {
+    for (const Share& share : shares_)
+        if (const Result<> queued = queue_scaled(share, scale); !queued) return failed(queued);
+    return {};
 }
 
 Task<Result<>> GpuSum::run(double scale) {
     if (abort_) co_return *abort_;
-    for (const Share& share : shares_) {
-        const Result<> queued = queue_partials(share);
-        if (queued) continue;
-        failed_here_ = true;
-        co_return queued;
-    }
+    const Result<> queued = queue_all_partials();
+    if (!queued) co_return queued;
     const Result<> summed = co_await sum_among_gpus();
     if (!summed) co_return summed;
-    for (const Share& share : shares_) {
-        const Result<> queued = queue_scaled(share, scale);
-        if (queued) continue;
-        failed_here_ = true;
-        co_return queued;
-    }
-    co_return Result<>();
+    co_return queue_all_scaled(scale);
 }
 
 void GpuSum::abort(const base::Error& error) {
@@ -266,12 +288,8 @@ void GpuSum::abort(const base::Error& error) {
 }
 
 Result<> GpuSum::commit() {
-    for (const Share& share : shares_) {
-        const Result<> queued = queue_members(share);
-        if (queued) continue;
-        failed_here_ = true;
-        return queued;
-    }
+    for (const Share& share : shares_)
+        if (const Result<> queued = queue_members(share); !queued) return failed(queued);
     return {};
 }
 

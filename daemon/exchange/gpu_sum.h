@@ -35,6 +35,7 @@ class DeviceResult {
     // Its memory is used again after what is queued.
     ~DeviceResult();
 
+    device::Device& device() const { return lane_->device(); }
     // Copies layout.bytes() bytes, as all_reduce leaves them, to the host, and calls back from the loop; `to` stays until then.
     void bring(std::span<std::byte> to, std::function<void(const base::Result<>&)> landed) const;
 
@@ -46,6 +47,11 @@ class DeviceResult {
 
 class GpuSum : public std::enable_shared_from_this<GpuSum> {
   public:
+    GpuSum(const GpuSum&) = delete;
+    GpuSum& operator=(const GpuSum&) = delete;
+    // Scratch and members' buffers stay until what is queued has ended.
+    ~GpuSum();
+
     // Null: it goes by way of the host. `members`: all that take part here.
     static std::shared_ptr<GpuSum> prepare(Services& services, std::vector<DeviceMember> members,
                                            const collectives::Layout& layout);
@@ -64,8 +70,6 @@ class GpuSum : public std::enable_shared_from_this<GpuSum> {
     base::Result<> commit();
     std::unique_ptr<DeviceResult> take_result();
 
-    // Kernels failed, or the device: not somebody else.
-    bool failed_here() const { return failed_here_; }
     // Other sums may use the GPUs from now on.
     void release() { turn_.reset(); }
     // Since when NCCL works on it; zero: it does not.
@@ -89,7 +93,9 @@ class GpuSum : public std::enable_shared_from_this<GpuSum> {
     base::Result<> queue_partials(const Share& share) const;
     base::Result<> queue_scaled(const Share& share, double scale) const;
     base::Result<> queue_members(const Share& share) const;
-    base::Result<> for_each_share(base::Result<> (GpuSum::*queue)(const Share&) const);
+    base::Result<> queue_all_partials();
+    base::Result<> queue_all_scaled(double scale);
+    base::Result<> failed(const base::Result<>& result);
     base::Task<base::Result<>> sum_among_gpus();
     std::vector<device::GpuCommunicator::Share> shares_for_nccl() const;
     std::byte* at(const Share& share, size_t offset) const;
@@ -104,7 +110,7 @@ class GpuSum : public std::enable_shared_from_this<GpuSum> {
     std::shared_ptr<device::GpuCommunicator> communicator_;
     base::TimePoint running_since_{};
     std::optional<base::Error> abort_;
-    bool failed_here_ = false;
+    bool queued_ = false;  // something that reads or writes the scratch is
     collectives::Signal changed_;
 };
 

@@ -302,6 +302,7 @@ void Rounds::fail_round(const std::vector<WorkerPtr>& members, const base::Error
     everyone_ = false;
     ++completed_;
     retained_.valid = false;
+    retained_.on_device.reset();
     for (const WorkerPtr& worker : members) job_.end_head(worker, failed(error));
     // The next one begins without a call.
     if (partial_) job_.services.loop.defer([this] { try_start(); });

@@ -137,18 +137,28 @@ void Rounds::serve(NodeId node) {
          {retained_.memory.data(), retained_.bytes});
 }
 
+// The memory is pinned first, off the loop: to memory that is not, the driver copies while its caller waits.
 void Rounds::serve_from_gpu(NodeId node) {
     const uint64_t number = this->number(ExchangeKind::fetch, node);
     auto memory = std::make_shared<Scratch>();
     const auto room = memory->reserve(retained_.bytes);
     if (!room) return send_poison(job_.services, number, {node});
-    retained_.on_device->bring(*room, [this, giving = std::weak_ptr<bool>(giving_), number, node,
-                                       memory, bytes = retained_.bytes,
-                                       check = retained_.check](const Result<>& landed) {
+    const auto landed = [this, giving = std::weak_ptr<bool>(giving_), number, node, memory,
+                         bytes = retained_.bytes, check = retained_.check](const Result<>& came) {
         if (giving.expired()) return;
-        if (!landed) return send_poison(job_.services, number, {node});
+        if (!came) return send_poison(job_.services, number, {node});
         gifts_.push_back(Gift::give(job_.services, number, check, node, std::move(*memory), bytes));
-    });
+    };
+    base::EventLoop& loop = job_.services.loop;
+    job_.services.pool.submit(
+        1, 1,
+        [memory, result = retained_.on_device](size_t, size_t) {
+            (void)memory->pin(result->device());
+        },
+        [&loop](auto callback) { loop.post(std::move(callback)); },
+        [memory, room = *room, result = retained_.on_device, landed] {
+            result->bring(room, landed);
+        });
 }
 
 // Part of the last round's result, to a node that lacks it.
@@ -173,6 +183,7 @@ void Rounds::stop_gifts(const base::Error& error) {
 void Rounds::invalidate(const base::Error& error) {
     preparing_ = 0;
     retained_.valid = false;
+    retained_.on_device.reset();
     stop_gifts(error);
     compression_.invalidate(error);
     if (partial_) partial_->reset(error);
