@@ -102,7 +102,7 @@ Result<> GpuSum::take_scratch() {
 GpuCard GpuSum::card(const std::vector<NodeId>& nodes, size_t self) {
     place_.nodes = nodes;
     place_.self = self;
-    const GpuCard card = services_.gpu_groups->card_for(place_);
+    GpuCard card = services_.gpu_groups->card_for(place_);
     if (card.known.empty()) return card;
     const auto taken = take_scratch();
     if (taken) return card;
