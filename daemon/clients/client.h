@@ -88,7 +88,7 @@ class Client final : public WorkerPort {
     void on_joined(uint64_t request, base::Result<Seat> seat);
     base::Result<> on_buffer_create(const protocol::client::BufferCreate& create,
                                     std::vector<base::UniqueFd>& fds);
-    base::Result<> make_buffer(uint64_t request, const protocol::client::BufferCreate& create,
+    base::Result<> make_buffer(const protocol::client::BufferCreate& create,
                                std::vector<base::UniqueFd>& fds);
     void make_aside(const std::shared_ptr<NewMemory>& memory);
     base::Result<> memory_made(NewMemory& made);

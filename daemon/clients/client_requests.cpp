@@ -37,14 +37,13 @@ Result<> Client::on_buffer_create(const fb::BufferCreate& create,
     if (!seat_) return base::make_error(ErrorKind::corrupt, "a buffer before a job was joined");
     if (making_.contains(create.request()))
         return base::make_error(ErrorKind::corrupt, "request {} a second time", create.request());
-    const auto begun = make_buffer(create.request(), create, fds);
+    const auto begun = make_buffer(create, fds);
     return begun ? begun : send_failed(create.request(), begun.error());
 }
 
-Result<> Client::make_buffer(uint64_t request, const fb::BufferCreate& create,
-                             std::vector<base::UniqueFd>& fds) {
+Result<> Client::make_buffer(const fb::BufferCreate& create, std::vector<base::UniqueFd>& fds) {
     auto memory = std::make_shared<NewMemory>();
-    memory->request = request;
+    memory->request = create.request();
     PACE_TRY_ASSIGN(wanted, check_buffer(create));
     if (!wanted.device.empty()) {
         PACE_TRY(check_apart());
@@ -56,7 +55,7 @@ Result<> Client::make_buffer(uint64_t request, const fb::BufferCreate& create,
     const BufferPtr kept =
         wanted.adopt ? nullptr
                      : context_.engine.inherit(*seat_, wanted.dtype, wanted.count, memory->device);
-    if (kept) return answer_with(request, kept, true);
+    if (kept) return answer_with(memory->request, kept, true);
     const bool is_much = wanted.bytes() > kMemoryAtOnceMax;
     memory->wanted = std::move(wanted);
     memory->fds = std::move(fds);
@@ -64,7 +63,7 @@ Result<> Client::make_buffer(uint64_t request, const fb::BufferCreate& create,
         make_memory(*memory);
         return memory_made(*memory);
     }
-    making_[request] = memory;
+    making_[memory->request] = memory;
     make_aside(memory);
     return {};
 }

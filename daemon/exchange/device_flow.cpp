@@ -64,7 +64,7 @@ void DeviceFlow::go_on(size_t member) {
         const auto queued =
             lane.copy_piece_to_host(landing.contents->buffers, layout_, pieces_[piece].range);
         ++landing.under_way;
-        lane.when_done(landing.contents->buffers,
+        lane.when_done({},
                        [keep = shared_from_this(), member, piece, queued](const Result<>& ended) {
                            keep->landed(member, piece, queued ? ended : queued);
                        });
@@ -129,17 +129,8 @@ Result<> DeviceFlow::give_to(const Landing& landing) {
     const auto place = std::find_if(places_.begin(), places_.end(), [&](const Place& one) {
         return &one.lane->device() == &lane.device();
     });
-    const base::cuda::CudaDriver& driver = lane.device().driver();
     contents.queued = true;
-    {
-        const auto scope = lane.device().enter();
-        for (size_t s = 0; s < contents.buffers.size(); ++s)
-            PACE_TRY(
-                driver.check(driver.copy_on_device(contents.buffers[s]->on_device->memory.address(),
-                                                   place->memory->address() + layout_.offset(s),
-                                                   contents.buffers[s]->bytes(), lane.stream()),
-                             "copy on a GPU"));
-    }
+    PACE_TRY(lane.copy_on_device(contents.buffers, layout_, place->memory->address()));
     lane.when_done({}, [memory = place->memory](const Result<>&) {});
     contents.made = true;
     return {};

@@ -68,6 +68,19 @@ Result<> DeviceLane::copy_piece_to_host(const std::vector<BufferPtr>& buffers,
     return all;
 }
 
+Result<> DeviceLane::copy_on_device(const std::vector<BufferPtr>& buffers,
+                                    const collectives::Layout& layout,
+                                    base::cuda::CUdeviceptr from) const {
+    const CudaDriver& driver = device_.driver();
+    const auto scope = device_.enter();
+    for (size_t s = 0; s < buffers.size(); ++s)
+        PACE_TRY(driver.check(
+            driver.copy_on_device(buffers[s]->on_device->memory.address(), from + layout.offset(s),
+                                  buffers[s]->bytes(), stream_),
+            "copy on a GPU"));
+    return {};
+}
+
 Result<> DeviceLane::follow(const DeviceLane& other) const {
     return device_.follow(stream_, other.stream_);
 }

@@ -42,6 +42,10 @@ class DeviceLane {
     base::Result<> copy_piece_to_host(const std::vector<BufferPtr>& buffers,
                                       const collectives::Layout& layout,
                                       collectives::ByteRange range) const;
+    // To the buffers what lies in other memory of the device as `layout` has it.
+    base::Result<> copy_on_device(const std::vector<BufferPtr>& buffers,
+                                  const collectives::Layout& layout,
+                                  base::cuda::CUdeviceptr from) const;
     // What is queued here from now on waits for what is queued there by now.
     base::Result<> follow(const DeviceLane& other) const;
     // Calls back from the loop, when all that is queued by now has ended; the buffers live until then.

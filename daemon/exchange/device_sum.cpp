@@ -21,6 +21,11 @@ std::string why_not_on_device(const std::vector<DeviceMember>& members,
     return "";
 }
 
+void* address_of(const DeviceMember& member, size_t segment) {
+    const auto address = member.contents->buffers[segment]->on_device->memory.address();
+    return reinterpret_cast<void*>(static_cast<uintptr_t>(address));
+}
+
 namespace {
 
 pace_device_sum sum_of(const std::vector<DeviceMember>& members,
@@ -30,8 +35,7 @@ pace_device_sum sum_of(const std::vector<DeviceMember>& members,
     sum.count = segment.count;
     sum.scale = scale;
     for (const DeviceMember& member : members) {
-        const auto address = member.contents->buffers[index]->on_device->memory.address();
-        auto* const data = reinterpret_cast<void*>(static_cast<uintptr_t>(address));
+        void* const data = address_of(member, index);
         sum.weights[sum.input_count] = member.weight;
         sum.inputs[sum.input_count++] = data;
         sum.outputs[sum.output_count++] = data;

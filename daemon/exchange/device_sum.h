@@ -16,6 +16,9 @@ struct DeviceMember {
     double weight = 1.0;
 };
 
+// Where a segment of it lies, for the kernels.
+void* address_of(const DeviceMember& member, size_t segment);
+
 // Why not all of it can be summed there; empty: it can.
 std::string why_not_on_device(const std::vector<DeviceMember>& members,
                               const collectives::Layout& layout);

@@ -59,10 +59,7 @@ std::shared_ptr<Exchange> Exchange::start(Services& services, Plan plan, Scratch
     if (!exchange->is_local() || exchange->plan_.on_device.empty()) {
         exchange->begin();
     } else {
-        exchange->bring_to_host([&exchange = *exchange](const Result<>& came) {
-            if (came) return exchange.begin();
-            exchange.services_.loop.defer([keep = exchange.self_, came] { keep->finish(came); });
-        });
+        exchange->begin_on_host();
     }
     return exchange;
 }
@@ -157,7 +154,7 @@ Result<> Exchange::join_nodes() {
 }
 
 Task<Result<>> Exchange::run_among_nodes() {
-    if (asks_gpus_) {
+    if (may_go_among_gpus()) {
         const Result<bool> meet = co_await meet_gpus();
         if (!meet) co_return meet.error();
         if (*meet) co_return co_await gpu_sum_->run(plan_.scale);

@@ -124,6 +124,8 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     void bring_to_host(std::function<void(const base::Result<>&)> then);
     void contents_came();
     base::Task<base::Result<>> contents_on_host();
+    void begin_on_host();
+    bool is_plain_sum() const;
     bool may_flow() const;
     base::Task<bool> flow();
     base::Result<std::vector<DeviceFlow::Place>> flow_places() const;
@@ -163,7 +165,6 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     std::unique_ptr<collectives::Communicator> communicator_;
     std::unique_ptr<SparseRun> sparse_;
     std::shared_ptr<DeviceFlow> flow_;  // of a sum whose members are copied while it travels
-    bool asks_gpus_ = false;            // it may go from GPU to GPU
     std::shared_ptr<GpuSum> gpu_sum_;   // as long as it may, for this node
     sparse::Link link_;
     std::shared_ptr<Exchange> self_;  // held while under way

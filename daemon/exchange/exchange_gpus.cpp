@@ -71,6 +71,13 @@ void Exchange::contents_came() {
     then(came_);
 }
 
+void Exchange::begin_on_host() {
+    bring_to_host([this](const Result<>& came) {
+        if (came) return begin();
+        services_.loop.defer([keep = self_, came] { keep->finish(came); });
+    });
+}
+
 Task<Result<>> Exchange::contents_on_host() {
     std::optional<Result<>> ended;
     bring_to_host([this, &ended](const Result<>& came) {
@@ -92,10 +99,14 @@ bool Exchange::is_on_gpu(const collectives::Recipient& recipient) const {
     return std::any_of(plan_.on_device.begin(), plan_.on_device.end(), is_twin);
 }
 
-// What all_reduce sums as it is, of members who give and get.
+// What all_reduce sums as it is.
+bool Exchange::is_plain_sum() const {
+    return plan_.kind == Kind::reduce && !plan_.top_k && !plan_.half && !plan_.progress;
+}
+
+// Of members who give and get.
 bool Exchange::may_flow() const {
-    if (plan_.on_device.empty() || plan_.kind != Kind::reduce || sparse_ || plan_.progress ||
-        plan_.half || plan_.layout.bytes() < kFlowBytesMin)
+    if (plan_.on_device.empty() || !is_plain_sum() || plan_.layout.bytes() < kFlowBytesMin)
         return false;
     const auto on_host = [](const DeviceMember& member) { return member.contents->on_host; };
     if (std::any_of(plan_.on_device.begin(), plan_.on_device.end(), on_host)) return false;
@@ -157,8 +168,7 @@ Task<Result<>> Exchange::pin_scratch() {
 // The same on all its nodes, as far as others are concerned.
 bool Exchange::may_go_among_gpus() const {
     const uint32_t own = services_.options.nccl;
-    const bool dense = plan_.kind == Kind::reduce && !plan_.top_k && !plan_.half && !plan_.progress;
-    if (own == 0 || !dense || plan_.layout.bytes() < kGpuSumBytesMin) return false;
+    if (own == 0 || !is_plain_sum() || plan_.layout.bytes() < kGpuSumBytesMin) return false;
     if (plan_.nodes.size() <= 1) return !plan_.on_device.empty() && !plan_.recipients.empty();
     return plan_.nccl.size() == plan_.nodes.size() &&
            std::all_of(plan_.nccl.begin(), plan_.nccl.end(),
@@ -166,16 +176,16 @@ bool Exchange::may_go_among_gpus() const {
 }
 
 void Exchange::prepare_gpus() {
-    asks_gpus_ = may_go_among_gpus();
     const bool all = plan_.on_device.size() == plan_.contributions.size() &&
                      plan_.on_device.size() == plan_.recipients.size();
-    if (asks_gpus_ && all) gpu_sum_ = GpuSum::prepare(services_, plan_.on_device, plan_.layout);
+    if (all && may_go_among_gpus())
+        gpu_sum_ = GpuSum::prepare(services_, plan_.on_device, plan_.layout);
 }
 
 // Among several GPUs of this node alone. False: it does not, or not yet.
 bool Exchange::go_among_gpus_here() {
-    if (!asks_gpus_ || !is_local()) return false;
-    if (!gpu_sum_ || !gpu_sum_->meet({gpu_sum_->card({services_.self}, 0)})) {
+    if (!gpu_sum_ || !is_local()) return false;
+    if (!gpu_sum_->meet({gpu_sum_->card({services_.self}, 0)})) {
         gpu_sum_.reset();
         return false;
     }
@@ -192,10 +202,7 @@ void Exchange::summed_here(const Result<>& result) {
     if (result) return commit_on_gpus();
     services_.loop.defer([keep = self_] {
         keep->gpu_sum_.reset();
-        keep->bring_to_host([exchange = keep.get()](const Result<>& came) {
-            if (came) return exchange->begin();
-            exchange->finish(came);
-        });
+        keep->begin_on_host();
     });
 }
 

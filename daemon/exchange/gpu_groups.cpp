@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "daemon/device/nccl_library.h"
+#include "daemon/exchange/digest.h"
 
 namespace pace::daemon {
 
@@ -25,11 +26,8 @@ constexpr base::Duration kUsedLately = std::chrono::seconds(1);
 constexpr size_t kSpareScratch = 1;
 
 uint64_t serial_of(const device::GroupId& id) {
-    uint64_t hash = 0xCBF29CE484222325U;  // FNV-1a
-    for (const std::byte byte : id.bytes) {
-        hash ^= static_cast<uint64_t>(byte);
-        hash *= 0x100000001B3U;
-    }
+    uint64_t hash = id.bytes.size();
+    for (const std::byte byte : id.bytes) hash = mix(hash, static_cast<uint64_t>(byte));
     return hash == 0 ? 1 : hash;
 }
 

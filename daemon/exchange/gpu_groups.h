@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <string>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -70,8 +70,6 @@ class GpuGroups {
 
     // No job is left: nothing is kept on the GPUs.
     void rest();
-
-    size_t size() const { return entries_.size(); }
 
   private:
     struct Entry {

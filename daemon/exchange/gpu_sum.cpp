@@ -145,11 +145,6 @@ pace_device_convert convert(DType from, DType to, size_t count, const void* in, 
             out};
 }
 
-void* address_of(const DeviceMember& member, size_t segment) {
-    const auto address = member.contents->buffers[segment]->on_device->memory.address();
-    return reinterpret_cast<void*>(static_cast<uintptr_t>(address));
-}
-
 }  // namespace
 
 // The weighted sum of the GPU's members, rounded once; of halves it is widened then.
@@ -200,17 +195,9 @@ Result<> GpuSum::queue_scaled(const Share& share, double scale) const {
 
 Result<> GpuSum::queue_members(const Share& share) const {
     const DeviceLane& lane = share.lane();
-    const base::cuda::CudaDriver& driver = lane.device().driver();
-    const auto scope = lane.device().enter();
     for (const DeviceMember& member : share.members) {
         member.contents->queued = true;
-        for (size_t s = 0; s < layout_.segments().size(); ++s) {
-            const BufferPtr& buffer = member.contents->buffers[s];
-            const auto from = share.scratch->address() + layout_.offset(s);
-            PACE_TRY(driver.check(driver.copy_on_device(buffer->on_device->memory.address(), from,
-                                                        buffer->bytes(), lane.stream()),
-                                  "copy on a GPU"));
-        }
+        PACE_TRY(lane.copy_on_device(member.contents->buffers, layout_, share.scratch->address()));
     }
     for (size_t i = 1; i < share.members.size(); ++i)
         PACE_TRY(share.members[i].contents->lane->follow(lane));

@@ -49,7 +49,7 @@ Rounds::Rounds(JobState& job) : job_(job), compression_(job, [this] { try_start(
     if (!is_partial(job_.options)) return;
     const auto lend = [this] {
         // All nodes have begun the round: nobody needs the last one's result.
-        retained_.valid = false;
+        retained_.drop();
         return std::exchange(retained_.memory, {});
     };
     partial_ = std::make_unique<PartialRounds>(
@@ -217,7 +217,7 @@ void Rounds::keep_result(Exchange& exchange, const Result<>& result) {
         if (retained_.bytes != 0) retained_.memory = std::move(memory);
     } else if (lent_) {
         retained_.memory = std::move(memory);
-        if (exchange.scratch_touched()) retained_.valid = false;
+        if (exchange.scratch_touched()) retained_.drop();
     }
     lent_ = false;
 }
@@ -236,8 +236,7 @@ Scratch Rounds::met(const std::vector<NodeId>& nodes) {
     if (!retained_.valid || active_) return {};
     for (const NodeId node : nodes) std::erase(retained_.unmet, node);
     if (!retained_.unmet.empty()) return {};
-    retained_.valid = false;
-    retained_.on_device.reset();
+    retained_.drop();
     return std::exchange(retained_.memory, {});
 }
 
@@ -301,8 +300,7 @@ void Rounds::fail_round(const std::vector<WorkerPtr>& members, const base::Error
     if (partial_) partial_->commit_nothing(completed_);
     everyone_ = false;
     ++completed_;
-    retained_.valid = false;
-    retained_.on_device.reset();
+    retained_.drop();
     for (const WorkerPtr& worker : members) job_.end_head(worker, failed(error));
     // The next one begins without a call.
     if (partial_) job_.services.loop.defer([this] { try_start(); });

@@ -81,6 +81,12 @@ class Rounds {
         std::shared_ptr<DeviceResult> on_device;  // in place of what the memory holds; may be null
         std::vector<NodeId> unmet;                // may still need it
         std::vector<std::byte> told;  // in a job of partial rounds: what kind of round it was
+
+        // Nobody needs it any more; the memory may be used again.
+        void drop() {
+            valid = false;
+            on_device.reset();
+        }
     };
 
     // What the workers are told of a partial round.

@@ -237,7 +237,7 @@ void Rounds::delivered(const std::shared_ptr<Delivery>& delivery) {
     partial_->commit(round, delivery->memory.data(), given);
     tell(delivery->outcome);
     retain(partial_->terms()->layout.bytes(), partial::digest_of(*partial_->terms()));
-    if (round_view_.nodes().size() <= 1) retained_.valid = false;
+    if (round_view_.nodes().size() <= 1) retained_.drop();
     retained_.memory = std::move(delivery->memory);
     ++completed_;
     ++job_.services.counters.rounds;
@@ -355,7 +355,7 @@ void Rounds::fetch_failed(const base::Error& error) {
             {{"job", job_.options.name}, {"round", completed_}, {"reason", error.message}});
         partial_->used_up();
         skip({Verdict::nothing, {}, 1.0});
-        retained_.valid = false;
+        retained_.drop();
         go_on();
         return;
     }
@@ -364,7 +364,7 @@ void Rounds::fetch_failed(const base::Error& error) {
 }
 
 void Rounds::fetch_sum(NodeId donor, const RoundOutcome& outcome) {
-    retained_.valid = false;
+    retained_.drop();
     fetch(fetch_plan(ExchangeKind::fetch, donor, partial::digest_of(*partial_->terms()),
                      partial_->terms()->layout),
           std::exchange(retained_.memory, {}),

@@ -182,8 +182,7 @@ void Rounds::stop_gifts(const base::Error& error) {
 
 void Rounds::invalidate(const base::Error& error) {
     preparing_ = 0;
-    retained_.valid = false;
-    retained_.on_device.reset();
+    retained_.drop();
     stop_gifts(error);
     compression_.invalidate(error);
     if (partial_) partial_->reset(error);

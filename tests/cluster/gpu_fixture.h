@@ -3,6 +3,8 @@
 // The tests run twice: with the simulated driver (tests/simulated_gpu) on every machine, and with the label gpu on one that has a GPU.
 #pragma once
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -27,6 +29,8 @@ class Drivers : public testing::Environment {
 #ifdef PACE_SIMULATED_GPU_FOLDER
         simulated_gpu::use_simulated_gpu();
         simulated_gpu::set_environment(simulated_gpu::Nccl::present);
+        // GPUs that the daemons of no other test claim which runs now; at most four.
+        setenv("PACE_SIMULATED_GPU_FIRST", std::to_string(4 * getpid()).c_str(), 1);
 #endif
     }
 };
