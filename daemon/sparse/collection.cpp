@@ -4,28 +4,23 @@
 #include <bit>
 #include <utility>
 
-#include "daemon/sparse/top_k.h"
+#include "daemon/sparse/rounding.h"
 
 namespace pace::sparse {
 
-Collection::Collection(std::span<float> gradient, UndoLog& log, ValueFormat format,
-                       kernels::WorkerPool& pool, Form form)
-    : gradient_(gradient),
-      log_(log),
-      format_(format),
-      pool_(pool),
-      form_(std::move(form)),
-      is_formed_(log.division().blocks(), !form_) {}
+Collection::Collection(GradientStore& gradient, UndoLog& log, ValueFormat format)
+    : gradient_(gradient), log_(log), format_(format), is_formed_(log.division().blocks(), false) {}
 
-std::span<float> Collection::formed(size_t block) {
+Block Collection::formed(size_t block) {
     const Block range = division().block(block);
-    if (!is_formed_[block]) form_(range.begin, range.end);
+    if (!is_formed_[block]) gradient_.form(range.begin, range.end);
     is_formed_[block] = true;
-    return gradient_.subspan(range.begin, range.length());
+    return range;
 }
 
 std::span<const float> Collection::values(size_t block) {
-    return formed(block);
+    const Block range = formed(block);
+    return gradient_.values().subspan(range.begin, range.length());
 }
 
 void Collection::form_all() {
@@ -33,20 +28,23 @@ void Collection::form_all() {
 }
 
 Entries Collection::cut(size_t block, size_t k) {
-    return take(block, top_k(values(block), k, pool_));
+    const Block range = formed(block);
+    return take(block, gradient_.top_k(range.begin, range.length(), k));
 }
 
 Entries Collection::take(size_t block, Entries chosen) {
-    const std::span<float> values = formed(block);
     Entries sent;
     Entries before;
+    std::vector<float> remainders;
     sent.reserve(chosen.size());
+    remainders.reserve(chosen.size());
     for (size_t i = 0; i < chosen.size(); ++i) {
         const float value = rounded(chosen.values[i], format_);
         if (value == 0.0F) continue;  // rounding left nothing to send
         sent.push_back(chosen.indices[i], value);
-        values[chosen.indices[i]] = remainder_of(chosen.values[i], value);
+        remainders.push_back(remainder_of(chosen.values[i], value));
     }
+    gradient_.write(formed(block).begin, sent.indices, remainders);
     if (sent.size() == chosen.size()) {
         before = std::move(chosen);
     } else {
@@ -61,16 +59,7 @@ Entries Collection::take(size_t block, Entries chosen) {
 }
 
 void Collection::add(size_t block, const Entries& received) {
-    const std::span<float> values = formed(block);
-    Entries before;
-    before.indices = received.indices;
-    before.values.resize(received.size());
-    for (size_t i = 0; i < received.size(); ++i) {
-        float& value = values[received.indices[i]];
-        before.values[i] = value;
-        value = sparse::add(value, received.values[i]);
-    }
-    log_.note(block, std::move(before));
+    log_.note(block, gradient_.add(formed(block).begin, received));
 }
 
 void Collection::keep(size_t block, const Entries& discarded, size_t holders, size_t place) {
@@ -93,7 +82,10 @@ void Collection::settle() {
 }
 
 void Collection::finish(size_t block, std::span<const uint32_t> chosen) {
-    log_.undo(block, chosen, formed(block));
+    const size_t begin = formed(block).begin;
+    log_.undo(block, chosen, [&](std::span<const uint32_t> indices, std::span<const float> values) {
+        gradient_.write(begin, indices, values);
+    });
 }
 
 }  // namespace pace::sparse

@@ -15,13 +15,12 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <span>
 #include <vector>
 
-#include "daemon/kernels/pool.h"
 #include "daemon/sparse/division.h"
 #include "daemon/sparse/entries.h"
+#include "daemon/sparse/gradient_store.h"
 #include "daemon/sparse/options.h"
 #include "daemon/sparse/undo_log.h"
 
@@ -29,19 +28,18 @@ namespace pace::sparse {
 
 class Collection {
   public:
-    // Computes G at [begin, end).
-    using Form = std::function<void(size_t begin, size_t end)>;
-
     // `gradient` is where G goes, division().count() elements that the caller owns; it becomes the
     // residual. Each block is formed when it is first needed, so that it is in the caches when it is
-    // cut, and the last ones while the first are under way. Without `form`, G is there already.
-    // `log`, which is empty, says how it is divided and what is kept.
-    Collection(std::span<float> gradient, UndoLog& log, ValueFormat format,
-               kernels::WorkerPool& pool, Form form = {});
+    // cut, and the last ones while the first are under way. `log`, which is empty, says how it is
+    // divided and what is kept.
+    Collection(GradientStore& gradient, UndoLog& log, ValueFormat format);
 
     const Division& division() const { return log_.division(); }
-    // The block's elements as they are now.
+    // The block's elements as they are now, of a gradient on the host.
     std::span<const float> values(size_t block);
+    bool is_on_host() const { return !gradient_.values().empty(); }
+    // Of the memory that it is in.
+    base::Result<> status() const { return gradient_.status(); }
     // Forms what is not formed yet.
     void form_all();
 
@@ -68,13 +66,12 @@ class Collection {
     void finish(size_t block, std::span<const uint32_t> chosen);
 
   private:
-    std::span<float> formed(size_t block);
+    // Where the block is.
+    Block formed(size_t block);
 
-    std::span<float> gradient_;
+    GradientStore& gradient_;
     UndoLog& log_;
     ValueFormat format_;
-    kernels::WorkerPool& pool_;
-    Form form_;
     std::vector<bool> is_formed_;  // by block
 };
 

@@ -11,7 +11,8 @@ std::vector<float> residual(ResidualMode mode, const std::vector<uint32_t>& chos
     kernels::WorkerPool pool(0);
     std::vector<float> gradient = {9, 2, 1, 7, 0, -8, 3, 0};
     UndoLog log(Division(8, 1, 0.375), mode);
-    Collection collection(gradient, log, ValueFormat::f32, pool);
+    HostGradient store(gradient, pool, [](size_t, size_t) {});
+    Collection collection(store, log, ValueFormat::f32);
     Entries received;
     received.push_back(1, 3);
     received.push_back(4, 1);
@@ -49,7 +50,8 @@ TEST(Collection, WhatRoundingTakesStays) {
     kernels::WorkerPool pool(0);
     std::vector<float> gradient = {2049, 1e-30F, 3};
     UndoLog log(Division(3, 1, 1), ResidualMode::global);
-    Collection collection(gradient, log, ValueFormat::f16, pool);
+    HostGradient store(gradient, pool, [](size_t, size_t) {});
+    Collection collection(store, log, ValueFormat::f16);
     const Entries cut = collection.cut(0, 3);
     EXPECT_EQ(cut.indices, (std::vector<uint32_t>{0, 2}));
     collection.finish(0, cut.indices);
@@ -67,7 +69,8 @@ TEST(Collection, SharesAddUpForAnyNumberOfHolders) {
         for (size_t place = 0; place < holders; ++place) {
             std::vector<float> gradient(20, 0.0F);
             UndoLog log(Division(20, 1, 1), ResidualMode::global);
-            Collection collection(gradient, log, ValueFormat::f32, pool);
+            HostGradient store(gradient, pool, [](size_t, size_t) {});
+            Collection collection(store, log, ValueFormat::f32);
             collection.keep(0, discarded, holders, place);
             collection.finish(0, all);
             for (size_t i = 0; i < 20; ++i) total[i] += gradient[i];

@@ -29,12 +29,25 @@ Task<Entries> cut_aside(Exchange& exchange, size_t block, size_t k) {
     Entries chosen;
     const std::function<void()> cut = [&] { chosen = exchange.collection.cut(block, k); };
     co_await exchange.aside.run(cut);
+    exchange.communicator.note(exchange.collection.status());
     co_return chosen;
 }
 
 Task<> finish_aside(Exchange& exchange, size_t block, const Entries& chosen) {
     const std::function<void()> finish = [&] { exchange.collection.finish(block, chosen.indices); };
     co_await exchange.aside.run(finish);
+}
+
+Task<> keep(Exchange& exchange, size_t block, const Entries& discarded, size_t holders,
+            size_t place) {
+    const std::function<void()> keep = [&] {
+        exchange.collection.keep(block, discarded, holders, place);
+    };
+    if (exchange.collection.is_on_host())
+        keep();
+    else
+        co_await exchange.aside.run(keep);
+    exchange.communicator.note(exchange.collection.status());
 }
 
 Task<Result<std::vector<Entries>>> gather_entries(Exchange& exchange, Ring ring, SparsePhase phase,

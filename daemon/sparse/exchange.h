@@ -50,9 +50,13 @@ struct Exchange {
     }
 };
 
-// collection.cut() and collection.finish(), aside.
+// collection.cut() and collection.finish(), aside. What a device says is everybody's error.
 base::Task<Entries> cut_aside(Exchange& exchange, size_t block, size_t k);
 base::Task<> finish_aside(Exchange& exchange, size_t block, const Entries& chosen);
+
+// collection.keep(): aside of a gradient that is not on the host, and at once otherwise.
+base::Task<> keep(Exchange& exchange, size_t block, const Entries& discarded, size_t holders,
+                  size_t place);
 
 // Every rank's entries at every rank, this one's included, as they came through the wire: the same
 // bits everywhere. frames[r] is what rank r's are coded in.

@@ -45,8 +45,9 @@ class Tree {
             Result<Entries> theirs = co_await take_from(child);
             if (!theirs) co_return theirs;
             Split split = split_top_k(sum(held, *theirs), frame_.k);
-            exchange_.collection.keep(0, split.rest, 1, 0);
-            exchange_.collection.keep(0, round_entries(split.kept, exchange_.format().value), 1, 0);
+            co_await keep(exchange_, 0, split.rest, 1, 0);
+            const Entries errors = round_entries(split.kept, exchange_.format().value);
+            co_await keep(exchange_, 0, errors, 1, 0);
             held = std::move(split.kept);
         }
         exchange_.collection.settle();

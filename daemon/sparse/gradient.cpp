@@ -44,7 +44,9 @@ void store_element(std::byte* data, size_t index, Element element) {
     std::memcpy(data + index * sizeof(Element), &element, sizeof(Element));
 }
 
-void from_float(DType dtype, float value, double scale, std::byte* data, size_t index) {
+}  // namespace
+
+void store_scaled(DType dtype, float value, double scale, std::byte* data, size_t index) {
     if (dtype == DType::f64) {
         const double scaled = static_cast<double>(value) * scale;
         return store_element(data, index,
@@ -57,8 +59,6 @@ void from_float(DType dtype, float value, double scale, std::byte* data, size_t 
         data, index,
         dtype == DType::f16 ? base::f16_from_float(scaled) : base::bf16_from_float(scaled));
 }
-
-}  // namespace
 
 void add_residual(DType dtype, std::span<const kernels::Source> members, size_t first, size_t count,
                   const std::byte* residual, double scale, std::byte* out) {
@@ -114,8 +114,8 @@ void scatter_result(const Entries& entries, double scale, const Packed& packed,
             std::memset(out + first * protocol::size_of(dtype), 0,
                         count * protocol::size_of(dtype));
             for (; at < entries.size() && entries.indices[at] < place + count; ++at)
-                from_float(dtype, entries.values[at], scale, out,
-                           entries.indices[at] - packed.begin(segment));
+                store_scaled(dtype, entries.values[at], scale, out,
+                             entries.indices[at] - packed.begin(segment));
         });
     };
     if (packed.count() > 0) pool.parallel_for(packed.count(), kGradientGrain, scatter);
@@ -139,7 +139,7 @@ bool is_zero(DType dtype, const std::byte* data, size_t index) {
 
 bool becomes_zero(DType dtype, float value, double scale) {
     std::array<std::byte, sizeof(double)> element{};
-    from_float(dtype, value, scale, element.data(), 0);
+    store_scaled(dtype, value, scale, element.data(), 0);
     return is_zero(dtype, element.data(), 0);
 }
 
@@ -152,7 +152,7 @@ void convert_result(const collectives::Layout& layout, std::span<const std::byte
             const std::byte* from = sum.data() + layout.offset(segment);
             std::byte* out = result.data() + packed.layout().offset(segment);
             for (size_t i = first; i < first + count; ++i)
-                from_float(dtype, load_element<float>(from, i), scale, out, i);
+                store_scaled(dtype, load_element<float>(from, i), scale, out, i);
         });
     };
     if (packed.count() > 0) pool.parallel_for(packed.count(), kGradientGrain, convert);

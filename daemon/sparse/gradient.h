@@ -29,6 +29,9 @@ void add_residual(protocol::DType dtype, std::span<const kernels::Source> member
 void scatter_result(const Entries& entries, double scale, const Packed& packed,
                     std::span<std::byte> result, kernels::WorkerPool& pool);
 
+// data[index] = scale · value, rounded to the type, as scatter_result() does.
+void store_scaled(protocol::DType dtype, float value, double scale, std::byte* data, size_t index);
+
 // Whether element `index` of `data` is zero, and whether scatter_result() makes a zero of `value`.
 // Subnormal numbers are not.
 bool is_zero(protocol::DType dtype, const std::byte* data, size_t index);

@@ -36,22 +36,51 @@ void write_number(std::span<std::byte> bytes, size_t at, Number number) {
 
 }  // namespace
 
+Result<> Residual::read(std::span<float> ret_values) const {
+    if (far_) return far_->read(ret_values);
+    std::copy(values_.begin(), values_.end(), ret_values.begin());
+    return {};
+}
+
 std::span<float> Residual::begin() {
-    next_.resize(values_.size());
+    if (!far_) next_.resize(count_);
     begun_ = true;
     return next_;
 }
 
 void Residual::commit() {
     if (!begun_) return;
-    values_.swap(next_);
+    if (far_)
+        far_->swap();
+    else
+        values_.swap(next_);
     begun_ = false;
+}
+
+void Residual::write_next(size_t begin, std::span<const uint32_t> indices,
+                          std::span<const float> values) {
+    if (far_) return far_->write(begin, indices, values);
+    for (size_t i = 0; i < indices.size(); ++i) next_[begin + indices[i]] = values[i];
+}
+
+void Residual::move_to(std::shared_ptr<FarGradient> far) {
+    far_ = std::move(far);
+    std::vector<float>().swap(values_);
+    std::vector<float>().swap(next_);
+}
+
+void Residual::move_here(std::vector<float> values) {
+    values_ = std::move(values);
+    far_.reset();
 }
 
 Result<> Residual::absorb(std::span<const float> other) {
     if (begun_)
         return base::make_error(ErrorKind::invalid,
                                 "an exchange works on this residual; commit or discard it first");
+    if (far_)
+        return base::make_error(ErrorKind::invalid,
+                                "this residual is in other memory; move it here first");
     if (other.size() != values_.size())
         return base::make_error(ErrorKind::invalid,
                                 "a residual of {} elements cannot be added to one of {}; both must "

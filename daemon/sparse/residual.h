@@ -5,6 +5,8 @@
 // An exchange may fail after it has begun. It therefore works on a second vector: begin() lends it,
 // commit() makes it the residual, discard() forgets it. Twice the gradient's memory; touched once.
 //
+// Both vectors are here, or both in other memory (FarGradient), for exchanges that run there.
+//
 // Saved form, little-endian:
 //
 //     | "PACERESI" | version u32 | 0 u32 | count u64 | count floats | XXH3 u64 of all before |
@@ -14,10 +16,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "daemon/sparse/gradient_store.h"
 
 namespace pace::sparse {
 
@@ -26,31 +31,43 @@ inline constexpr uint32_t kResidualVersion = 1;
 class Residual {
   public:
     // Zeros.
-    explicit Residual(size_t count = 0) : values_(count, 0.0F) {}
+    explicit Residual(size_t count = 0) : count_(count), values_(count, 0.0F) {}
 
-    size_t count() const { return values_.size(); }
+    size_t count() const { return count_; }
+    // Of one that is here.
     std::span<const float> values() const { return values_; }
+    // Copies it, wherever it is. Blocks. Fails if a device has.
+    base::Result<> read(std::span<float> ret_values) const;
 
     // Lends count() floats with undefined contents for the next residual; valid until commit(),
-    // discard() or begin().
+    // discard() or begin(). None of one that is elsewhere: its far() has them.
     std::span<float> begin();
     void commit();
     void discard() { begun_ = false; }
     bool begun() const { return begun_; }
-    // What begin() has lent.
-    std::span<float> next() { return next_; }
+    // Changes the next one.
+    void write_next(size_t begin, std::span<const uint32_t> indices, std::span<const float> values);
 
-    // Adds another worker's residual to this one: what it owed is owed here. ErrorKind::invalid if
-    // the counts differ or an exchange has begun.
+    // Where it is if it is not here, otherwise null.
+    const std::shared_ptr<FarGradient>& far() const { return far_; }
+    // From now on it is there, where the same values are already; or here again. Between exchanges.
+    void move_to(std::shared_ptr<FarGradient> far);
+    void move_here(std::vector<float> values);
+
+    // Adds another worker's residual to this one, which is here: what it owed is owed here.
+    // ErrorKind::invalid if the counts differ or an exchange has begun.
     base::Result<> absorb(std::span<const float> other);
 
+    // Of one that is here.
     std::vector<std::byte> save() const;
     // ErrorKind::corrupt, or version, of bytes that save() did not write.
     static base::Result<Residual> load(std::span<const std::byte> bytes_untrusted);
 
   private:
+    size_t count_;
     std::vector<float> values_;
     std::vector<float> next_;
+    std::shared_ptr<FarGradient> far_;
     bool begun_ = false;
 };
 

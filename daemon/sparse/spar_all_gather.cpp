@@ -14,9 +14,9 @@ namespace {
 
 // What travels of entries that `alike` workers hold alike; each keeps its share of what rounding
 // takes.
-void round_shared(Exchange& exchange, size_t block, Entries& held, size_t alike, size_t place) {
+Task<> round_shared(Exchange& exchange, size_t block, Entries& held, size_t alike, size_t place) {
     const Entries errors = round_entries(held, exchange.format().value);
-    exchange.collection.keep(block, errors, alike, place);
+    co_await keep(exchange, block, errors, alike, place);
 }
 
 // R-SAG: recursive doubling, the top L after each exchange. The 2^t workers that hold the same
@@ -28,16 +28,16 @@ Task<Result<Entries>> r_sag(Exchange& exchange, Ring position, size_t block, boo
     if (!wait) exchange.collection.settle();
     for (size_t t = 0; (size_t{1} << t) < position.size; ++t) {
         const size_t distance = size_t{1} << t;
-        round_shared(exchange, block, held, distance, position.self % distance);
+        co_await round_shared(exchange, block, held, distance, position.self % distance);
         const size_t partner = position.node(position.self ^ distance);
         Result<Entries> theirs = co_await exchange_entries(exchange, partner, held, partner, frame,
                                                            slot_of(SparsePhase::between_teams, t));
         if (!theirs) co_return std::move(theirs).error();
         Split split = split_top_k(sum(held, *theirs), frame.k);
-        exchange.collection.keep(block, split.rest, 2 * distance, position.self % (2 * distance));
+        co_await keep(exchange, block, split.rest, 2 * distance, position.self % (2 * distance));
         held = std::move(split.kept);
     }
-    round_shared(exchange, block, held, position.size, position.self);
+    co_await round_shared(exchange, block, held, position.size, position.self);
     co_return held;
 }
 
@@ -58,8 +58,8 @@ Task<Result<Entries>> b_sag(Exchange& exchange, Ring position, size_t block, boo
     Entries held = sum_all(std::move(all).value());
     exchange.adaptation.ratio.adjust(held.size());
     Split split = split_top_k(held, L);
-    exchange.collection.keep(block, split.rest, position.size, position.self);
-    round_shared(exchange, block, split.kept, position.size, position.self);
+    co_await keep(exchange, block, split.rest, position.size, position.self);
+    co_await round_shared(exchange, block, split.kept, position.size, position.self);
     co_return std::move(split.kept);
 }
 

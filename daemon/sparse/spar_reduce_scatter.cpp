@@ -45,7 +45,7 @@ Result<> add_bag(Exchange& exchange, const std::vector<size_t>& bag,
         exchange.collection.add(block, *received);
         bytes = bytes.subspan(size);
     }
-    return {};
+    return exchange.collection.status();
 }
 
 }  // namespace
@@ -69,6 +69,7 @@ Task<Result<>> spar_reduce_scatter(Exchange& exchange, Ring team) {
         Bytes bytes;
         const std::function<void()> pack = [&] { bytes = pack_bag(exchange, sending); };
         co_await exchange.aside.run(pack);
+        communicator.note(exchange.collection.status());
         communicator.post_send(sent, team.node(target), slot, bytes);
         const std::function<void()> form = [&] { exchange.collection.form_all(); };
         if (i == 1) co_await exchange.aside.run(form);

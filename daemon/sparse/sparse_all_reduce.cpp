@@ -11,6 +11,7 @@
 #include "daemon/sparse/exchange.h"
 #include "daemon/sparse/g_topk.h"
 #include "daemon/sparse/gradient.h"
+#include "daemon/sparse/gradient_store.h"
 #include "daemon/sparse/ok_topk.h"
 #include "daemon/sparse/packed.h"
 #include "daemon/sparse/spar_dl.h"
@@ -128,23 +129,29 @@ Task<Result<Report>> run_by_entries(const Call& call) {
     const bool in_blocks = options.algorithm == Algorithm::spar_dl;
     const Division division(n, in_blocks ? nodes / report.teams : 1, options.density);
     const std::span<float> gradient = call.state.begin(UndoLog(division, options.residuals));
-    const Collection::Form form = [&](size_t begin, size_t end) {
+    HostGradient here(gradient, call.aside.pool, [&](size_t begin, size_t end) {
         gather_gradient(call.part, packed, call.state.residual().values(), gradient, begin, end,
                         call.aside.pool);
-    };
+    });
+    FarGradient* const far = call.state.residual().far().get();
+    GradientStore& store = far != nullptr ? static_cast<GradientStore&>(*far) : here;
     const size_t own = in_blocks ? call.communicator.self() % division.blocks() : 0;
     adapt(call.state.next(), options, nodes, report.teams, division.block(own));
-    Collection collection(gradient, call.state.log(), options.format.value, call.aside.pool, form);
+    Collection collection(store, call.state.log(), options.format.value);
     Exchange exchange{call.communicator, options, collection, call.state.next(), call.aside};
 
     Result<Entries> chosen = co_await entries_of(exchange, report.teams);
     if (!chosen) co_return std::move(chosen).error();
     call.communicator.begin_result();
     const std::function<void()> scatter = [&] {
-        scatter_result(*chosen, call.scale, packed, call.result, call.aside.pool);
+        if (far != nullptr)
+            far->scatter_result(*chosen, call.scale);
+        else
+            scatter_result(*chosen, call.scale, packed, call.result, call.aside.pool);
         report.hidden = encode_hidden(*chosen, call.scale, packed);
     };
     co_await call.aside.run(scatter);
+    if (Result<> status = store.status(); !status) co_return std::move(status).error();
     report.chosen = chosen->size();
     if (in_blocks && report.teams > 1 &&
         !is_recursive(options.gather, options.residuals, options.format.value, report.teams))
@@ -153,6 +160,10 @@ Task<Result<Report>> run_by_entries(const Call& call) {
 }
 
 }  // namespace
+
+bool runs_elsewhere(Algorithm algorithm) {
+    return algorithm != Algorithm::dense && algorithm != Algorithm::ok_topk;
+}
 
 Result<> check(const Options& options, size_t nodes) {
     if (!(options.density > 0.0 && options.density <= 1.0))
@@ -191,6 +202,9 @@ Task<Result<Report>> sparse_all_reduce(Communicator& communicator,
         co_return std::move(fits).error();
     if (Result<> sane = check(options, communicator.size()); !sane)
         co_return std::move(sane).error();
+    if (state.residual().far() && !runs_elsewhere(options.algorithm))
+        co_return base::make_error(ErrorKind::invalid,
+                                   "this algorithm needs its gradient on the host");
     const bool is_dense = options.algorithm == Algorithm::dense;
     // A node that does not contribute makes its residual even so: others need nothing of it.
     if (communicator.aborted() && !(is_dense && !communicator.contributes(communicator.self())))

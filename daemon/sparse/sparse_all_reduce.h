@@ -62,10 +62,17 @@ struct Report {
     std::vector<std::byte> hidden;
 };
 
+// Whether its gradient may be in other memory (FarGradient): neither sums all of it nor looks at all
+// of it.
+bool runs_elsewhere(Algorithm algorithm);
+
 // ErrorKind::invalid, with the option, its value and what to do, if they make no sense for so many
 // nodes.
 base::Result<> check(const Options& options, size_t nodes);
 
+// A `state` whose residual is elsewhere is cut there, in threads of the pool if there is `post`: the
+// state's FarGradient forms G and takes the result, and neither `part` nor `result` is touched.
+//
 // `result` is part.layout().bytes() of scratch that the caller owns, undefined after an error, and
 // written only from Communicator::result_begun() on, when all nodes have begun: at the end, or, dense, as all_reduce() does. `state` belongs to this node's place in the exchange, has as many
 // elements as the layout, and is unchanged until commit(). Members' buffers are only read. The

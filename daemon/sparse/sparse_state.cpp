@@ -49,7 +49,11 @@ Result<> SparseState::conclude(const collectives::Layout& layout, std::span<cons
                                 "this node had not sent all when its exchange ended: nobody can "
                                 "have the result; discard the exchange and redo it");
     PACE_TRY_ASSIGN(chosen, chosen_indices(packed, result, hidden_untrusted));
-    log_.undo_all(chosen, residual_.next());
+    log_.undo_all(chosen, [this](size_t begin, std::span<const uint32_t> indices,
+                                 std::span<const float> values) {
+        residual_.write_next(begin, indices, values);
+    });
+    if (residual_.far()) PACE_TRY(residual_.far()->status());
     end();
     next_ = Adaptation();
     return {};

@@ -68,12 +68,13 @@ class SparseState {
     //
     // ErrorKind::invalid without an exchange, or if it ended before this node had sent all that a
     // result needs, so that nobody can have one; corrupt if `hidden` does not fit the result. The
-    // state is as before then.
+    // state is as before then. What a device says, if the gradient is there and it fails: the state
+    // is to be discarded then.
     base::Result<> conclude(const collectives::Layout& layout, std::span<const std::byte> result,
                             std::span<const std::byte> hidden_untrusted);
 
-    // For sparse_all_reduce alone. The vector of the exchange that begins, its log, and what adapts;
-    // end() when it has ended well.
+    // For sparse_all_reduce alone. The vector of the exchange that begins, if that is on the host, its
+    // log, and what adapts; end() when it has ended well.
     std::span<float> begin(UndoLog log);
     UndoLog& log() { return log_; }
     Adaptation& next() { return next_; }

@@ -115,7 +115,7 @@ Task<Result<Entries>> topk_dsa(Exchange& exchange) {
     if (!total) co_return exchange.fail(std::move(total).error());
     Entries errors = round_entries(*total, format.value);
     for (uint32_t& index : errors.indices) index += static_cast<uint32_t>(mine.begin);
-    exchange.collection.keep(0, errors, 1, 0);
+    co_await keep(exchange, 0, errors, 1, 0);
     exchange.collection.settle();
 
     // All-gather.

@@ -23,7 +23,7 @@ std::vector<uint32_t> UndoLog::staying(const Changed& changed,
     return both;
 }
 
-void UndoLog::undo(size_t block, std::span<const uint32_t> chosen, std::span<float> values) {
+void UndoLog::undo(size_t block, std::span<const uint32_t> chosen, const Write& write) {
     const Changed changed = std::exchange(changed_[block], {});
     std::vector<uint32_t> other_modes;
     if (mode_ != ResidualMode::global) {
@@ -31,16 +31,19 @@ void UndoLog::undo(size_t block, std::span<const uint32_t> chosen, std::span<flo
         chosen = other_modes;
     }
     for (auto run = changed.before.rbegin(); run != changed.before.rend(); ++run) {
+        Entries back;
+        back.reserve(run->size());
         size_t at = 0;
         for (size_t i = 0; i < run->size(); ++i) {
             const uint32_t index = run->indices[i];
             while (at < chosen.size() && chosen[at] < index) ++at;
-            if (at == chosen.size() || chosen[at] != index) values[index] = run->values[i];
+            if (at == chosen.size() || chosen[at] != index) back.push_back(index, run->values[i]);
         }
+        write(back.indices, back.values);
     }
 }
 
-void UndoLog::undo_all(std::span<const uint32_t> chosen, std::span<float> values) {
+void UndoLog::undo_all(std::span<const uint32_t> chosen, const WriteAt& write) {
     auto next = chosen.begin();
     std::vector<uint32_t> of_block;
     for (size_t block = 0; block < division_.blocks(); ++block) {
@@ -48,7 +51,10 @@ void UndoLog::undo_all(std::span<const uint32_t> chosen, std::span<float> values
         of_block.clear();
         for (; next != chosen.end() && *next < range.end; ++next)
             of_block.push_back(*next - static_cast<uint32_t>(range.begin));
-        undo(block, of_block, values.subspan(range.begin, range.length()));
+        undo(block, of_block,
+             [&](std::span<const uint32_t> indices, std::span<const float> values) {
+                 write(range.begin, indices, values);
+             });
     }
 }
 

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -37,11 +38,18 @@ class UndoLog {
     void settle() { is_settled_ = true; }
     bool is_settled() const { return is_settled_; }
 
-    // Gives elements of the block, `values`, back what they were, but for those that stay as they
-    // are because they are in the result, which `chosen` are. Forgets the block.
-    void undo(size_t block, std::span<const uint32_t> chosen, std::span<float> values);
+    // Writes values at indices of a block.
+    using Write =
+        std::function<void(std::span<const uint32_t> indices, std::span<const float> values)>;
+    // The same, of the block that begins there.
+    using WriteAt = std::function<void(size_t begin, std::span<const uint32_t> indices,
+                                       std::span<const float> values)>;
+
+    // Gives elements of the block back what they were, but for those that stay as they are because
+    // they are in the result, which `chosen` are. Forgets the block.
+    void undo(size_t block, std::span<const uint32_t> chosen, const Write& write);
     // The same of all blocks, with indices of the whole vector.
-    void undo_all(std::span<const uint32_t> chosen, std::span<float> values);
+    void undo_all(std::span<const uint32_t> chosen, const WriteAt& write);
 
   private:
     struct Changed {
