@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 /* Grows with every change of what follows: a plug-in of another number is refused. */
-#define PACE_DEVICE_PLUGIN_VERSION 1U
+#define PACE_DEVICE_PLUGIN_VERSION 2U
 
 /* Members that one call of `sum` takes at most. */
 #define PACE_DEVICE_MEMBERS_MAX 32
@@ -93,6 +93,26 @@ typedef struct pace_device_scatter_add {
     float* out;
 } pace_device_scatter_add;
 
+/* values[i] = in[indices[i]]; zero at or beyond `length`. */
+typedef struct pace_device_gather {
+    uint64_t count;
+    uint64_t length; /* elements of in */
+    const uint32_t* indices;
+    const float* in;
+    float* values;
+} pace_device_gather;
+
+/* out[indices[i]] = values[i], elements of any type; an index at or beyond `length` is left out. The indices are distinct. */
+typedef struct pace_device_scatter {
+    uint64_t count;
+    uint64_t length;        /* elements of out */
+    uint32_t element_bytes; /* 2, 4 or 8 */
+    uint32_t reserved;
+    const uint32_t* indices;
+    const void* values;
+    void* out;
+} pace_device_scatter;
+
 typedef struct pace_device_plugin_table {
     uint32_t version;          /* PACE_DEVICE_PLUGIN_VERSION */
     uint32_t struct_size;      /* of this struct */
@@ -111,6 +131,8 @@ typedef struct pace_device_plugin_table {
     size_t (*merge_workspace)(uint64_t a_count, uint64_t b_count);
     int (*merge)(const pace_device_merge* merge, void* stream);
     int (*scatter_add)(const pace_device_scatter_add* add, void* stream);
+    int (*gather)(const pace_device_gather* gather, void* stream);
+    int (*scatter)(const pace_device_scatter* scatter, void* stream);
 } pace_device_plugin_table;
 
 /* What a plug-in exports under the name "pace_device_plugin". Never null. */

@@ -18,7 +18,7 @@ bool is_complete(const pace_device_plugin_table& table) {
            table.error_text != nullptr && table.sum != nullptr && table.convert != nullptr &&
            table.top_k_workspace != nullptr && table.top_k != nullptr &&
            table.merge_workspace != nullptr && table.merge != nullptr &&
-           table.scatter_add != nullptr;
+           table.scatter_add != nullptr && table.gather != nullptr && table.scatter != nullptr;
 }
 
 }  // namespace

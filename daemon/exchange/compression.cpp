@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "daemon/exchange/device_gradient.h"
 #include "daemon/exchange/digest.h"
 #include "daemon/sparse/cost_model.h"
 
@@ -75,6 +76,11 @@ uint32_t counts_digest(const std::vector<BufferPtr>& buffers) {
     uint64_t state = buffers.size();
     for (const BufferPtr& buffer : buffers) state = mix(state, buffer->count);
     return static_cast<uint32_t>(state);
+}
+
+// Few ask for it, and never while an exchange is under way.
+void move_here(sparse::Residual& residual) {
+    if (residual.far()) residual.move_here(owed_of(residual));
 }
 
 // The greatest number of teams, not above `wanted`, that the participants can be divided into.
@@ -213,7 +219,8 @@ Result<std::shared_ptr<sparse::SparseState>> Compression::state_of(const Key& ke
 }
 
 void Compression::settle(const Key& key, sparse::SparseState& state) {
-    if (state.residual().begun()) return;
+    if (state.residual().begun() || inherited_.empty()) return;
+    move_here(state.residual());
     std::erase_if(inherited_, [&](const Debt& debt) {
         return debt.counts == key.counts && state.residual().absorb(debt.values).ok();
     });
@@ -281,11 +288,14 @@ Result<> Compression::save(const Worker& worker) {
     const std::vector<BufferPtr>& buffers = worker.head().buffers;
     // The first of the node's workers speaks for the node.
     const bool speaks = is_flat() || job_.workers.begin()->first == worker.rank;
+    std::vector<float> owed;
     const float* next = nullptr;
     if (speaks) {
         PACE_TRY_ASSIGN(state,
                         state_of({owner_of(worker), counts_digest(buffers)}, elements_of(buffers)));
-        next = state->residual().values().data();
+        owed.resize(elements_of(buffers));
+        PACE_TRY(state->residual().read(owed));
+        next = owed.data();
     }
     for (const BufferPtr& buffer : buffers) {
         if (next == nullptr) {
@@ -308,6 +318,7 @@ Result<> Compression::load(const Worker& worker) {
         const auto* data = reinterpret_cast<const float*>(buffer->memory.data());
         values.insert(values.end(), data, data + buffer->count);
     }
+    move_here(state->residual());
     return state->residual().absorb(values);
 }
 
@@ -354,8 +365,7 @@ void Compression::conclude(const collectives::Layout& layout, std::span<const st
 }
 
 Debt Compression::debt_of(const Key& key, const sparse::SparseState& state) {
-    const auto values = state.residual().values();
-    return {key.counts, std::vector<float>(values.begin(), values.end())};
+    return {key.counts, owed_of(state.residual())};
 }
 
 // Its debts go to the first worker that stays.

@@ -26,6 +26,18 @@ void* address_of(const DeviceMember& member, size_t segment) {
     return reinterpret_cast<void*>(static_cast<uintptr_t>(address));
 }
 
+Result<> give_on_device(const std::vector<DeviceMember>& members, const collectives::Layout& layout,
+                        const device::DeviceMemory& from) {
+    const DeviceLane& lane = *members.front().contents->lane;
+    for (const DeviceMember& member : members) {
+        member.contents->queued = true;
+        PACE_TRY(lane.copy_on_device(member.contents->buffers, layout, from.address()));
+    }
+    for (size_t i = 1; i < members.size(); ++i) PACE_TRY(members[i].contents->lane->follow(lane));
+    for (const DeviceMember& member : members) member.contents->made = true;
+    return {};
+}
+
 namespace {
 
 pace_device_sum sum_of(const std::vector<DeviceMember>& members,

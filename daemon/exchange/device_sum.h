@@ -23,6 +23,10 @@ void* address_of(const DeviceMember& member, size_t segment);
 std::string why_not_on_device(const std::vector<DeviceMember>& members,
                               const collectives::Layout& layout);
 
+// Queues what lies in `from` as `layout` says into all members, which are on that device, after what the first one's lane has.
+base::Result<> give_on_device(const std::vector<DeviceMember>& members,
+                              const collectives::Layout& layout, const device::DeviceMemory& from);
+
 // Queues scale * sum of weight * contents into all members, after what each member's lane has, and before what each
 // lane gets next. What it fails with leaves the contents unknown: some may have been summed.
 base::Result<> sum_on_device(const pace_device_plugin_table& kernels,

@@ -160,6 +160,7 @@ Task<Result<>> Exchange::run_among_nodes() {
         if (*meet) co_return co_await gpu_sum_->run(plan_.scale);
         gpu_sum_.reset();  // others may use the GPUs
     }
+    if (co_await place_gradient()) co_return co_await run_by_hosts();
     if (co_await flow()) {
         const Result<> sum = co_await run_by_hosts();
         const Result<> settled = co_await flow_->settle(sum);
@@ -241,6 +242,8 @@ void Exchange::network_ended(const Result<>& result) {
     }
     if (gpu_sum_) {
         commit_on_gpus();
+    } else if (cut_) {
+        commit_cut();
     } else {
         deliver();
     }
@@ -267,6 +270,7 @@ void Exchange::finish(const Result<>& result) {
     const Done done = std::move(done_);
     ended_ = true;
     if (gpu_sum_) gpu_sum_->release();  // who is told may begin the next one
+    if (cut_) end_cut();
     done(*this, result);
 }
 

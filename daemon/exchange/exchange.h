@@ -22,6 +22,7 @@
 #include "daemon/collectives/signal.h"
 #include "daemon/exchange/active.h"
 #include "daemon/exchange/device_flow.h"
+#include "daemon/exchange/device_gradient.h"
 #include "daemon/exchange/device_sum.h"
 #include "daemon/exchange/gpu_sum.h"
 #include "daemon/exchange/request.h"
@@ -108,7 +109,7 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     collectives::Communicator::Counters traffic() const;
     // After a success with other nodes: the result, for members that missed it.
     Scratch take_scratch() { return std::move(scratch_); }
-    // The same of a sum that went from GPU to GPU, which is in no scratch; otherwise null.
+    // The same of a result that formed on a GPU, and is in no scratch; otherwise null.
     std::unique_ptr<DeviceResult> take_device_result();
     // Whether the scratch may hold something else than it was given with.
     bool scratch_touched() const;
@@ -130,6 +131,14 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     base::Task<bool> flow();
     base::Result<std::vector<DeviceFlow::Place>> flow_places() const;
     base::Task<base::Result<>> pin_scratch();
+    base::Task<> in_pool(std::function<void()> work);
+    bool may_cut_on_gpu() const;
+    sparse::Residual& residual_here() const;
+    base::Task<bool> place_gradient();
+    base::Task<base::Result<>> place_gradient_on_gpu(sparse::Residual& residual);
+    base::Task<> bring_back(sparse::Residual& residual);
+    void commit_cut();
+    void end_cut();
     bool is_on_gpu(const collectives::Recipient& recipient) const;
     bool may_go_among_gpus() const;
     void prepare_gpus();
@@ -164,8 +173,10 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     std::vector<collectives::Recipient> recipients_;
     std::unique_ptr<collectives::Communicator> communicator_;
     std::unique_ptr<SparseRun> sparse_;
-    std::shared_ptr<DeviceFlow> flow_;  // of a sum whose members are copied while it travels
-    std::shared_ptr<GpuSum> gpu_sum_;   // as long as it may, for this node
+    std::shared_ptr<DeviceFlow> flow_;     // of a sum whose members are copied while it travels
+    std::shared_ptr<GpuSum> gpu_sum_;      // as long as it may, for this node
+    std::shared_ptr<DeviceGradient> cut_;  // of a top-k reduction that is cut on a GPU
+    std::shared_ptr<device::DeviceMemory> cut_result_;
     sparse::Link link_;
     std::shared_ptr<Exchange> self_;  // held while under way
     bool listening_ = false;

@@ -146,21 +146,26 @@ Result<std::vector<DeviceFlow::Place>> Exchange::flow_places() const {
 // The first time that takes as long as the kernel needs to find the memory.
 Task<Result<>> Exchange::pin_scratch() {
     if (scratch_.is_pinned()) co_return Result<>();
-    std::optional<Result<>> ended;
     Result<> pinned;
     device::Device& gpu = plan_.on_device.front().contents->lane->device();
+    co_await in_pool([&] { pinned = scratch_.pin(gpu); });
+    co_return pinned;
+}
+
+// What would hold up the loop.
+Task<> Exchange::in_pool(std::function<void()> work) {
+    bool ended = false;
     base::EventLoop& loop = services_.loop;
     services_.pool.submit(
-        1, 1, [&](size_t, size_t) { pinned = scratch_.pin(gpu); },
+        1, 1, [&work](size_t, size_t) { work(); },
         [&loop](auto callback) { loop.post(std::move(callback)); },
-        [this, keep = self_, &ended, &pinned] {
-            ended = pinned;
+        [this, keep = self_, &ended] {
+            ended = true;
             came_changed_.notify();
         });
     busy_here_ = true;
     while (!ended) co_await came_changed_.changed();
     busy_here_ = false;
-    co_return *ended;
 }
 
 // ------------------------------------------------------------------------------ from GPU to GPU
@@ -230,7 +235,10 @@ base::Duration Exchange::stalled_on_gpus(base::TimePoint now) const {
 }
 
 std::unique_ptr<DeviceResult> Exchange::take_device_result() {
-    return gpu_sum_ ? gpu_sum_->take_result() : nullptr;
+    if (gpu_sum_) return gpu_sum_->take_result();
+    if (!cut_) return nullptr;
+    return std::make_unique<DeviceResult>(plan_.on_device.front().contents->lane,
+                                          std::move(cut_result_), plan_.layout);
 }
 
 }  // namespace pace::daemon

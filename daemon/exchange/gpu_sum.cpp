@@ -193,18 +193,6 @@ Result<> GpuSum::queue_scaled(const Share& share, double scale) const {
     return {};
 }
 
-Result<> GpuSum::queue_members(const Share& share) const {
-    const DeviceLane& lane = share.lane();
-    for (const DeviceMember& member : share.members) {
-        member.contents->queued = true;
-        PACE_TRY(lane.copy_on_device(member.contents->buffers, layout_, share.scratch->address()));
-    }
-    for (size_t i = 1; i < share.members.size(); ++i)
-        PACE_TRY(share.members[i].contents->lane->follow(lane));
-    for (const DeviceMember& member : share.members) member.contents->made = true;
-    return {};
-}
-
 std::vector<device::GpuCommunicator::Share> GpuSum::shares_for_nccl() const {
     std::vector<device::GpuCommunicator::Share> all;
     for (const Share& share : shares_) {
@@ -276,7 +264,8 @@ void GpuSum::abort(const base::Error& error) {
 
 Result<> GpuSum::commit() {
     for (const Share& share : shares_)
-        if (const Result<> queued = queue_members(share); !queued) return failed(queued);
+        if (const Result<> queued = give_on_device(share.members, layout_, *share.scratch); !queued)
+            return failed(queued);
     return {};
 }
 

@@ -92,7 +92,6 @@ class GpuSum : public std::enable_shared_from_this<GpuSum> {
     base::Result<> take_scratch();
     base::Result<> queue_partials(const Share& share) const;
     base::Result<> queue_scaled(const Share& share, double scale) const;
-    base::Result<> queue_members(const Share& share) const;
     base::Result<> queue_all_partials();
     base::Result<> queue_all_scaled(double scale);
     base::Result<> failed(const base::Result<>& result);

@@ -83,8 +83,8 @@ bool Job::sums_on_device(const Worker& worker, const Request& request) const {
     const control::JobOptions& options = state_.options;
     const bool dense =
         request.verb == Verb::average || request.verb == Verb::reduce || request.verb == Verb::sync;
-    return dense && !serving_ && !is_partial(options) && !is_top_k(options.compression) &&
-           !options.reject_nonfinite && !worker.newcomer;
+    return dense && !serving_ && !is_partial(options) && !options.reject_nonfinite &&
+           !worker.newcomer;
 }
 
 void Job::submit(const WorkerPtr& worker, Request request) {

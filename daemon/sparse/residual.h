@@ -53,6 +53,9 @@ class Residual {
     // From now on it is there, where the same values are already; or here again. Between exchanges.
     void move_to(std::shared_ptr<FarGradient> far);
     void move_here(std::vector<float> values);
+    // It is not to be moved away any more.
+    void keep_here() { stays_here_ = true; }
+    bool stays_here() const { return stays_here_; }
 
     // Adds another worker's residual to this one, which is here: what it owed is owed here.
     // ErrorKind::invalid if the counts differ or an exchange has begun.
@@ -68,6 +71,7 @@ class Residual {
     std::vector<float> values_;
     std::vector<float> next_;
     std::shared_ptr<FarGradient> far_;
+    bool stays_here_ = false;
     bool begun_ = false;
 };
 

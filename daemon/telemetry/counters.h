@@ -15,8 +15,9 @@ struct Counters {
     uint64_t sums_among_gpus = 0;  // of members on several GPUs, by NCCL
     uint64_t sums_in_pieces =
         0;  // among nodes, of members on GPUs that were copied while it travelled
-    uint64_t sums_on_device = 0;  // of members on one GPU, by a kernel there
-    uint64_t gradients_late = 0;  // handed in when their round had begun without them
+    uint64_t sums_on_device = 0;   // of members on one GPU, by a kernel there
+    uint64_t top_k_on_device = 0;  // top-k reductions whose gradient was cut on a GPU
+    uint64_t gradients_late = 0;   // handed in when their round had begun without them
     uint64_t exchanges_aborted = 0;
     uint64_t adoptions = 0;
     uint64_t clients_accepted = 0;

@@ -72,6 +72,8 @@ class GpuWorker {
         return values;
     }
 
+    void read_bytes(size_t index, std::span<std::byte> to) { read(index, to); }
+
     pace_status reduce(pace_request& ret_request, int32_t op = PACE_OP_SUM);
     pace_status average(pace_request& ret_request, uint64_t iteration);
     pace_status broadcast(pace_request& ret_request, uint32_t root);

@@ -40,6 +40,7 @@ constexpr pace_device_plugin_table kTable{kVersion,  sizeof(pace_device_plugin_t
                                           kSum,      refuse,
                                           workspace, refuse,
                                           workspace, refuse,
+                                          refuse,    refuse,
                                           refuse};
 
 }  // namespace

@@ -199,6 +199,31 @@ int scatter_add(const pace_device_scatter_add* call, void* stream) {
     return queue(*call, do_scatter_add, stream);
 }
 
+void do_gather(const pace_device_gather& gather) {
+    for (uint64_t i = 0; i < gather.count; ++i) {
+        const uint64_t index = gather.indices[i];
+        gather.values[i] = index < gather.length ? gather.in[index] : 0.0F;
+    }
+}
+
+int gather(const pace_device_gather* call, void* stream) {
+    return queue(*call, do_gather, stream);
+}
+
+void do_scatter(const pace_device_scatter& scatter) {
+    const size_t bytes = scatter.element_bytes;
+    for (uint64_t i = 0; i < scatter.count; ++i)
+        if (scatter.indices[i] < scatter.length)
+            std::memcpy(static_cast<std::byte*>(scatter.out) + scatter.indices[i] * bytes,
+                        static_cast<const std::byte*>(scatter.values) + i * bytes, bytes);
+}
+
+int scatter(const pace_device_scatter* call, void* stream) {
+    if (call->element_bytes != 2 && call->element_bytes != 4 && call->element_bytes != 8)
+        return kWrongCall;
+    return queue(*call, do_scatter, stream);
+}
+
 int check(int) {
     return 0;
 }
@@ -222,7 +247,9 @@ constexpr pace_device_plugin_table kTable{PACE_DEVICE_PLUGIN_VERSION,
                                           top_k,
                                           merge_workspace,
                                           merge,
-                                          scatter_add};
+                                          scatter_add,
+                                          gather,
+                                          scatter};
 
 }  // namespace
 

@@ -223,6 +223,27 @@ TEST(Plugin, AddsWhatLiesWithin) {
     });
 }
 
+TEST(Plugin, ReadsAndWritesWhatLiesWithin) {
+    apart({}, [] {
+        const Gpu gpu;
+        const std::vector<uint32_t> indices{0, 2, 3};
+        const std::vector<float> in{1, 2, 3};
+        std::vector<float> values(3, 7);
+        const pace_device_gather gather{3, 3, indices.data(), in.data(), values.data()};
+        EXPECT_EQ(plugin().gather(&gather, nullptr), 0);
+        EXPECT_EQ(driver().stream_synchronize(nullptr), kSuccess);
+        EXPECT_EQ(values, (std::vector<float>{1, 3, 0}));
+        std::vector<uint64_t> out{5, 6, 7};
+        const std::vector<uint64_t> wide{50, 70, 80};
+        pace_device_scatter scatter{3, 3, 8, 0, indices.data(), wide.data(), out.data()};
+        EXPECT_EQ(plugin().scatter(&scatter, nullptr), 0);
+        EXPECT_EQ(driver().stream_synchronize(nullptr), kSuccess);
+        EXPECT_EQ(out, (std::vector<uint64_t>{50, 6, 70}));
+        scatter.element_bytes = 3;
+        EXPECT_NE(plugin().scatter(&scatter, nullptr), 0);
+    });
+}
+
 TEST(Plugin, TheBrokenOnesAreBrokenAsTheyShouldBe) {
     apart({}, [] {
         EXPECT_NE(table_in(kOtherVersion).version, PACE_DEVICE_PLUGIN_VERSION);

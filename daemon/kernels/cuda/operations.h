@@ -16,6 +16,8 @@ int top_k(const pace_device_top_k* top_k, void* stream);
 size_t merge_workspace(uint64_t a_count, uint64_t b_count);
 int merge(const pace_device_merge* merge, void* stream);
 int scatter_add(const pace_device_scatter_add* add, void* stream);
+int gather(const pace_device_gather* gather, void* stream);
+int scatter(const pace_device_scatter* scatter, void* stream);
 
 // 0 if there is machine code of these kernels for the current device.
 int check_machine_code();

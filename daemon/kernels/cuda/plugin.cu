@@ -40,6 +40,8 @@ constexpr pace_device_plugin_table kTable = {
     merge_workspace,
     merge,
     scatter_add,
+    gather,
+    scatter,
 };
 
 }  // namespace

@@ -29,6 +29,8 @@ TEST_F(Plugin, LacksNoFunction) {
     EXPECT_NE(plugin()->merge_workspace, nullptr);
     EXPECT_NE(plugin()->merge, nullptr);
     EXPECT_NE(plugin()->scatter_add, nullptr);
+    EXPECT_NE(plugin()->gather, nullptr);
+    EXPECT_NE(plugin()->scatter, nullptr);
 }
 
 TEST_F(Plugin, SaysWhatItIs) {

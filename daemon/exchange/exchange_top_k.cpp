@@ -1,0 +1,103 @@
+// Exchange: top-k reductions whose gradient is cut on the GPU that its members' buffers are on.
+#include <functional>
+
+#include "base/log.h"
+#include "daemon/exchange/exchange.h"
+
+namespace pace::daemon {
+
+using base::Result;
+using base::Task;
+using sparse::Residual;
+
+namespace {
+
+// Below this, copies to the host and back take no longer than the kernels' launches. A guess.
+constexpr size_t kCutBytesMin = size_t{256} << 10U;
+
+}  // namespace
+
+// This node's choice alone: others get the same entries either way.
+bool Exchange::may_cut_on_gpu() const {
+    if (!sparse_ || sparse_->is_flat() || plan_.layout.bytes() < kCutBytesMin ||
+        !sparse::runs_elsewhere(plan_.top_k->options.algorithm))
+        return false;
+    const bool all = plan_.on_device.size() == plan_.contributions.size() &&
+                     plan_.on_device.size() == plan_.recipients.size();
+    // The residual is one more for the kernel.
+    return all && plan_.on_device.size() < PACE_DEVICE_MEMBERS_MAX && services_.gpus != nullptr &&
+           why_not_on_device(plan_.on_device, plan_.layout).empty() && kernels().ok() &&
+           !residual_here().stays_here();
+}
+
+Residual& Exchange::residual_here() const {
+    return plan_.top_k->participants.front().state->residual();
+}
+
+// True: it is cut there. Otherwise what is owed is on the host now.
+Task<bool> Exchange::place_gradient() {
+    if (!sparse_ || sparse_->is_flat()) co_return false;
+    Residual& residual = residual_here();
+    if (!may_cut_on_gpu()) {
+        co_await bring_back(residual);
+        co_return false;
+    }
+    const Result<> placed = co_await place_gradient_on_gpu(residual);
+    if (placed) co_return true;
+    base::log_warning("top-k goes by the host", {{"reason", placed.error().message}});
+    residual.keep_here();
+    cut_.reset();
+    co_await bring_back(residual);
+    co_return false;
+}
+
+Task<Result<>> Exchange::place_gradient_on_gpu(Residual& residual) {
+    device::Device& gpu = plan_.on_device.front().contents->lane->device();
+    const size_t chosen_max = sparse::top_count(residual.count(), plan_.top_k->options.density) + 1;
+    // Nobody else puts a residual elsewhere.
+    cut_ = std::static_pointer_cast<DeviceGradient>(residual.far());
+    if (cut_ && !cut_->fits(gpu, residual.count(), chosen_max)) {
+        cut_.reset();
+        co_await bring_back(residual);
+    }
+    if (!cut_) {
+        const auto table = kernels();
+        if (!table) co_return table.error();
+        auto made = DeviceGradient::create(gpu, **table, residual.count(), chosen_max);
+        if (!made) co_return made.error();
+        cut_ = std::move(*made);
+        Result<> uploaded;
+        co_await in_pool([&] { uploaded = cut_->upload(residual.values()); });
+        if (!uploaded) co_return uploaded;
+        residual.move_to(cut_);
+    }
+    auto memory = services_.gpu_groups->scratch(gpu, plan_.layout.bytes());
+    if (!memory) co_return memory.error();
+    cut_result_ = std::move(*memory);
+    co_return cut_->begin(plan_.on_device, plan_.layout, cut_result_);
+}
+
+Task<> Exchange::bring_back(Residual& residual) {
+    if (!residual.far()) co_return;
+    std::vector<float> values;
+    co_await in_pool([&] { values = owed_of(residual); });
+    residual.move_here(std::move(values));
+}
+
+void Exchange::commit_cut() {
+    ++services_.counters.top_k_on_device;
+    const Result<> committed = give_on_device(plan_.on_device, plan_.layout, *cut_result_);
+    contents_lost_ = !committed;
+    finish(committed);
+}
+
+// Its members' buffers are needed no more. A GPU that has failed is not asked again.
+void Exchange::end_cut() {
+    cut_->end();
+    if (cut_->status()) return;
+    base::log_warning("top-k goes by the host from now on",
+                      {{"reason", cut_->status().error().message}});
+    residual_here().keep_here();
+}
+
+}  // namespace pace::daemon

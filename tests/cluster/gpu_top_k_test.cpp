@@ -1,0 +1,299 @@
+// Top-k reductions of gradients on GPUs, cut there: everything is, bit for bit, what it is with gradients on hosts.
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "gpu_fixture.h"
+
+namespace pace::cluster {
+namespace {
+
+using Tune = std::function<void(pace_job_options&)>;
+
+struct Tensor {
+    int32_t type = PACE_F32;
+    uint64_t count = 0;
+
+    size_t element_bytes() const { return type == PACE_F64 ? 8 : type == PACE_F32 ? 4 : 2; }
+};
+
+// What it costs to copy less than 256 KiB is not worth a kernel.
+const std::vector<Tensor> kGradient{{PACE_F32, 50'001}, {PACE_F32, 17'777}};
+const std::vector<size_t> kPlaces{0, 0, 1, 2};
+
+Tune top_k(int32_t compression, const Tune& more = {}) {
+    return [compression, more](pace_job_options& job) {
+        job.compression = compression;
+        job.density = 0.01;
+        job.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
+        if (compression == PACE_COMPRESSION_SPARDL) job.teams = 1;
+        if (more) more(job);
+    };
+}
+
+// Few greater elements among many small ones, of a type.
+std::vector<std::byte> gradient(const Tensor& tensor, base::Random& random) {
+    std::vector<std::byte> bytes(tensor.count * tensor.element_bytes());
+    for (uint64_t i = 0; i < tensor.count; ++i) {
+        const double value = (random.uniform() - 0.5) * (random.below(64) == 0 ? 100 : 1);
+        std::byte* const at = bytes.data() + i * tensor.element_bytes();
+        const auto single = static_cast<float>(value);
+        if (tensor.type == PACE_F64) std::memcpy(at, &value, sizeof(value));
+        if (tensor.type == PACE_F32) std::memcpy(at, &single, sizeof(single));
+        // Of halves the bits alone: the sign, and exponents about the middle.
+        const auto half =
+            static_cast<uint16_t>(random.below(2) << 15U | 0x3000U | random.below(0xFFF));
+        if (tensor.element_bytes() == 2) std::memcpy(at, &half, sizeof(half));
+    }
+    return bytes;
+}
+
+// The workers of one job, of whom some have their buffers on the GPU.
+class Job {
+  public:
+    Job(const Cluster& cluster, const std::string& name, const Tune& tune,
+        const std::vector<Tensor>& tensors, const std::function<bool(size_t rank)>& on_gpu)
+        : tensors_(tensors) {
+        for (uint32_t rank = 0; rank < kPlaces.size(); ++rank) {
+            const WorkerOptions options{.endpoint = cluster.endpoint(kPlaces[rank]),
+                                        .job = name,
+                                        .rank = rank,
+                                        .world = static_cast<uint32_t>(kPlaces.size()),
+                                        .tune = tune};
+            workers_.push_back(std::make_unique<GpuWorker>(options));
+            on_gpu_.push_back(on_gpu(rank));
+            for (const Tensor& tensor : tensors)
+                host_.push_back(
+                    static_cast<std::byte*>(worker(rank).add_buffer(tensor.type, tensor.count)));
+            for (const Tensor& tensor : tensors)
+                EXPECT_NE(workers_[rank]->add_buffer(tensor.type, tensor.count), nullptr)
+                    << workers_[rank]->error().message;
+        }
+    }
+
+    // All that came out of a round for whoever is first, after all have got the same.
+    std::vector<std::byte> round(base::Random random) {
+        const auto requests = begin(random);
+        for (size_t rank = 0; rank < workers_.size(); ++rank)
+            EXPECT_EQ(workers_[rank]->wait(requests[rank]), PACE_OK)
+                << workers_[rank]->error().message;
+        const std::vector<std::byte> first = contents(0);
+        for (size_t rank = 1; rank < workers_.size(); ++rank) EXPECT_EQ(contents(rank), first);
+        return first;
+    }
+    std::vector<pace_request> begin(base::Random random) {
+        std::vector<pace_request> requests;
+        for (size_t rank = 0; rank < workers_.size(); ++rank) {
+            fill(rank, random);
+            pace_reduce_options options = PACE_REDUCE_OPTIONS_INIT;
+            options.op = PACE_OP_MEAN;
+            const auto buffers = this->buffers(rank);
+            EXPECT_EQ(pace_reduce(session(rank), buffers.data(), buffers.size(), &options,
+                                  &requests.emplace_back(), nullptr),
+                      PACE_OK);
+        }
+        return requests;
+    }
+
+    // What is owed, over all workers' buffers.
+    std::vector<std::byte> owed() {
+        std::vector<std::byte> all;
+        for (size_t rank = 0; rank < workers_.size(); ++rank) {
+            call(rank, pace_residual_save);
+            const auto own = contents(rank);
+            all.insert(all.end(), own.begin(), own.end());
+        }
+        return all;
+    }
+    // Something more of what is.
+    void owe(base::Random random) {
+        for (size_t rank = 0; rank < workers_.size(); ++rank) {
+            fill(rank, random);
+            call(rank, pace_residual_load);
+        }
+    }
+    void move(const std::function<bool(size_t rank)>& on_gpu) {
+        for (size_t rank = 0; rank < workers_.size(); ++rank) on_gpu_[rank] = on_gpu(rank);
+    }
+
+    GpuWorker& at(size_t rank) { return *workers_[rank]; }
+
+  private:
+    Worker& worker(size_t rank) { return workers_[rank]->worker(); }
+    pace_session* session(size_t rank) { return workers_[rank]->session(); }
+
+    std::vector<pace_buffer> buffers(size_t rank) {
+        std::vector<pace_buffer> all;
+        for (size_t i = 0; i < tensors_.size(); ++i)
+            all.push_back(on_gpu_[rank] ? workers_[rank]->buffer(i) : worker(rank).buffers()[i]);
+        return all;
+    }
+    template <typename Verb>
+    void call(size_t rank, Verb verb) {
+        const auto buffers = this->buffers(rank);
+        pace_request request{};
+        pace_error error{};
+        ASSERT_EQ(verb(session(rank), buffers.data(), buffers.size(), &request, &error), PACE_OK)
+            << error.message;
+        ASSERT_EQ(workers_[rank]->wait(request), PACE_OK) << workers_[rank]->error().message;
+    }
+    void fill(size_t rank, base::Random& random) {
+        for (size_t i = 0; i < tensors_.size(); ++i) {
+            const std::vector<std::byte> bytes = gradient(tensors_[i], random);
+            if (on_gpu_[rank])
+                workers_[rank]->fill_with(i, bytes);
+            else
+                std::copy(bytes.begin(), bytes.end(), host(rank, i));
+        }
+    }
+    std::vector<std::byte> contents(size_t rank) {
+        std::vector<std::byte> all;
+        for (size_t i = 0; i < tensors_.size(); ++i) {
+            std::vector<std::byte> bytes(tensors_[i].count * tensors_[i].element_bytes());
+            if (on_gpu_[rank])
+                workers_[rank]->read_bytes(i, bytes);
+            else
+                std::copy_n(host(rank, i), bytes.size(), bytes.begin());
+            all.insert(all.end(), bytes.begin(), bytes.end());
+        }
+        return all;
+    }
+    std::byte* host(size_t rank, size_t index) const {
+        return host_[rank * tensors_.size() + index];
+    }
+
+    std::vector<Tensor> tensors_;
+    std::vector<std::unique_ptr<GpuWorker>> workers_;
+    std::vector<bool> on_gpu_;
+    std::vector<std::byte*> host_;
+};
+
+bool everyone(size_t) {
+    return true;
+}
+bool nobody(size_t) {
+    return false;
+}
+
+class GpuTopK : public Gpu {
+  protected:
+    void SetUp() override {
+        Gpu::SetUp();
+        if (!IsSkipped())
+            cluster_ =
+                std::make_unique<Cluster>(Cluster::Options{.nodes = 3, .daemon_flags = flags()});
+    }
+    int64_t cut_there(size_t node) const {
+        return number_in(cluster_->pacectl(node, {"daemon", "--json"}), "top_k_on_device");
+    }
+
+    std::unique_ptr<Cluster> cluster_;
+    base::Random random_{11};
+};
+
+struct Variant {
+    const char* name;
+    Tune tune;
+    bool on_gpu = true;
+};
+
+TEST_F(GpuTopK, ResultsAndWhatIsOwedAreThoseOfHosts) {
+    const std::vector<Variant> variants{
+        {"spardl", top_k(PACE_COMPRESSION_SPARDL)},
+        {"teams", top_k(PACE_COMPRESSION_SPARDL, [](pace_job_options& job) { job.teams = 3; })},
+        {"partial", top_k(PACE_COMPRESSION_SPARDL,
+                          [](pace_job_options& job) { job.residuals = PACE_RESIDUALS_PARTIAL; })},
+        {"local", top_k(PACE_COMPRESSION_SPARDL,
+                        [](pace_job_options& job) { job.residuals = PACE_RESIDUALS_LOCAL; })},
+        {"rounded", top_k(PACE_COMPRESSION_SPARDL,
+                          [](pace_job_options& job) { job.values = PACE_VALUES_F16; })},
+        {"topka", top_k(PACE_COMPRESSION_TOPKA)},
+        {"topkdsa", top_k(PACE_COMPRESSION_TOPKDSA)},
+        {"gtopk", top_k(PACE_COMPRESSION_GTOPK)},
+        {"oktopk", top_k(PACE_COMPRESSION_OKTOPK), false},
+        {"flat",
+         top_k(PACE_COMPRESSION_SPARDL,
+               [](pace_job_options& job) { job.hierarchy = PACE_HIERARCHY_FLAT; }),
+         false},
+    };
+    for (const Variant& variant : variants) {
+        SCOPED_TRACE(variant.name);
+        const int64_t before = cut_there(0);
+        Job here(*cluster_, std::string(variant.name) + "-host", variant.tune, kGradient, nobody);
+        Job there(*cluster_, variant.name, variant.tune, kGradient, everyone);
+        for (uint64_t round = 0; round < 4; ++round) {
+            const base::Random random(random_.next());
+            ASSERT_EQ(there.round(random), here.round(random)) << cluster_->logs();
+        }
+        ASSERT_EQ(there.owed(), here.owed());
+        EXPECT_EQ(cut_there(0) - before, variant.on_gpu ? 4 : 0);
+    }
+}
+
+TEST_F(GpuTopK, OfAllTypes) {
+    const std::vector<Tensor> tensors{
+        {PACE_F16, 30'001}, {PACE_F32, 20'003}, {PACE_BF16, 40'001}, {PACE_F64, 10'007}};
+    Job here(*cluster_, "host", top_k(PACE_COMPRESSION_SPARDL), tensors, nobody);
+    Job there(*cluster_, "gpu", top_k(PACE_COMPRESSION_SPARDL), tensors, everyone);
+    for (uint64_t round = 0; round < 4; ++round) {
+        const base::Random random(random_.next());
+        ASSERT_EQ(there.round(random), here.round(random)) << cluster_->logs();
+    }
+    EXPECT_EQ(cut_there(1), 4);
+}
+
+// Each node decides for itself.
+TEST_F(GpuTopK, NodesWithAndWithoutGpusMeet) {
+    Job here(*cluster_, "host", top_k(PACE_COMPRESSION_SPARDL), kGradient, nobody);
+    Job mixed(*cluster_, "mixed", top_k(PACE_COMPRESSION_SPARDL), kGradient,
+              [](size_t rank) { return rank != 0 && rank != 3; });
+    for (uint64_t round = 0; round < 3; ++round) {
+        const base::Random random(random_.next());
+        ASSERT_EQ(mixed.round(random), here.round(random)) << cluster_->logs();
+    }
+    EXPECT_EQ(cut_there(0), 0) << "one of its two members is on the host";
+    EXPECT_EQ(cut_there(1), 3);
+    EXPECT_EQ(cut_there(2), 0);
+}
+
+TEST_F(GpuTopK, WhatIsOwedFollowsToTheHostAndBack) {
+    Job here(*cluster_, "host", top_k(PACE_COMPRESSION_SPARDL), kGradient, nobody);
+    Job moving(*cluster_, "moving", top_k(PACE_COMPRESSION_SPARDL), kGradient, everyone);
+    for (uint64_t round = 0; round < 6; ++round) {
+        moving.move(round % 3 == 2 ? nobody : everyone);
+        const base::Random random(random_.next());
+        ASSERT_EQ(moving.round(random), here.round(random)) << cluster_->logs();
+        if (round != 3) continue;
+        here.owe(random);
+        moving.owe(random);
+        ASSERT_EQ(moving.owed(), here.owed());
+    }
+    EXPECT_EQ(cut_there(0), 4);
+}
+
+#ifdef PACE_SIMULATED_GPU_FOLDER
+// A GPU that fails while something is cut costs no round, and is not asked again.
+TEST_F(Gpu, TopKGoesByTheHostWhenItsGpuFails) {
+    // Memory is cleared with it, too: of the buffers, of the gradient, and of the result.
+    setenv("PACE_SIMULATED_GPU_FAIL", "cuStreamSynchronize:30", 1);
+    Cluster cluster({.nodes = 3, .daemon_flags = flags()});
+    unsetenv("PACE_SIMULATED_GPU_FAIL");
+    Job job(cluster, "failing", top_k(PACE_COMPRESSION_SPARDL), kGradient, everyone);
+    base::Random random(3);
+    for (int round = 0; round < 12; ++round) (void)job.round(base::Random(random.next()));
+    for (size_t node = 0; node < 3; ++node) {
+        const int64_t cut =
+            number_in(cluster.pacectl(node, {"daemon", "--json"}), "top_k_on_device");
+        EXPECT_GE(cut, 1);
+        EXPECT_LT(cut, 12);
+    }
+    EXPECT_NE(cluster.logs().find("top-k goes by the host from now on"), std::string::npos);
+}
+#endif
+
+}  // namespace
+}  // namespace pace::cluster
