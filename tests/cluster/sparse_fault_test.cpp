@@ -1,34 +1,44 @@
 // What must hold when something dies or freezes while top-k compression leaves out most of the gradients: nobody hangs, all
 // replicas are equal bit for bit, and what workers that lived on have handed in is in them or still owed. Every test prints its seed.
+#include <algorithm>
 #include <csignal>
+#include <cstdlib>
 
 #include <gtest/gtest.h>
 
 #include "base/random.h"
 #include "faults.h"
 #include "sparse_ledger.h"
+#include "tests/simulated_gpu/simulated_gpu.h"
 
 namespace pace::cluster {
 namespace {
-
-constexpr uint64_t kElements = 3000;
 
 struct Variant {
     const char* name;
     const char* compression;
     const char* hierarchy;
     const char* teams;
+    bool on_gpu = false;
+    uint64_t elements = 3000;
 };
 
 class SparseFaults : public testing::TestWithParam<Variant> {
   protected:
-    static std::vector<std::string> flags(uint64_t elements = kElements, uint64_t step_us = 500) {
+    // Trainers and daemons find the simulated GPU; who does not ask for it does not see it.
+    static void SetUpTestSuite() {
+        simulated_gpu::set_environment();
+        setenv("PACED_PLUGINS", simulated_gpu::kPlugins, 1);
+    }
+    static std::vector<std::string> flags(uint64_t elements = GetParam().elements,
+                                          uint64_t step_us = 500) {
         return {"--mode",        "sparse",
                 "--compression", GetParam().compression,
                 "--hierarchy",   GetParam().hierarchy,
                 "--teams",       GetParam().teams,
                 "--elements",    std::to_string(elements),
                 "--step-us",     std::to_string(step_us),
+                "--on-gpu",      GetParam().on_gpu ? "1" : "0",
                 "--connect-ms",  "1000"};
     }
     static std::vector<std::string> saving() {
@@ -36,7 +46,7 @@ class SparseFaults : public testing::TestWithParam<Variant> {
         with.insert(with.end(), {"--save", "1"});
         return with;
     }
-    static SparseLedger ledger(uint32_t world, uint64_t elements = kElements) {
+    static SparseLedger ledger(uint32_t world, uint64_t elements = GetParam().elements) {
         return SparseLedger(world, elements, std::string(GetParam().compression) == "topka");
     }
 
@@ -56,13 +66,17 @@ INSTANTIATE_TEST_SUITE_P(Compressions, SparseFaults,
                                          Variant{"TwoTeams", "spardl", "flat", "2"},
                                          Variant{"ChosenTeams", "spardl", "node", "0"},
                                          Variant{"TopkA", "topka", "node", "1"},
-                                         Variant{"OkTopk", "oktopk", "node", "1"}),
+                                         Variant{"OkTopk", "oktopk", "node", "1"},
+                                         // So many that they are cut there.
+                                         Variant{"OnGpu", "spardl", "node", "1", true, 66000}),
                          [](const auto& variant) { return std::string(variant.param.name); });
 
 TEST_P(SparseFaults, WithoutAnyNothingIsLost) {
     Cluster cluster({.nodes = 3});
     auto trainers = cluster.trainers(6, flags());
     for (Process& trainer : trainers) let_step(trainer, 30, cluster);
+    const std::string counters = cluster.pacectl(0, {"daemon", "--json"});
+    EXPECT_EQ(counters.find("\"top_k_on_device\": 0") == std::string::npos, GetParam().on_gpu);
     ledger(6).expect_nothing_lost(trainers, {0, 1, 2, 3, 4, 5}, cluster);
 }
 
@@ -161,8 +175,9 @@ TEST_P(SparseFaults, WhatALeaverOwesIsHandedOverAndItComesBack) {
 // Whoever has just inherited leaves as well; views follow each other quickly.
 TEST_P(SparseFaults, NodesThatLeaveTogetherHandEverythingOver) {
     Cluster cluster({.nodes = 4});
-    auto trainers = cluster.trainers(4, flags(20000, 0));
-    SparseLedger ledger = this->ledger(4, 20000);
+    const uint64_t elements = std::max<uint64_t>(GetParam().elements, 20000);
+    auto trainers = cluster.trainers(4, flags(elements, 0));
+    SparseLedger ledger = this->ledger(4, elements);
     let_step(trainers[0], 5 + random_.below(10), cluster);
     for (const uint32_t rank : {2U, 3U, 1U}) {
         trainers[rank].signal(SIGUSR1);

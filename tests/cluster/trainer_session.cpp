@@ -18,7 +18,8 @@ pace_job_options TrainerSession::job_options() const {
 
 bool TrainerSession::create_buffer(int32_t type, uint64_t count, pace_buffer& buffer,
                                    void*& ret_memory) {
-    return outcome(pace_buffer_create(session_, type, count, nullptr, &buffer, &ret_memory,
+    const pace_buffer_options options = buffer_options(options_);
+    return outcome(pace_buffer_create(session_, type, count, &options, &buffer, &ret_memory,
                                       &error_)) == PACE_OK;
 }
 
