@@ -1,0 +1,216 @@
+// Gradients that are not on the host: cut in another memory, by calls that may fail at any time.
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "daemon/sparse/gradient.h"
+#include "daemon/sparse/gradient_store.h"
+#include "daemon/sparse/test_run.h"
+
+namespace pace::sparse {
+namespace {
+
+using base::ErrorKind;
+
+constexpr size_t kWorkers = 6;
+constexpr size_t kCount = 3000;
+
+// A memory that works so many times.
+class Elsewhere final : public FarGradient {
+  public:
+    Elsewhere(const collectives::Layout& layout, const Vector& given,
+              std::vector<std::byte>& ret_result, size_t works)
+        : packed_(layout),
+          given_(given),
+          result_(ret_result),
+          works_(works),
+          pool_(0),
+          residual_(given.size()),
+          gradient_(given.size()) {}
+
+    void form(size_t begin, size_t end) override {
+        if (!works()) return;
+        for (size_t i = begin; i < end; ++i) gradient_[i] = given_[i] + residual_[i];
+    }
+    Entries top_k(size_t begin, size_t length, size_t k) override {
+        return works() ? here().top_k(begin, length, k) : Entries{{0}, {777}};
+    }
+    void write(size_t begin, std::span<const uint32_t> indices,
+               std::span<const float> values) override {
+        if (works()) here().write(begin, indices, values);
+    }
+    Entries add(size_t begin, const Entries& received) override {
+        return works() ? here().add(begin, received) : received;
+    }
+    void scatter_result(const Entries& entries, double scale) override {
+        if (works()) sparse::scatter_result(entries, scale, packed_, result_, pool_);
+    }
+    void swap() override { residual_.swap(gradient_); }
+    base::Result<> read(std::span<float> ret_residual) const override {
+        std::copy(residual_.begin(), residual_.end(), ret_residual.begin());
+        return {};
+    }
+    base::Result<> status() const override {
+        if (used_ <= works_) return {};
+        return base::make_error(ErrorKind::unavailable, "the memory is broken");
+    }
+    size_t used() const { return used_; }
+
+  private:
+    bool works() { return ++used_ <= works_; }
+    HostGradient here() { return {gradient_, pool_, {}}; }
+
+    Packed packed_;
+    const Vector& given_;
+    std::vector<std::byte>& result_;
+    size_t works_;
+    size_t used_ = 0;
+    kernels::WorkerPool pool_;
+    Vector residual_;
+    Vector gradient_;
+};
+
+// One exchange in which some gradients are elsewhere; each memory works so many times.
+struct Trial {
+    Trial(const Options& chosen, const std::vector<bool>& far, size_t works)
+        : options(chosen),
+          layout(layout_of(kCount)),
+          gradients(gradients_of(kWorkers, kCount, 1)),
+          pool(0),
+          states(kWorkers, SparseState(kCount)),
+          results(kWorkers, std::vector<std::byte>(layout.bytes())),
+          reports(kWorkers),
+          cluster(kWorkers) {
+        for (size_t w = 0; w < kWorkers; ++w) {
+            parts.push_back(part_of(layout, gradients[w]));
+            memories.push_back(
+                std::make_shared<Elsewhere>(layout, gradients[w], results[w], works));
+            if (far[w]) states[w].residual().move_to(memories[w]);
+        }
+        for (size_t w = 0; w < kWorkers; ++w)
+            cluster.start(w, reporting(sparse_all_reduce(cluster.communicator(w), parts[w], 0.5,
+                                                         results[w], states[w], options, pool),
+                                       reports[w]));
+    }
+
+    Vector residual(size_t w) {
+        states[w].commit();
+        Vector values(kCount);
+        EXPECT_TRUE(states[w].residual().read(values));
+        return values;
+    }
+
+    Options options;
+    collectives::Layout layout;
+    std::vector<Vector> gradients;
+    kernels::WorkerPool pool;
+    std::vector<SparseState> states;
+    std::vector<std::vector<std::byte>> results;
+    std::vector<Report> reports;
+    std::vector<collectives::LocalPart> parts;
+    std::vector<std::shared_ptr<Elsewhere>> memories;
+    collectives::TestCluster cluster;  // the last member: it ends what still uses the others
+};
+
+const std::vector<bool> kNone(kWorkers, false);
+const std::vector<bool> kAll(kWorkers, true);
+const std::vector<bool> kFirst{true, false, false, false, false, false};
+
+std::vector<Options> all_options() {
+    std::vector<Options> all;
+    const auto add = [&all](Algorithm algorithm, size_t teams, ValueFormat values) {
+        Options& options = all.emplace_back();
+        options.algorithm = algorithm;
+        options.teams = teams;
+        options.density = 0.1;
+        options.format.value = values;
+    };
+    for (const ValueFormat values : {ValueFormat::f32, ValueFormat::bf16}) {
+        for (const size_t teams : {1U, 2U, 3U}) add(Algorithm::spar_dl, teams, values);
+        for (const Algorithm algorithm :
+             {Algorithm::topk_a, Algorithm::topk_dsa, Algorithm::g_topk})
+            add(algorithm, 1, values);
+    }
+    return all;
+}
+
+TEST(FarGradient, GivesTheSame) {
+    for (const Options& options : all_options()) {
+        Trial here(options, kNone, SIZE_MAX);
+        here.cluster.run_well();
+        for (const auto& far : {kAll, kFirst}) {
+            Trial there(options, far, SIZE_MAX);
+            there.cluster.run_well();
+            for (size_t w = 0; w < kWorkers; ++w) {
+                ASSERT_EQ(there.results[w], here.results[w]);
+                ASSERT_EQ(there.reports[w].hidden, here.reports[w].hidden);
+                ASSERT_EQ(there.residual(w), here.residual(w));
+            }
+        }
+    }
+}
+
+TEST(FarGradient, WhatABrokenOneReturnsIsInNoResult) {
+    for (const Options& options : all_options()) {
+        Trial undisturbed(options, kFirst, SIZE_MAX);
+        undisturbed.cluster.run_well();
+        const size_t uses = undisturbed.memories[0]->used();
+        EXPECT_GT(uses, 3U);
+        size_t known_elsewhere = 0;
+        for (size_t works = 0; works < uses; ++works) {
+            Trial trial(options, kFirst, works);
+            trial.cluster.run();
+            trial.cluster.network().kill(trial.cluster.transport(0));  // whoever waits for it
+            trial.cluster.run();
+            ASSERT_FALSE(trial.cluster.outcome(0)) << "with " << works << " of " << uses;
+            for (size_t w = 1; w < kWorkers; ++w) {
+                ASSERT_EQ(trial.cluster.ends(w), 1);
+                if (!trial.cluster.outcome(w)) continue;
+                ++known_elsewhere;
+                ASSERT_EQ(trial.results[w], undisturbed.results[w])
+                    << "with " << works << " of " << uses << ", worker " << w;
+            }
+        }
+        EXPECT_GT(known_elsewhere, 0U) << "the last uses come when others have the result";
+    }
+}
+
+TEST(FarGradient, AlgorithmsThatLookAtAllOfItRefuse) {
+    for (const Algorithm algorithm : {Algorithm::dense, Algorithm::ok_topk}) {
+        EXPECT_FALSE(runs_elsewhere(algorithm));
+        Options options;
+        options.algorithm = algorithm;
+        Trial trial(options, kAll, SIZE_MAX);
+        trial.cluster.run();
+        for (size_t w = 0; w < kWorkers; ++w)
+            EXPECT_EQ(trial.cluster.outcome(w).error().kind, ErrorKind::invalid);
+    }
+}
+
+TEST(FarGradient, AResidualIsReadWhereverItIsAndAbsorbsOnlyHere) {
+    const auto layout = layout_of(kCount);
+    const Vector given = whole_numbers(kCount, 4);
+    std::vector<std::byte> result(layout.bytes());
+    const auto far = std::make_shared<Elsewhere>(layout, given, result, SIZE_MAX);
+    Residual residual(kCount);
+    residual.move_to(far);
+    EXPECT_EQ(residual.count(), kCount);
+    EXPECT_TRUE(residual.begin().empty());
+    far->form(0, kCount);
+    const std::vector<uint32_t> indices{1};
+    residual.write_next(4, indices, Vector{1000});
+    residual.commit();
+    Vector expected = given;
+    expected[5] = 1000;
+    Vector read(kCount);
+    ASSERT_TRUE(residual.read(read));
+    EXPECT_EQ(read, expected);
+    EXPECT_EQ(residual.absorb(given).error().kind, ErrorKind::invalid);
+    residual.move_here(read);
+    EXPECT_EQ(residual.far(), nullptr);
+    ASSERT_TRUE(residual.absorb(given));
+    EXPECT_EQ(residual.values()[5], 1000 + given[5]);
+}
+
+}  // namespace
+}  // namespace pace::sparse
