@@ -1,12 +1,14 @@
 // What exchanges of buffers on a GPU take: workers are threads of this process, daemons run already.
 //
 //   gpu_exchange copies --bytes N
-//   gpu_exchange sum --endpoint E [--endpoint E]... --workers N --bytes N [--host] [--gpus N] [--exchanges N]
+//   gpu_exchange sum --endpoint E [--endpoint E]... --workers N --bytes N [--host] [--gpus N] [--exchanges N] [--density D]
 #include <algorithm>
 #include <barrier>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -47,6 +49,7 @@ struct Options {
     bool on_host = false;
     uint32_t gpus = 1;  // of which the workers take one each, in turn
     int exchanges = 200;
+    double density = 0;  // of a top-k reduction; 0: all elements
 };
 
 Options parse(int argc, char** argv) {
@@ -71,6 +74,8 @@ Options parse(int argc, char** argv) {
             options.gpus = static_cast<uint32_t>(std::stoul(value));
         else if (name == "--exchanges")
             options.exchanges = std::stoi(value);
+        else if (name == "--density")
+            options.density = std::stod(value);
         else
             stop("unknown flag " + name, 2);
     }
@@ -175,19 +180,37 @@ class Worker {
         job.rank = rank;
         job.world = options.workers;
         job.policy = PACE_POLICY_ALL_REDUCE;
+        if (options.density > 0) {
+            job.compression = PACE_COMPRESSION_SPARDL;
+            job.density = options.density;
+            job.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
+        }
         const std::string& endpoint = options.endpoints[rank % options.endpoints.size()];
         must(pace_session_open(endpoint.c_str(), &job, &session_, &error_), error_);
         pace_buffer_options where = PACE_BUFFER_OPTIONS_INIT;
         if (!on_host_) where.device = PACE_CUDA(rank % options.gpus);
-        void* data = nullptr;
         must(pace_buffer_create(session_, PACE_F32, options.bytes / sizeof(float), &where, &buffer_,
-                                &data, &error_),
+                                &data_, &error_),
              error_);
         must(pace_session_set_stream(session_, stream_, &error_), error_);
+        if (options.density > 0) make_gradient(options.bytes, rank);
     }
     ~Worker() { pace_session_free(session_); }
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
+
+    // What top-k leaves of a sum is no gradient: another one, outside of what is measured.
+    void prepare() {
+        if (gradient_.empty()) return;
+        const size_t bytes = gradient_.size() * sizeof(float);
+        if (on_host_) {
+            std::memcpy(data_, gradient_.data(), bytes);
+            return;
+        }
+        must(driver().copy_on_device(reinterpret_cast<CUdeviceptr>(data_), on_gpu_, bytes, stream_),
+             "copy");
+        must(driver().stream_synchronize(stream_), "wait");
+    }
 
     // Until the stream has the result.
     void exchange() {
@@ -199,7 +222,21 @@ class Worker {
     }
 
   private:
+    void make_gradient(uint64_t bytes, uint32_t rank) {
+        std::mt19937 random(rank);
+        std::normal_distribution<float> normal;
+        gradient_.resize(bytes / sizeof(float));
+        for (float& value : gradient_) value = normal(random);
+        if (on_host_) return;
+        must(driver().mem_alloc(&on_gpu_, bytes), "allocate");  // goes with the process
+        must(driver().copy_to_device(on_gpu_, gradient_.data(), bytes, stream_), "copy");
+        must(driver().stream_synchronize(stream_), "wait");
+    }
+
     bool on_host_;
+    std::vector<float> gradient_;
+    CUdeviceptr on_gpu_ = 0;
+    void* data_ = nullptr;
     Gpu gpu_;
     CUstream stream_ = Gpu::stream();
     pace_session* session_ = nullptr;
@@ -222,6 +259,7 @@ void measure_sums(const Options& options) {
         threads.emplace_back([&, rank] {
             Worker worker(options, rank);
             for (int i = 0;; ++i) {
+                worker.prepare();
                 together.arrive_and_wait();
                 if (i >= warm_up + options.exchanges) break;
                 const auto start = Clock::now();
@@ -237,7 +275,8 @@ void measure_sums(const Options& options) {
                              std::to_string(options.endpoints.size()) + " nodes, " +
                              (options.on_host     ? "host"
                               : options.gpus == 1 ? "GPU"
-                                                  : std::to_string(options.gpus) + " GPUs");
+                                                  : std::to_string(options.gpus) + " GPUs") +
+                             (options.density > 0 ? ", top-k" : "");
     // Each worker's buffer is read and written.
     print(what, slowest, 2.0 * options.workers * static_cast<double>(options.bytes));
 }

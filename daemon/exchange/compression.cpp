@@ -365,7 +365,8 @@ void Compression::conclude(const collectives::Layout& layout, std::span<const st
 }
 
 Debt Compression::debt_of(const Key& key, const sparse::SparseState& state) {
-    return {key.counts, owed_of(state.residual())};
+    const sparse::Floats owed = owed_of(state.residual());
+    return {key.counts, std::vector<float>(owed.data(), owed.data() + owed.size())};
 }
 
 // Its debts go to the first worker that stays.

@@ -25,13 +25,12 @@ constexpr size_t kWidest = sizeof(double);
 
 }  // namespace
 
-std::vector<float> owed_of(const sparse::Residual& residual) {
-    std::vector<float> values(residual.count());
-    const Result<> read = residual.read(values);
+sparse::Floats owed_of(const sparse::Residual& residual) {
+    sparse::Floats values(residual.count());
+    const Result<> read = residual.read(values.span());
     if (read) return values;
     base::log_error("what was owed is lost", {{"reason", read.error().message}});
-    values.assign(values.size(), 0.0F);
-    return values;
+    return sparse::Floats(residual.count());
 }
 
 // ---------------------------------------------------------------------------------------- memory
@@ -43,7 +42,6 @@ Result<std::shared_ptr<DeviceGradient>> DeviceGradient::create(
         new DeviceGradient(device, kernels, count, std::max(chosen_max, kEntriesMin)));
     PACE_TRY_ASSIGN(stream, device.create_stream());
     made->stream_ = stream;
-    PACE_TRY(made->allocate());
     return made;
 }
 
@@ -52,7 +50,7 @@ DeviceGradient::~DeviceGradient() {
         device_.destroy_stream(stream_);  // nothing is queued that nobody awaited
 }
 
-Result<> DeviceGradient::allocate() {
+Result<> DeviceGradient::take_memory() {
     workspace_bytes_ = kernels_.top_k_workspace(count_, std::min(entries_max_, count_));
     const size_t tile = std::min(count_, kTileElements);
     const std::array<std::pair<CUdeviceptr*, size_t>, 8> places{{
@@ -78,7 +76,8 @@ Result<> DeviceGradient::allocate() {
     return {};
 }
 
-Result<> DeviceGradient::upload(std::span<const float> residual) {
+Result<> DeviceGradient::allocate(std::span<const float> residual) {
+    PACE_TRY(take_memory());
     const auto scope = device_.enter();
     PACE_TRY(to_device(residual_, residual.data(), residual.size_bytes()));
     return wait();

@@ -28,11 +28,11 @@
 namespace pace::daemon {
 
 // A residual, wherever it is, on the host; what a GPU does not give back is lost, and said. Blocks.
-std::vector<float> owed_of(const sparse::Residual& residual);
+sparse::Floats owed_of(const sparse::Residual& residual);
 
 class DeviceGradient final : public sparse::FarGradient {
   public:
-    // Of `count` elements, of which at most `chosen_max` are chosen from a block. The residual is zero. The kernels stay loaded.
+    // Of `count` elements, of which at most `chosen_max` are chosen from a block. The kernels stay loaded.
     static base::Result<std::shared_ptr<DeviceGradient>> create(
         device::Device& device, const pace_device_plugin_table& kernels, size_t count,
         size_t chosen_max);
@@ -44,8 +44,8 @@ class DeviceGradient final : public sparse::FarGradient {
     bool fits(const device::Device& device, size_t count, size_t chosen_max) const {
         return &device == &device_ && count == count_ && chosen_max <= entries_max_;
     }
-    // The residual, before the first exchange.
-    base::Result<> upload(std::span<const float> residual);
+    // Takes the memory, and the residual into it. Once, before all else, in a thread of the pool.
+    base::Result<> allocate(std::span<const float> residual);
 
     // An exchange among these members, whose buffers lie on this device as `layout` says; `result` has layout.bytes().
     base::Result<> begin(std::vector<DeviceMember> members, const collectives::Layout& layout,
@@ -79,7 +79,7 @@ class DeviceGradient final : public sparse::FarGradient {
                    size_t entries_max)
         : device_(device), kernels_(kernels), count_(count), entries_max_(entries_max) {}
 
-    base::Result<> allocate();
+    base::Result<> take_memory();
     float* floats(base::cuda::CUdeviceptr address) const;
     void note(const base::Result<>& result) {
         if (status_ && !result) status_ = result;

@@ -66,20 +66,24 @@ Task<Result<>> Exchange::place_gradient_on_gpu(Residual& residual) {
         auto made = DeviceGradient::create(gpu, **table, residual.count(), chosen_max);
         if (!made) co_return made.error();
         cut_ = std::move(*made);
-        Result<> uploaded;
-        co_await in_pool([&] { uploaded = cut_->upload(residual.values()); });
-        if (!uploaded) co_return uploaded;
+        Result<> allocated;
+        co_await in_pool([&] { allocated = cut_->allocate(residual.values()); });
+        if (!allocated) co_return allocated;
         residual.move_to(cut_);
     }
-    auto memory = services_.gpu_groups->scratch(gpu, plan_.layout.bytes());
-    if (!memory) co_return memory.error();
-    cut_result_ = std::move(*memory);
+    cut_result_ = services_.gpu_groups->spare_scratch(gpu, plan_.layout.bytes());
+    if (!cut_result_) {
+        Result<device::DeviceMemory> made = base::make_error(base::ErrorKind::internal, "");
+        co_await in_pool([&] { made = device::DeviceMemory::create(gpu, plan_.layout.bytes()); });
+        if (!made) co_return made.error();
+        cut_result_ = services_.gpu_groups->keep_scratch(std::move(*made));
+    }
     co_return cut_->begin(plan_.on_device, plan_.layout, cut_result_);
 }
 
 Task<> Exchange::bring_back(Residual& residual) {
     if (!residual.far()) co_return;
-    std::vector<float> values;
+    sparse::Floats values;
     co_await in_pool([&] { values = owed_of(residual); });
     residual.move_here(std::move(values));
 }

@@ -198,7 +198,7 @@ void GpuGroups::forget(NodeId node) {
     std::erase_if(refused_until_, [&](const auto& refused) { return has(refused.first.first); });
 }
 
-Result<std::shared_ptr<device::DeviceMemory>> GpuGroups::scratch(Device& gpu, size_t bytes) {
+std::shared_ptr<device::DeviceMemory> GpuGroups::spare_scratch(const Device& gpu, size_t bytes) {
     std::shared_ptr<device::DeviceMemory> taken;
     size_t spare = 0;
     std::erase_if(scratch_, [&](const auto& memory) {
@@ -209,10 +209,17 @@ Result<std::shared_ptr<device::DeviceMemory>> GpuGroups::scratch(Device& gpu, si
         }
         return ++spare > kSpareScratch;
     });
-    if (taken) return taken;
+    return taken;
+}
+
+std::shared_ptr<device::DeviceMemory> GpuGroups::keep_scratch(device::DeviceMemory made) {
+    return scratch_.emplace_back(std::make_shared<device::DeviceMemory>(std::move(made)));
+}
+
+Result<std::shared_ptr<device::DeviceMemory>> GpuGroups::scratch(Device& gpu, size_t bytes) {
+    if (auto spare = spare_scratch(gpu, bytes)) return spare;
     PACE_TRY_ASSIGN(made, device::DeviceMemory::create(gpu, bytes));
-    scratch_.push_back(std::make_shared<device::DeviceMemory>(std::move(made)));
-    return scratch_.back();
+    return keep_scratch(std::move(made));
 }
 
 void GpuGroups::rest() {

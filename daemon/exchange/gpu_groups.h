@@ -67,6 +67,9 @@ class GpuGroups {
 
     // Memory for a sum, reused once nobody else holds it.
     base::Result<std::shared_ptr<device::DeviceMemory>> scratch(device::Device& gpu, size_t bytes);
+    // Of what there is; null: none. And what a caller has made where that holds up nobody.
+    std::shared_ptr<device::DeviceMemory> spare_scratch(const device::Device& gpu, size_t bytes);
+    std::shared_ptr<device::DeviceMemory> keep_scratch(device::DeviceMemory made);
 
     // No job is left: nothing is kept on the GPUs.
     void rest();

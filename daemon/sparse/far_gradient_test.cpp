@@ -206,7 +206,9 @@ TEST(FarGradient, AResidualIsReadWhereverItIsAndAbsorbsOnlyHere) {
     ASSERT_TRUE(residual.read(read));
     EXPECT_EQ(read, expected);
     EXPECT_EQ(residual.absorb(given).error().kind, ErrorKind::invalid);
-    residual.move_here(read);
+    Floats here(kCount);
+    std::copy(read.begin(), read.end(), here.data());
+    residual.move_here(std::move(here));
     EXPECT_EQ(residual.far(), nullptr);
     ASSERT_TRUE(residual.absorb(given));
     EXPECT_EQ(residual.values()[5], 1000 + given[5]);

@@ -38,14 +38,14 @@ void write_number(std::span<std::byte> bytes, size_t at, Number number) {
 
 Result<> Residual::read(std::span<float> ret_values) const {
     if (far_) return far_->read(ret_values);
-    std::copy(values_.begin(), values_.end(), ret_values.begin());
+    std::copy_n(values_.data(), count_, ret_values.begin());
     return {};
 }
 
 std::span<float> Residual::begin() {
-    if (!far_) next_.resize(count_);
+    if (!far_ && next_.size() != count_) next_ = Floats(count_);
     begun_ = true;
-    return next_;
+    return next_.span();
 }
 
 void Residual::commit() {
@@ -53,23 +53,23 @@ void Residual::commit() {
     if (far_)
         far_->swap();
     else
-        values_.swap(next_);
+        std::swap(values_, next_);
     begun_ = false;
 }
 
 void Residual::write_next(size_t begin, std::span<const uint32_t> indices,
                           std::span<const float> values) {
     if (far_) return far_->write(begin, indices, values);
-    for (size_t i = 0; i < indices.size(); ++i) next_[begin + indices[i]] = values[i];
+    for (size_t i = 0; i < indices.size(); ++i) next_.data()[begin + indices[i]] = values[i];
 }
 
 void Residual::move_to(std::shared_ptr<FarGradient> far) {
     far_ = std::move(far);
-    std::vector<float>().swap(values_);
-    std::vector<float>().swap(next_);
+    values_ = Floats();
+    next_ = Floats();
 }
 
-void Residual::move_here(std::vector<float> values) {
+void Residual::move_here(Floats values) {
     values_ = std::move(values);
     far_.reset();
 }
@@ -81,12 +81,12 @@ Result<> Residual::absorb(std::span<const float> other) {
     if (far_)
         return base::make_error(ErrorKind::invalid,
                                 "this residual is in other memory; move it here first");
-    if (other.size() != values_.size())
+    if (other.size() != count_)
         return base::make_error(ErrorKind::invalid,
                                 "a residual of {} elements cannot be added to one of {}; both must "
                                 "belong to the same buffers",
-                                other.size(), values_.size());
-    for (size_t i = 0; i < values_.size(); ++i) values_[i] += other[i];
+                                other.size(), count_);
+    for (size_t i = 0; i < count_; ++i) values_.data()[i] += other[i];
     return {};
 }
 

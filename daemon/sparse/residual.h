@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "daemon/sparse/floats.h"
 #include "daemon/sparse/gradient_store.h"
 
 namespace pace::sparse {
@@ -31,11 +32,11 @@ inline constexpr uint32_t kResidualVersion = 1;
 class Residual {
   public:
     // Zeros.
-    explicit Residual(size_t count = 0) : count_(count), values_(count, 0.0F) {}
+    explicit Residual(size_t count = 0) : count_(count), values_(count) {}
 
     size_t count() const { return count_; }
     // Of one that is here.
-    std::span<const float> values() const { return values_; }
+    std::span<const float> values() const { return values_.span(); }
     // Copies it, wherever it is. Blocks. Fails if a device has.
     base::Result<> read(std::span<float> ret_values) const;
 
@@ -52,7 +53,7 @@ class Residual {
     const std::shared_ptr<FarGradient>& far() const { return far_; }
     // From now on it is there, where the same values are already; or here again. Between exchanges.
     void move_to(std::shared_ptr<FarGradient> far);
-    void move_here(std::vector<float> values);
+    void move_here(Floats values);
     // It is not to be moved away any more.
     void keep_here() { stays_here_ = true; }
     bool stays_here() const { return stays_here_; }
@@ -68,8 +69,8 @@ class Residual {
 
   private:
     size_t count_;
-    std::vector<float> values_;
-    std::vector<float> next_;
+    Floats values_;
+    Floats next_;
     std::shared_ptr<FarGradient> far_;
     bool stays_here_ = false;
     bool begun_ = false;
