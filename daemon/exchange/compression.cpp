@@ -78,9 +78,13 @@ uint32_t counts_digest(const std::vector<BufferPtr>& buffers) {
     return static_cast<uint32_t>(state);
 }
 
-// Few ask for it, and never while an exchange is under way.
-void move_here(sparse::Residual& residual) {
-    if (residual.far()) residual.move_here(owed_of(residual));
+// Few ask for it: the loop waits.
+Result<> move_here(sparse::Residual& residual) {
+    if (!residual.far()) return {};
+    sparse::Floats values(residual.count());
+    PACE_TRY(residual.read(values.span()));
+    residual.move_here(std::move(values));
+    return {};
 }
 
 // The greatest number of teams, not above `wanted`, that the participants can be divided into.
@@ -218,11 +222,19 @@ Result<std::shared_ptr<sparse::SparseState>> Compression::state_of(const Key& ke
     return state;
 }
 
+// A round's members are held in it, but whoever has just come may ask for what is owed, or give, at any time.
+bool Compression::is_free(const sparse::SparseState& state) const {
+    return !exchanging_ && !state.residual().begun();
+}
+
 void Compression::settle(const Key& key, sparse::SparseState& state) {
-    if (state.residual().begun() || inherited_.empty()) return;
-    move_here(state.residual());
+    const auto fits = [&](const Debt& debt) {
+        return debt.counts == key.counts && debt.values.size() == state.residual().count();
+    };
+    if (!is_free(state) || std::none_of(inherited_.begin(), inherited_.end(), fits)) return;
+    if (!move_here(state.residual())) return;  // they wait
     std::erase_if(inherited_, [&](const Debt& debt) {
-        return debt.counts == key.counts && state.residual().absorb(debt.values).ok();
+        return fits(debt) && state.residual().absorb(debt.values).ok();
     });
 }
 
@@ -272,6 +284,7 @@ Result<> Compression::choose(Exchange::Plan& plan, const std::vector<WorkerPtr>&
     }
     plan.check = static_cast<uint32_t>(mix(plan.check, static_cast<uint64_t>(options.algorithm)));
     plan.top_k = std::make_shared<SparsePlan>(std::move(top_k));
+    exchanging_ = true;
     return {};
 }
 
@@ -318,7 +331,11 @@ Result<> Compression::load(const Worker& worker) {
         const auto* data = reinterpret_cast<const float*>(buffer->memory.data());
         values.insert(values.end(), data, data + buffer->count);
     }
-    move_here(state->residual());
+    if (!is_free(*state))
+        return base::make_error(ErrorKind::invalid,
+                                "a reduction works on what is owed; load it before the first one, "
+                                "or when this one has ended");
+    PACE_TRY(move_here(state->residual()));
     return state->residual().absorb(values);
 }
 

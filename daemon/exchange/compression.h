@@ -40,7 +40,9 @@ class Compression {
 
     // Says in `plan`, a reduction's, how it travels. ErrorKind::invalid if the options do not fit its nodes or buffers.
     base::Result<> choose(Exchange::Plan& plan, const std::vector<WorkerPtr>& members);
-    // The exchange's round has committed: what it owes counts.
+    // The exchange that was chosen for last has ended, however.
+    void chosen_ended() { exchanging_ = false; }
+    // The exchange's round has committed, or its result is lost here alone: what it owes counts.
     void committed(const Exchange& exchange);
 
     // The local verbs.
@@ -87,12 +89,14 @@ class Compression {
     void bequeath(control::Rank owner);
     void give_if_leaving();
     void inherit(Debt debt);
+    bool is_free(const sparse::SparseState& state) const;
     // Takes over what was inherited, for as long as no exchange works on the state.
     void settle(const Key& key, sparse::SparseState& state);
 
     JobState& job_;
     std::function<void()> ready_;
     std::map<Key, std::shared_ptr<sparse::SparseState>> states_;
+    bool exchanging_ = false;      // one works on states, also when none is begun yet
     std::vector<Debt> inherited_;  // not in a state yet
     std::vector<control::Rank> departed_;
     Handover handover_;

@@ -46,8 +46,12 @@ Result<std::shared_ptr<DeviceGradient>> DeviceGradient::create(
 }
 
 DeviceGradient::~DeviceGradient() {
-    if (stream_ != nullptr)
-        device_.destroy_stream(stream_);  // nothing is queued that nobody awaited
+    if (stream_ == nullptr) return;
+    // After an error something may be queued still.
+    const auto memory = std::make_shared<std::pair<std::optional<device::DeviceMemory>, Scratch>>(
+        std::move(memory_), std::move(staging_));
+    device_.when_done(stream_, [memory](const Result<>&) {});
+    device_.destroy_stream(stream_);
 }
 
 Result<> DeviceGradient::take_memory() {
@@ -79,8 +83,14 @@ Result<> DeviceGradient::take_memory() {
 Result<> DeviceGradient::allocate(std::span<const float> residual) {
     PACE_TRY(take_memory());
     const auto scope = device_.enter();
-    PACE_TRY(to_device(residual_, residual.data(), residual.size_bytes()));
-    return wait();
+    const size_t at_once = staging_.size() / sizeof(float);
+    for (size_t i = 0; i < residual.size(); i += at_once) {
+        const auto piece = residual.subspan(i, std::min(at_once, residual.size() - i));
+        std::memcpy(staging_.data(), piece.data(), piece.size_bytes());
+        PACE_TRY(to_device(residual_ + i * sizeof(float), staging_.data(), piece.size_bytes()));
+        PACE_TRY(wait());
+    }
+    return {};
 }
 
 Result<> DeviceGradient::read(std::span<float> ret_residual) const {
@@ -119,17 +129,18 @@ Result<> DeviceGradient::to_host(void* to, CUdeviceptr from, size_t bytes) const
 Result<> DeviceGradient::begin(std::vector<DeviceMember> members, const collectives::Layout& layout,
                                std::shared_ptr<device::DeviceMemory> result) {
     status_ = {};
-    run_.emplace(std::move(members), layout, std::move(result));
+    run_ = std::make_shared<Run>(std::move(members), layout, std::move(result));
     for (const DeviceMember& member : run_->members)
         PACE_TRY(device_.follow(stream_, member.contents->lane->stream()));
     return {};
 }
 
 void DeviceGradient::end() {
-    run_.reset();
+    if (run_) device_.when_done(stream_, [run = std::move(run_)](const Result<>&) {});
 }
 
 void DeviceGradient::form(size_t begin, size_t end) {
+    const Work work(working_);
     const auto scope = device_.enter();
     run_->packed.for_each(begin, end,
                           [&](size_t segment, size_t first, size_t count, size_t place) {
@@ -192,6 +203,7 @@ Result<> DeviceGradient::add_up(DType dtype, size_t segment, size_t first, size_
 Entries DeviceGradient::top_k(size_t begin, size_t length, size_t k) {
     Entries chosen;
     if (length == 0 || k == 0) return chosen;
+    const Work work(working_);
     const auto scope = device_.enter();
     note(choose(begin, length, k, chosen));
     return chosen;
@@ -273,6 +285,7 @@ Result<> DeviceGradient::get(size_t begin, std::span<const uint32_t> indices, fl
 
 void DeviceGradient::write(size_t begin, std::span<const uint32_t> indices,
                            std::span<const float> values) {
+    const Work work(working_);
     const auto scope = device_.enter();
     note(put(gradient_ + begin * sizeof(float), count_ - begin, sizeof(float), indices,
              std::as_bytes(values).data()));
@@ -280,6 +293,7 @@ void DeviceGradient::write(size_t begin, std::span<const uint32_t> indices,
 
 Entries DeviceGradient::add(size_t begin, const Entries& received) {
     Entries before{received.indices, std::vector<float>(received.size())};
+    const Work work(working_);
     const auto scope = device_.enter();
     note(get(begin, before.indices, before.values.data()));
     std::vector<float> after(received.size());
@@ -291,6 +305,7 @@ Entries DeviceGradient::add(size_t begin, const Entries& received) {
 }
 
 void DeviceGradient::scatter_result(const Entries& entries, double scale) {
+    const Work work(working_);
     const auto scope = device_.enter();
     note(scatter(entries, scale));
     note(wait());

@@ -7,9 +7,11 @@
 //                                    └── gather, scatter ───────────┴─ scatter ─▶ result
 //
 // Bit for bit what the host would do: the kernels' oracles are its own functions. Made, begun, ended and destroyed in the loop's
-// thread. In between a thread of the pool uses it, and waits for the GPU.
+// thread. In between a thread of the pool uses it, and waits for the GPU. The loop does only to conclude an exchange that failed
+// here, and when somebody asks for the residual or inherits it.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -50,6 +52,7 @@ class DeviceGradient final : public sparse::FarGradient {
     // An exchange among these members, whose buffers lie on this device as `layout` says; `result` has layout.bytes().
     base::Result<> begin(std::vector<DeviceMember> members, const collectives::Layout& layout,
                          std::shared_ptr<device::DeviceMemory> result);
+    // Its buffers stay until what is queued has ended: who is given up in the middle awaits nothing.
     void end();
 
     void form(size_t begin, size_t end) override;
@@ -62,7 +65,21 @@ class DeviceGradient final : public sparse::FarGradient {
     base::Result<> read(std::span<float> ret_residual) const override;
     base::Result<> status() const override { return status_; }
 
+    // Whether the GPU is waited for, or works for an exchange, right now. Any thread.
+    bool is_working() const { return working_ > 0; }
+
   private:
+    class Work {
+      public:
+        explicit Work(std::atomic<int>& working) : working_(working) { ++working_; }
+        ~Work() { --working_; }
+        Work(const Work&) = delete;
+        Work& operator=(const Work&) = delete;
+
+      private:
+        std::atomic<int>& working_;
+    };
+
     // The exchange under way.
     struct Run {
         std::vector<DeviceMember> members;
@@ -114,9 +131,10 @@ class DeviceGradient final : public sparse::FarGradient {
     base::cuda::CUdeviceptr single_ = 0;  // and in f32
     base::cuda::CUdeviceptr workspace_ = 0;
     size_t workspace_bytes_ = 0;
-    Scratch staging_;  // pinned: what passes
-    std::optional<Run> run_;
+    Scratch staging_;  // pinned: what passes, but for read(), which the loop may call meanwhile
+    std::shared_ptr<Run> run_;
     base::Result<> status_;
+    std::atomic<int> working_ = 0;
 };
 
 }  // namespace pace::daemon

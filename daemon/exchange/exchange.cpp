@@ -314,7 +314,11 @@ base::Duration Exchange::stalled_for(base::TimePoint now) {
         return base::Duration::zero();
     }
     if (!communicator_) return base::Duration::zero();
-    if (busy_here_) return base::Duration::zero();
+    if (busy_here_ || (cut_ && cut_->is_working())) {
+        busy_until_ = now;
+        return base::Duration::zero();
+    }
+    last = std::max(last, busy_until_);
     if (gpu_sum_ && gpu_sum_->running_since() != base::TimePoint{}) {
         if (abort_) return base::Duration::zero();  // NCCL lets go in its own time
         if (now - gpu_sum_->running_since() >= kStallNoticeable) listen_for_disagreement();

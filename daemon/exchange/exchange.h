@@ -185,6 +185,7 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     std::function<void(const base::Result<>&)> when_came_;
     collectives::Signal came_changed_;
     bool busy_here_ = false;            // with copies that no other node knows of
+    base::TimePoint busy_until_{};      // as it was seen last
     std::optional<base::Error> abort_;  // the first reason for which it was aborted
     bool contents_lost_ = false;
     bool ended_ = false;

@@ -87,6 +87,7 @@ Task<Result<>> Exchange::contents_on_host() {
     busy_here_ = true;
     while (!ended) co_await came_changed_.changed();
     busy_here_ = false;
+    busy_until_ = base::now();
     co_return *ended;
 }
 
@@ -166,6 +167,7 @@ Task<> Exchange::in_pool(std::function<void()> work) {
     busy_here_ = true;
     while (!ended) co_await came_changed_.changed();
     busy_here_ = false;
+    busy_until_ = base::now();
 }
 
 // ------------------------------------------------------------------------------ from GPU to GPU

@@ -12,14 +12,14 @@ using sparse::Residual;
 
 namespace {
 
-// Below this, copies to the host and back take no longer than the kernels' launches. A guess.
-constexpr size_t kCutBytesMin = size_t{256} << 10U;
+// Of less, copies to the host and back take no longer than the kernels' launches. A guess.
+constexpr size_t kCutElementsMin = size_t{64} << 10U;
 
 }  // namespace
 
 // This node's choice alone: others get the same entries either way.
 bool Exchange::may_cut_on_gpu() const {
-    if (!sparse_ || sparse_->is_flat() || plan_.layout.bytes() < kCutBytesMin ||
+    if (!sparse_ || sparse_->is_flat() || residual_here().count() < kCutElementsMin ||
         !sparse::runs_elsewhere(plan_.top_k->options.algorithm))
         return false;
     const bool all = plan_.on_device.size() == plan_.contributions.size() &&
@@ -92,6 +92,11 @@ void Exchange::commit_cut() {
     ++services_.counters.top_k_on_device;
     const Result<> committed = give_on_device(plan_.on_device, plan_.layout, *cut_result_);
     contents_lost_ = !committed;
+    if (!committed) {
+        residual_here().keep_here();
+        const DeviceLane& lane = *plan_.on_device.front().contents->lane;
+        lane.when_done({}, [memory = cut_result_](const Result<>&) {});  // which it may read
+    }
     finish(committed);
 }
 

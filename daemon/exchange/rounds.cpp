@@ -156,6 +156,7 @@ void Rounds::begin(Exchange::Plan plan, const std::vector<WorkerPtr>& members) {
 void Rounds::ended(Exchange& exchange, const std::vector<WorkerPtr>& members,
                    const Result<>& result) {
     active_.reset();
+    compression_.chosen_ended();
     keep_result(exchange, result);
     if (result) {
         if (exchange.plan().kind == Exchange::Kind::fetch)
@@ -169,6 +170,7 @@ void Rounds::ended(Exchange& exchange, const std::vector<WorkerPtr>& members,
     } else if (members.empty()) {
         result_is_lost();
     } else if (exchange.contents_lost()) {
+        compression_.committed(exchange);  // if only this node's members did not get it
         fail_round(members, result.error());
     } else if (result.error().kind == ErrorKind::mismatch) {
         const Worker& worker = *members.front();

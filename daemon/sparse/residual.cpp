@@ -64,12 +64,14 @@ void Residual::write_next(size_t begin, std::span<const uint32_t> indices,
 }
 
 void Residual::move_to(std::shared_ptr<FarGradient> far) {
+    begun_ = false;
     far_ = std::move(far);
     values_ = Floats();
     next_ = Floats();
 }
 
 void Residual::move_here(Floats values) {
+    begun_ = false;
     values_ = std::move(values);
     far_.reset();
 }

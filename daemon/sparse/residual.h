@@ -51,7 +51,8 @@ class Residual {
 
     // Where it is if it is not here, otherwise null.
     const std::shared_ptr<FarGradient>& far() const { return far_; }
-    // From now on it is there, where the same values are already; or here again. Between exchanges.
+    // From now on it is there, where the same values are already; or here again. Between exchanges:
+    // one that has begun is discarded.
     void move_to(std::shared_ptr<FarGradient> far);
     void move_here(Floats values);
     // It is not to be moved away any more.

@@ -70,7 +70,7 @@ bool runs_elsewhere(Algorithm algorithm);
 // nodes.
 base::Result<> check(const Options& options, size_t nodes);
 
-// A `state` whose residual is elsewhere is cut there, in threads of the pool if there is `post`: the
+// A `state` whose residual is elsewhere is cut there, in threads of the pool if there is `post` and it is no trifle: the
 // state's FarGradient forms G and takes the result, and neither `part` nor `result` is touched.
 //
 // `result` is part.layout().bytes() of scratch that the caller owns, undefined after an error, and

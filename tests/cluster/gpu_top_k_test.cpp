@@ -55,24 +55,31 @@ std::vector<std::byte> gradient(const Tensor& tensor, base::Random& random) {
 // The workers of one job, of whom some have their buffers on the GPU.
 class Job {
   public:
-    Job(const Cluster& cluster, const std::string& name, const Tune& tune,
+    Job(Cluster& cluster, const std::string& name, const Tune& tune,
         const std::vector<Tensor>& tensors, const std::function<bool(size_t rank)>& on_gpu)
-        : tensors_(tensors) {
+        : cluster_(cluster), tensors_(tensors) {
         for (uint32_t rank = 0; rank < kPlaces.size(); ++rank) {
-            const WorkerOptions options{.endpoint = cluster.endpoint(kPlaces[rank]),
-                                        .job = name,
-                                        .rank = rank,
-                                        .world = static_cast<uint32_t>(kPlaces.size()),
-                                        .tune = tune};
-            workers_.push_back(std::make_unique<GpuWorker>(options));
             on_gpu_.push_back(on_gpu(rank));
-            for (const Tensor& tensor : tensors)
-                host_.push_back(
-                    static_cast<std::byte*>(worker(rank).add_buffer(tensor.type, tensor.count)));
-            for (const Tensor& tensor : tensors)
-                EXPECT_NE(workers_[rank]->add_buffer(tensor.type, tensor.count), nullptr)
-                    << workers_[rank]->error().message;
+            workers_.emplace_back();
+            host_.resize(workers_.size() * tensors.size());
+            begin_anew(rank, name, tune);
         }
+    }
+
+    void begin_anew(uint32_t rank, const std::string& name, const Tune& tune) {
+        workers_[rank].reset();
+        workers_[rank] = std::make_unique<GpuWorker>(
+            WorkerOptions{.endpoint = cluster_.endpoint(kPlaces[rank]),
+                          .job = name,
+                          .rank = rank,
+                          .world = static_cast<uint32_t>(kPlaces.size()),
+                          .tune = tune});
+        for (size_t i = 0; i < tensors_.size(); ++i)
+            host_[rank * tensors_.size() + i] = static_cast<std::byte*>(
+                worker(rank).add_buffer(tensors_[i].type, tensors_[i].count));
+        for (const Tensor& tensor : tensors_)
+            EXPECT_NE(workers_[rank]->add_buffer(tensor.type, tensor.count), nullptr)
+                << workers_[rank]->error().message;
     }
 
     // All that came out of a round for whoever is first, after all have got the same.
@@ -80,23 +87,27 @@ class Job {
         const auto requests = begin(random);
         for (size_t rank = 0; rank < workers_.size(); ++rank)
             EXPECT_EQ(workers_[rank]->wait(requests[rank]), PACE_OK)
-                << workers_[rank]->error().message;
+                << workers_[rank]->error().message << cluster_.logs();
         const std::vector<std::byte> first = contents(0);
         for (size_t rank = 1; rank < workers_.size(); ++rank) EXPECT_EQ(contents(rank), first);
         return first;
     }
     std::vector<pace_request> begin(base::Random random) {
         std::vector<pace_request> requests;
-        for (size_t rank = 0; rank < workers_.size(); ++rank) {
-            fill(rank, random);
-            pace_reduce_options options = PACE_REDUCE_OPTIONS_INIT;
-            options.op = PACE_OP_MEAN;
-            const auto buffers = this->buffers(rank);
-            EXPECT_EQ(pace_reduce(session(rank), buffers.data(), buffers.size(), &options,
-                                  &requests.emplace_back(), nullptr),
-                      PACE_OK);
-        }
+        for (size_t rank = 0; rank < workers_.size(); ++rank)
+            requests.push_back(begin_one(rank, random));
         return requests;
+    }
+    pace_request begin_one(size_t rank, base::Random& random) {
+        fill(rank, random);
+        pace_reduce_options options = PACE_REDUCE_OPTIONS_INIT;
+        options.op = PACE_OP_MEAN;
+        const auto buffers = this->buffers(rank);
+        pace_request request{};
+        EXPECT_EQ(
+            pace_reduce(session(rank), buffers.data(), buffers.size(), &options, &request, nullptr),
+            PACE_OK);
+        return request;
     }
 
     // What is owed, over all workers' buffers.
@@ -121,6 +132,16 @@ class Job {
     }
 
     GpuWorker& at(size_t rank) { return *workers_[rank]; }
+    const char* complaint(size_t rank) const { return workers_[rank]->error().message; }
+    // A worker's own affair.
+    template <typename Verb>
+    pace_status try_call(size_t rank, Verb verb) {
+        const auto buffers = this->buffers(rank);
+        pace_request request{};
+        const pace_status began =
+            verb(session(rank), buffers.data(), buffers.size(), &request, nullptr);
+        return began != PACE_OK ? began : workers_[rank]->wait(request);
+    }
 
   private:
     Worker& worker(size_t rank) { return workers_[rank]->worker(); }
@@ -134,12 +155,7 @@ class Job {
     }
     template <typename Verb>
     void call(size_t rank, Verb verb) {
-        const auto buffers = this->buffers(rank);
-        pace_request request{};
-        pace_error error{};
-        ASSERT_EQ(verb(session(rank), buffers.data(), buffers.size(), &request, &error), PACE_OK)
-            << error.message;
-        ASSERT_EQ(workers_[rank]->wait(request), PACE_OK) << workers_[rank]->error().message;
+        ASSERT_EQ(try_call(rank, verb), PACE_OK) << complaint(rank);
     }
     void fill(size_t rank, base::Random& random) {
         for (size_t i = 0; i < tensors_.size(); ++i) {
@@ -166,6 +182,7 @@ class Job {
         return host_[rank * tensors_.size() + index];
     }
 
+    Cluster& cluster_;
     std::vector<Tensor> tensors_;
     std::vector<std::unique_ptr<GpuWorker>> workers_;
     std::vector<bool> on_gpu_;
@@ -275,23 +292,88 @@ TEST_F(GpuTopK, WhatIsOwedFollowsToTheHostAndBack) {
     EXPECT_EQ(cut_there(0), 4);
 }
 
+// Whoever has just come may ask while the others' reduction is under way.
+TEST_F(GpuTopK, WhatIsOwedIsAskedForAtAnyTime) {
+    const Tune tune = top_k(PACE_COMPRESSION_SPARDL);
+    Job here(*cluster_, "host", tune, kGradient, nobody);
+    Job job(*cluster_, "gpu", tune, kGradient, everyone);
+    const auto both = [&] {
+        const base::Random random(random_.next());
+        EXPECT_EQ(job.round(random), here.round(random)) << cluster_->logs();
+    };
+    both();
+    const auto owed = here.owed();
+    ASSERT_EQ(job.owed(), owed);
+    // The second of its node begins anew: it is no member of what comes until it has the model.
+    job.begin_anew(1, "gpu", tune);
+    base::Random random(random_.next());
+    const pace_request first = job.begin_one(0, random);
+    // Taken before the reduction has begun, refused as long as it is under way.
+    pace_status loaded = PACE_OK;
+    for (const Deadline end = soon();
+         loaded == PACE_OK && std::chrono::steady_clock::now() < end;) {
+        EXPECT_EQ(job.try_call(1, pace_residual_save), PACE_OK) << job.complaint(1);
+        loaded = job.try_call(1, pace_residual_load);
+    }
+    EXPECT_EQ(loaded, PACE_E_INVALID) << job.complaint(1);
+    EXPECT_EQ(job.try_call(1, pace_residual_save), PACE_OK) << job.complaint(1);
+    const pace_request second = job.begin_one(2, random);
+    const pace_request third = job.begin_one(3, random);
+    EXPECT_EQ(job.at(0).wait(first), PACE_OK) << job.at(0).error().message;
+    EXPECT_EQ(job.at(2).wait(second), PACE_OK) << job.at(2).error().message;
+    EXPECT_EQ(job.at(3).wait(third), PACE_OK) << job.at(3).error().message;
+}
+
 #ifdef PACE_SIMULATED_GPU_FOLDER
 // A GPU that fails while something is cut costs no round, and is not asked again.
-TEST_F(Gpu, TopKGoesByTheHostWhenItsGpuFails) {
-    // Memory is cleared with it, too: of the buffers, of the gradient, and of the result.
-    setenv("PACE_SIMULATED_GPU_FAIL", "cuStreamSynchronize:30", 1);
-    Cluster cluster({.nodes = 3, .daemon_flags = flags()});
-    unsetenv("PACE_SIMULATED_GPU_FAIL");
-    Job job(cluster, "failing", top_k(PACE_COMPRESSION_SPARDL), kGradient, everyone);
-    base::Random random(3);
-    for (int round = 0; round < 12; ++round) (void)job.round(base::Random(random.next()));
-    for (size_t node = 0; node < 3; ++node) {
-        const int64_t cut =
-            number_in(cluster.pacectl(node, {"daemon", "--json"}), "top_k_on_device");
-        EXPECT_GE(cut, 1);
-        EXPECT_LT(cut, 12);
+class GpuTopKFails : public Gpu {
+  protected:
+    static std::unique_ptr<Cluster> failing(const char* variable, const char* what) {
+        setenv(variable, what, 1);
+        auto cluster =
+            std::make_unique<Cluster>(Cluster::Options{.nodes = 3, .daemon_flags = flags()});
+        unsetenv(variable);
+        return cluster;
     }
-    EXPECT_NE(cluster.logs().find("top-k goes by the host from now on"), std::string::npos);
+    static int64_t cut_there(Cluster& cluster, size_t node) {
+        return number_in(cluster.pacectl(node, {"daemon", "--json"}), "top_k_on_device");
+    }
+};
+
+// Of what a kernel has refused nothing is in a result, and what was owed comes back: as if there were no GPUs.
+TEST_F(GpuTopKFails, ByItsKernelsNothingIsLost) {
+    for (const char* what : {"sum:6", "top_k:4", "gather:3"}) {
+        SCOPED_TRACE(what);
+        const auto cluster = failing("PACE_SIMULATED_KERNEL_FAIL", what);
+        const Tune tune = top_k(PACE_COMPRESSION_SPARDL);
+        Job here(*cluster, "host", tune, kGradient, nobody);
+        Job job(*cluster, "failing", tune, kGradient, everyone);
+        base::Random random(3);
+        for (int round = 0; round < 6 && !HasFailure(); ++round) {
+            const base::Random gradients(random.next());
+            ASSERT_EQ(job.round(gradients), here.round(gradients)) << cluster->logs();
+        }
+        ASSERT_EQ(job.owed(), here.owed()) << cluster->logs();
+        EXPECT_LT(cut_there(*cluster, 0), 6);
+        EXPECT_NE(cluster->logs().find("top-k goes by the host from now on"), std::string::npos);
+    }
+}
+
+// Also if it fails when others have the result, or altogether, with all that was owed there.
+TEST_F(GpuTopKFails, RoundsGoOn) {
+    for (const auto& [variable, what] :
+         {std::pair("PACE_SIMULATED_KERNEL_FAIL", "scatter:6"),
+          std::pair("PACE_SIMULATED_KERNEL_FAIL", "scatter:7"),
+          std::pair("PACE_SIMULATED_KERNEL_FAIL", "scatter:8"),
+          std::pair("PACE_SIMULATED_GPU_FAIL", "cuStreamSynchronize:30")}) {
+        SCOPED_TRACE(what);
+        const auto cluster = failing(variable, what);
+        Job job(*cluster, "failing", top_k(PACE_COMPRESSION_SPARDL), kGradient, everyone);
+        base::Random random(3);
+        for (int round = 0; round < 8 && !HasFailure(); ++round)
+            (void)job.round(base::Random(random.next()));
+        for (size_t node = 0; node < 3; ++node) EXPECT_LT(cut_there(*cluster, node), 8);
+    }
 }
 #endif
 

@@ -10,7 +10,10 @@ namespace pace::simulated_gpu {
     __attribute__((visibility("default"))) CUresult exported_##name parameters asm(symbol); \
     CUresult exported_##name(PACE_NAMED(parameters)) {                                      \
         const CUresult refused = admit(Call::name);                                         \
-        return refused == kSuccess ? name(PACE_NAMES(parameters)) : refused;                \
+        if (refused == kSuccess) return name(PACE_NAMES(parameters));                       \
+        /* What a device was at when it failed has ended, too. */                           \
+        if (Call::name == Call::stream_synchronize) (void)name(PACE_NAMES(parameters));     \
+        return refused;                                                                     \
     }
 PACE_CUDA_FUNCTIONS(PACE_EXPORT)
 #undef PACE_EXPORT

@@ -1,5 +1,7 @@
 // pace-device-simulated.so: a plug-in whose kernels are the daemon's own arithmetic, done by the thread of the stream they are queued on.
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -8,6 +10,7 @@
 #include <limits>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/cuda_driver.h"
@@ -18,6 +21,7 @@
 #include "daemon/sparse/entries.h"
 #include "daemon/sparse/top_k.h"
 #include "protocol/types.h"
+#include "tests/simulated_gpu/environment.h"
 
 namespace pace::simulated_gpu {
 
@@ -29,8 +33,24 @@ using base::cuda::CUstream;
 using protocol::DType;
 
 constexpr CUresult kWrongCall = 1;       // CUDA_ERROR_INVALID_VALUE
+constexpr CUresult kFailed = 719;        // CUDA_ERROR_LAUNCH_FAILED
 constexpr CUresult kWithoutDriver = 3;   // CUDA_ERROR_NOT_INITIALIZED
 constexpr size_t kWorkspaceBytes = 256;  // nothing is needed; some, so that a caller's slip shows
+
+// PACE_SIMULATED_KERNEL_FAIL=top_k:2: that call, and those after it, fail.
+constexpr std::array<std::string_view, 4> kKernels{"sum", "top_k", "gather", "scatter"};
+enum class Kernel : uint8_t { sum, top_k, gather, scatter };
+
+bool fails(Kernel kernel) {
+    static const auto failing = [] {
+        std::array<uint64_t, kKernels.size()> calls{};
+        (void)read_failing(variable("PACE_SIMULATED_KERNEL_FAIL"), kKernels, calls);
+        return calls;
+    }();
+    static std::array<std::atomic<uint64_t>, kKernels.size()> calls_so_far;
+    const auto index = static_cast<size_t>(kernel);
+    return failing[index] != 0 && ++calls_so_far[index] >= failing[index];
+}
 
 template <typename Call>
 struct Queued {
@@ -71,6 +91,7 @@ void do_sum(const pace_device_sum& sum) {
 }
 
 int sum(const pace_device_sum* call, void* stream) {
+    if (fails(Kernel::sum)) return kFailed;
     if (!is_summable(call->dtype) || call->input_count > PACE_DEVICE_MEMBERS_MAX ||
         call->output_count > PACE_DEVICE_MEMBERS_MAX)
         return kWrongCall;
@@ -159,6 +180,7 @@ void do_top_k(const pace_device_top_k& top_k) {
 }
 
 int top_k(const pace_device_top_k* call, void* stream) {
+    if (fails(Kernel::top_k)) return kFailed;
     if (call->k == 0 || call->k > call->count ||
         call->count > std::numeric_limits<uint32_t>::max() ||
         call->workspace_bytes < kWorkspaceBytes)
@@ -207,6 +229,7 @@ void do_gather(const pace_device_gather& gather) {
 }
 
 int gather(const pace_device_gather* call, void* stream) {
+    if (fails(Kernel::gather)) return kFailed;
     return queue(*call, do_gather, stream);
 }
 
@@ -219,6 +242,7 @@ void do_scatter(const pace_device_scatter& scatter) {
 }
 
 int scatter(const pace_device_scatter* call, void* stream) {
+    if (fails(Kernel::scatter)) return kFailed;
     if (call->element_bytes != 2 && call->element_bytes != 4 && call->element_bytes != 8)
         return kWrongCall;
     return queue(*call, do_scatter, stream);
