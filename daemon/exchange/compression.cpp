@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "daemon/exchange/device_gradient.h"
 #include "daemon/exchange/digest.h"
+#include "daemon/exchange/top_k_options.h"
 #include "daemon/sparse/cost_model.h"
 
 namespace pace::daemon {
@@ -16,54 +17,6 @@ using base::ErrorKind;
 using base::Result;
 
 namespace {
-
-sparse::Algorithm algorithm_of(control::Compression compression) {
-    switch (compression) {
-        case control::Compression::topka:
-            return sparse::Algorithm::topk_a;
-        case control::Compression::topkdsa:
-            return sparse::Algorithm::topk_dsa;
-        case control::Compression::gtopk:
-            return sparse::Algorithm::g_topk;
-        case control::Compression::oktopk:
-            return sparse::Algorithm::ok_topk;
-        default:
-            return sparse::Algorithm::spar_dl;
-    }
-}
-
-sparse::ValueFormat value_format_of(control::Values values) {
-    switch (values) {
-        case control::Values::f16:
-            return sparse::ValueFormat::f16;
-        case control::Values::bf16:
-            return sparse::ValueFormat::bf16;
-        default:
-            return sparse::ValueFormat::f32;
-    }
-}
-
-sparse::ResidualMode residual_mode_of(control::Residuals residuals) {
-    switch (residuals) {
-        case control::Residuals::partial:
-            return sparse::ResidualMode::partial;
-        case control::Residuals::local:
-            return sparse::ResidualMode::local;
-        default:
-            return sparse::ResidualMode::global;
-    }
-}
-
-sparse::TeamGather gather_of(control::TeamGather gather) {
-    switch (gather) {
-        case control::TeamGather::recursive:
-            return sparse::TeamGather::recursive;
-        case control::TeamGather::bruck:
-            return sparse::TeamGather::bruck;
-        default:
-            return sparse::TeamGather::automatic;
-    }
-}
 
 size_t elements_of(const std::vector<BufferPtr>& buffers) {
     size_t count = 0;
@@ -85,16 +38,6 @@ Result<> move_here(sparse::Residual& residual) {
     PACE_TRY(residual.read(values.span()));
     residual.move_here(std::move(values));
     return {};
-}
-
-// The greatest number of teams, not above `wanted`, that the participants can be divided into.
-size_t teams_for(size_t participants, size_t wanted, sparse::TeamGather gather) {
-    for (size_t teams = std::min(wanted, participants); teams > 1; --teams) {
-        const bool power_of_two = (teams & (teams - 1)) == 0;
-        if (participants % teams == 0 && (power_of_two || gather != sparse::TeamGather::recursive))
-            return teams;
-    }
-    return 1;
 }
 
 }  // namespace
@@ -167,18 +110,10 @@ void Compression::measured(const Result<>& result, const sparse::Link& link) {
 
 Result<sparse::Options> Compression::options_for(size_t participants, bool all_here) const {
     const control::JobOptions& job = job_.options;
-    sparse::Options options;
-    options.algorithm = algorithm_of(job.compression);
-    options.density = job.density;
-    options.format.index = job.indices == control::Indices::plain ? sparse::IndexFormat::plain
-                                                                  : sparse::IndexFormat::elias_fano;
-    options.format.value = value_format_of(job.values);
-    options.residuals = residual_mode_of(job.residuals);
-    options.gather = gather_of(job.team_gather);
+    sparse::Options options = top_k_options(job);
     options.link = link_;
     options.view = job_.view.epoch;
     options.all_reduce = job_.services.options.all_reduce;
-    options.teams = job.teams;
     // A view that lacks members has to do with fewer teams; a whole one says that the option is wrong.
     if (job.teams > 1 && !all_here)
         options.teams = teams_for(participants, job.teams, options.gather);
