@@ -12,8 +12,8 @@ namespace {
 
 using base::ErrorKind;
 
-constexpr size_t kWorkers = 6;
-constexpr size_t kCount = 3000;
+constexpr size_t kFarNodes = 6;
+constexpr size_t kFarLength = 3000;
 
 // A memory that works so many times.
 class Elsewhere final : public FarGradient {
@@ -71,23 +71,23 @@ class Elsewhere final : public FarGradient {
 };
 
 // One exchange in which some gradients are elsewhere; each memory works so many times.
-struct Trial {
-    Trial(const Options& chosen, const std::vector<bool>& far, size_t works)
+struct FarTrial {
+    FarTrial(const Options& chosen, const std::vector<bool>& far, size_t works)
         : options(chosen),
-          layout(layout_of(kCount)),
-          gradients(gradients_of(kWorkers, kCount, 1)),
+          layout(layout_of(kFarLength)),
+          gradients(gradients_of(kFarNodes, kFarLength, 1)),
           pool(0),
-          states(kWorkers, SparseState(kCount)),
-          results(kWorkers, std::vector<std::byte>(layout.bytes())),
-          reports(kWorkers),
-          cluster(kWorkers) {
-        for (size_t w = 0; w < kWorkers; ++w) {
+          states(kFarNodes, SparseState(kFarLength)),
+          results(kFarNodes, std::vector<std::byte>(layout.bytes())),
+          reports(kFarNodes),
+          cluster(kFarNodes) {
+        for (size_t w = 0; w < kFarNodes; ++w) {
             parts.push_back(part_of(layout, gradients[w]));
             memories.push_back(
                 std::make_shared<Elsewhere>(layout, gradients[w], results[w], works));
             if (far[w]) states[w].residual().move_to(memories[w]);
         }
-        for (size_t w = 0; w < kWorkers; ++w)
+        for (size_t w = 0; w < kFarNodes; ++w)
             cluster.start(w, reporting(sparse_all_reduce(cluster.communicator(w), parts[w], 0.5,
                                                          results[w], states[w], options, pool),
                                        reports[w]));
@@ -95,7 +95,7 @@ struct Trial {
 
     Vector residual(size_t w) {
         states[w].commit();
-        Vector values(kCount);
+        Vector values(kFarLength);
         EXPECT_TRUE(states[w].residual().read(values));
         return values;
     }
@@ -112,11 +112,11 @@ struct Trial {
     collectives::TestCluster cluster;  // the last member: it ends what still uses the others
 };
 
-const std::vector<bool> kNone(kWorkers, false);
-const std::vector<bool> kAll(kWorkers, true);
+const std::vector<bool> kNone(kFarNodes, false);
+const std::vector<bool> kAll(kFarNodes, true);
 const std::vector<bool> kFirst{true, false, false, false, false, false};
 
-std::vector<Options> all_options() {
+std::vector<Options> far_options() {
     std::vector<Options> all;
     const auto add = [&all](Algorithm algorithm, size_t teams, ValueFormat values) {
         Options& options = all.emplace_back();
@@ -135,13 +135,13 @@ std::vector<Options> all_options() {
 }
 
 TEST(FarGradient, GivesTheSame) {
-    for (const Options& options : all_options()) {
-        Trial here(options, kNone, SIZE_MAX);
+    for (const Options& options : far_options()) {
+        FarTrial here(options, kNone, SIZE_MAX);
         here.cluster.run_well();
         for (const auto& far : {kAll, kFirst}) {
-            Trial there(options, far, SIZE_MAX);
+            FarTrial there(options, far, SIZE_MAX);
             there.cluster.run_well();
-            for (size_t w = 0; w < kWorkers; ++w) {
+            for (size_t w = 0; w < kFarNodes; ++w) {
                 ASSERT_EQ(there.results[w], here.results[w]);
                 ASSERT_EQ(there.reports[w].hidden, here.reports[w].hidden);
                 ASSERT_EQ(there.residual(w), here.residual(w));
@@ -151,19 +151,19 @@ TEST(FarGradient, GivesTheSame) {
 }
 
 TEST(FarGradient, WhatABrokenOneReturnsIsInNoResult) {
-    for (const Options& options : all_options()) {
-        Trial undisturbed(options, kFirst, SIZE_MAX);
+    for (const Options& options : far_options()) {
+        FarTrial undisturbed(options, kFirst, SIZE_MAX);
         undisturbed.cluster.run_well();
         const size_t uses = undisturbed.memories[0]->used();
         EXPECT_GT(uses, 3U);
         size_t known_elsewhere = 0;
         for (size_t works = 0; works < uses; ++works) {
-            Trial trial(options, kFirst, works);
+            FarTrial trial(options, kFirst, works);
             trial.cluster.run();
             trial.cluster.network().kill(trial.cluster.transport(0));  // whoever waits for it
             trial.cluster.run();
             ASSERT_FALSE(trial.cluster.outcome(0)) << "with " << works << " of " << uses;
-            for (size_t w = 1; w < kWorkers; ++w) {
+            for (size_t w = 1; w < kFarNodes; ++w) {
                 ASSERT_EQ(trial.cluster.ends(w), 1);
                 if (!trial.cluster.outcome(w)) continue;
                 ++known_elsewhere;
@@ -180,33 +180,33 @@ TEST(FarGradient, AlgorithmsThatLookAtAllOfItRefuse) {
         EXPECT_FALSE(runs_elsewhere(algorithm));
         Options options;
         options.algorithm = algorithm;
-        Trial trial(options, kAll, SIZE_MAX);
+        FarTrial trial(options, kAll, SIZE_MAX);
         trial.cluster.run();
-        for (size_t w = 0; w < kWorkers; ++w)
+        for (size_t w = 0; w < kFarNodes; ++w)
             EXPECT_EQ(trial.cluster.outcome(w).error().kind, ErrorKind::invalid);
     }
 }
 
 TEST(FarGradient, AResidualIsReadWhereverItIsAndAbsorbsOnlyHere) {
-    const auto layout = layout_of(kCount);
-    const Vector given = whole_numbers(kCount, 4);
+    const auto layout = layout_of(kFarLength);
+    const Vector given = whole_numbers(kFarLength, 4);
     std::vector<std::byte> result(layout.bytes());
     const auto far = std::make_shared<Elsewhere>(layout, given, result, SIZE_MAX);
-    Residual residual(kCount);
+    Residual residual(kFarLength);
     residual.move_to(far);
-    EXPECT_EQ(residual.count(), kCount);
+    EXPECT_EQ(residual.count(), kFarLength);
     EXPECT_TRUE(residual.begin().empty());
-    far->form(0, kCount);
+    far->form(0, kFarLength);
     const std::vector<uint32_t> indices{1};
     residual.write_next(4, indices, Vector{1000});
     residual.commit();
     Vector expected = given;
     expected[5] = 1000;
-    Vector read(kCount);
+    Vector read(kFarLength);
     ASSERT_TRUE(residual.read(read));
     EXPECT_EQ(read, expected);
     EXPECT_EQ(residual.absorb(given).error().kind, ErrorKind::invalid);
-    Floats here(kCount);
+    Floats here(kFarLength);
     std::copy(read.begin(), read.end(), here.data());
     residual.move_here(std::move(here));
     EXPECT_EQ(residual.far(), nullptr);

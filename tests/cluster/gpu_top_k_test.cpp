@@ -88,7 +88,7 @@ class Job {
         for (size_t rank = 0; rank < workers_.size(); ++rank)
             EXPECT_EQ(workers_[rank]->wait(requests[rank]), PACE_OK)
                 << workers_[rank]->error().message << cluster_.logs();
-        const std::vector<std::byte> first = contents(0);
+        std::vector<std::byte> first = contents(0);
         for (size_t rank = 1; rank < workers_.size(); ++rank) EXPECT_EQ(contents(rank), first);
         return first;
     }
