@@ -25,8 +25,8 @@ struct Variant {
     uint64_t elements = 3000;
 };
 
-void PrintTo(const Variant& variant, std::ostream* out) {
-    *out << variant.name;
+std::ostream& operator<<(std::ostream& out, const Variant& variant) {
+    return out << variant.name;
 }
 
 class SparseFaults : public testing::TestWithParam<Variant> {
