@@ -236,14 +236,17 @@ Result<> Compression::save(const Worker& worker) {
     const std::vector<BufferPtr>& buffers = worker.head().buffers;
     // The first of the node's workers speaks for the node.
     const bool speaks = is_flat() || job_.workers.begin()->first == worker.rank;
-    std::vector<float> owed;
+    sparse::Floats copied;
     const float* next = nullptr;
     if (speaks) {
         PACE_TRY_ASSIGN(state,
                         state_of({owner_of(worker), counts_digest(buffers)}, elements_of(buffers)));
-        owed.resize(elements_of(buffers));
-        PACE_TRY(state->residual().read(owed));
-        next = owed.data();
+        const sparse::Residual& residual = state->residual();
+        if (residual.far()) {
+            copied = sparse::Floats(residual.count());
+            PACE_TRY(residual.read(copied.span()));
+        }
+        next = residual.far() ? copied.data() : residual.values().data();
     }
     for (const BufferPtr& buffer : buffers) {
         if (next == nullptr) {
@@ -317,8 +320,9 @@ void Compression::conclude(const collectives::Layout& layout, std::span<const st
 }
 
 Debt Compression::debt_of(const Key& key, const sparse::SparseState& state) {
-    const sparse::Floats owed = owed_of(state.residual());
-    return {key.counts, std::vector<float>(owed.data(), owed.data() + owed.size())};
+    Debt debt{key.counts, std::vector<float>(state.residual().count())};
+    read_owed(state.residual(), debt.values);
+    return debt;
 }
 
 // Its debts go to the first worker that stays.

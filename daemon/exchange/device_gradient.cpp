@@ -25,12 +25,11 @@ constexpr size_t kWidest = sizeof(double);
 
 }  // namespace
 
-sparse::Floats owed_of(const sparse::Residual& residual) {
-    sparse::Floats values(residual.count());
-    const Result<> read = residual.read(values.span());
-    if (read) return values;
+void read_owed(const sparse::Residual& residual, std::span<float> ret_values) {
+    const Result<> read = residual.read(ret_values);
+    if (read) return;
     base::log_error("what was owed is lost", {{"reason", read.error().message}});
-    return sparse::Floats(residual.count());
+    std::fill(ret_values.begin(), ret_values.end(), 0.0F);
 }
 
 // ---------------------------------------------------------------------------------------- memory
@@ -104,9 +103,7 @@ float* DeviceGradient::floats(CUdeviceptr address) const {
 }
 
 Result<> DeviceGradient::check(int failed, const char* what) const {
-    if (failed == 0) return {};
-    return base::make_error(ErrorKind::unavailable, "{} on {}: {}", what, device_.facts().id(),
-                            kernels_.error_text(failed));
+    return check_kernel(kernels_, device_, failed, what);
 }
 
 Result<> DeviceGradient::wait() const {
@@ -150,54 +147,33 @@ void DeviceGradient::form(size_t begin, size_t end) {
 
 // As sparse::gather_gradient(): the residual is one more addend, or is added in f32 to what others sum to.
 Result<> DeviceGradient::form_piece(size_t segment, size_t first, size_t count, size_t place) {
-    const DType dtype = run_->layout.segments()[segment].dtype;
-    const size_t at = place * sizeof(float);
-    if (dtype == DType::f32)
-        return add_up(dtype, segment, first, count, residual_ + at, gradient_ + at);
-    for (size_t i = 0; i < count; i += kTileElements)
-        PACE_TRY(form_other(segment, first + i, std::min(kTileElements, count - i), place + i));
-    return {};
+    if (run_->layout.segments()[segment].dtype != DType::f32) {
+        for (size_t i = 0; i < count; i += kTileElements)
+            PACE_TRY(form_other(segment, first + i, std::min(kTileElements, count - i), place + i));
+        return {};
+    }
+    pace_device_sum sum = sum_of_members(segment, first, count);
+    add_input(sum, floats(residual_) + place, 1.0);
+    add_output(sum, floats(gradient_) + place);
+    return check(kernels_.sum(&sum, stream_), "sum");
 }
 
 Result<> DeviceGradient::form_other(size_t segment, size_t first, size_t count, size_t place) {
-    const DType dtype = run_->layout.segments()[segment].dtype;
-    PACE_TRY(add_up(dtype, segment, first, count, 0, own_));
-    const pace_device_convert convert{static_cast<pace_device_dtype>(dtype),
-                                      static_cast<pace_device_dtype>(DType::f32), count,
-                                      floats(own_), floats(single_)};
-    PACE_TRY(check(kernels_.convert(&convert, stream_), "convert"));
-    pace_device_sum sum{};
-    sum.dtype = static_cast<pace_device_dtype>(DType::f32);
-    sum.count = count;
-    sum.scale = 1.0;
-    sum.input_count = 2;
-    sum.inputs[0] = floats(single_);
-    sum.inputs[1] = floats(residual_) + place;
-    sum.weights[0] = sum.weights[1] = 1.0;
-    sum.output_count = 1;
-    sum.outputs[0] = floats(gradient_) + place;
+    pace_device_sum own = sum_of_members(segment, first, count);
+    add_output(own, floats(own_));
+    PACE_TRY(check(kernels_.sum(&own, stream_), "sum"));
+    const auto widen = conversion(run_->layout.segments()[segment].dtype, DType::f32, count,
+                                  floats(own_), floats(single_));
+    PACE_TRY(check(kernels_.convert(&widen, stream_), "convert"));
+    pace_device_sum sum = sum_of(DType::f32, count, 1.0);
+    add_input(sum, floats(single_), 1.0);
+    add_input(sum, floats(residual_) + place, 1.0);
+    add_output(sum, floats(gradient_) + place);
     return check(kernels_.sum(&sum, stream_), "sum");
 }
 
-// Of the members' elements from the `first` one on; `residual` is an addend, too, unless it is 0.
-Result<> DeviceGradient::add_up(DType dtype, size_t segment, size_t first, size_t count,
-                                CUdeviceptr residual, CUdeviceptr out) {
-    pace_device_sum sum{};
-    sum.dtype = static_cast<pace_device_dtype>(dtype);
-    sum.count = count;
-    sum.scale = 1.0;
-    for (const DeviceMember& member : run_->members) {
-        sum.weights[sum.input_count] = member.weight;
-        sum.inputs[sum.input_count++] = static_cast<const std::byte*>(address_of(member, segment)) +
-                                        first * protocol::size_of(dtype);
-    }
-    if (residual != 0) {
-        sum.weights[sum.input_count] = 1.0;
-        sum.inputs[sum.input_count++] = floats(residual);
-    }
-    sum.output_count = 1;
-    sum.outputs[0] = floats(out);
-    return check(kernels_.sum(&sum, stream_), "sum");
+pace_device_sum DeviceGradient::sum_of_members(size_t segment, size_t first, size_t count) const {
+    return sum_of(run_->members, run_->layout.segments()[segment], segment, first, count, 1.0);
 }
 
 Entries DeviceGradient::top_k(size_t begin, size_t length, size_t k) {

@@ -29,8 +29,8 @@
 
 namespace pace::daemon {
 
-// A residual, wherever it is, on the host; what a GPU does not give back is lost, and said. Blocks.
-sparse::Floats owed_of(const sparse::Residual& residual);
+// Copies a residual, wherever it is; what a GPU does not give back is lost, zero here, and said. Blocks.
+void read_owed(const sparse::Residual& residual, std::span<float> ret_values);
 
 class DeviceGradient final : public sparse::FarGradient {
   public:
@@ -108,8 +108,7 @@ class DeviceGradient final : public sparse::FarGradient {
 
     base::Result<> form_piece(size_t segment, size_t first, size_t count, size_t place);
     base::Result<> form_other(size_t segment, size_t first, size_t count, size_t place);
-    base::Result<> add_up(protocol::DType dtype, size_t segment, size_t first, size_t count,
-                          base::cuda::CUdeviceptr residual, base::cuda::CUdeviceptr out);
+    pace_device_sum sum_of_members(size_t segment, size_t first, size_t count) const;
     base::Result<> choose(size_t begin, size_t length, size_t k, sparse::Entries& ret_entries);
     base::Result<> put(base::cuda::CUdeviceptr out, size_t length, size_t element_bytes,
                        std::span<const uint32_t> indices, const std::byte* values);

@@ -38,24 +38,46 @@ Result<> give_on_device(const std::vector<DeviceMember>& members, const collecti
     return {};
 }
 
-namespace {
-
-pace_device_sum sum_of(const std::vector<DeviceMember>& members,
-                       const collectives::Segment& segment, size_t index, double scale) {
+pace_device_sum sum_of(protocol::DType dtype, size_t count, double scale) {
     pace_device_sum sum{};
-    sum.dtype = static_cast<pace_device_dtype>(segment.dtype);
-    sum.count = segment.count;
+    sum.dtype = static_cast<pace_device_dtype>(dtype);
+    sum.count = count;
     sum.scale = scale;
-    for (const DeviceMember& member : members) {
-        void* const data = address_of(member, index);
-        sum.weights[sum.input_count] = member.weight;
-        sum.inputs[sum.input_count++] = data;
-        sum.outputs[sum.output_count++] = data;
-    }
     return sum;
 }
 
-}  // namespace
+void add_input(pace_device_sum& sum, const void* input, double weight) {
+    sum.weights[sum.input_count] = weight;
+    sum.inputs[sum.input_count++] = input;
+}
+
+void add_output(pace_device_sum& sum, void* output) {
+    sum.outputs[sum.output_count++] = output;
+}
+
+pace_device_convert conversion(protocol::DType from, protocol::DType to, size_t count,
+                               const void* in, void* out) {
+    return {static_cast<pace_device_dtype>(from), static_cast<pace_device_dtype>(to), count, in,
+            out};
+}
+
+pace_device_sum sum_of(const std::vector<DeviceMember>& members,
+                       const collectives::Segment& segment, size_t index, size_t first,
+                       size_t count, double scale) {
+    pace_device_sum sum = sum_of(segment.dtype, count, scale);
+    const size_t offset = first * protocol::size_of(segment.dtype);
+    for (const DeviceMember& member : members)
+        add_input(sum, static_cast<const std::byte*>(address_of(member, index)) + offset,
+                  member.weight);
+    return sum;
+}
+
+Result<> check_kernel(const pace_device_plugin_table& kernels, const device::Device& device,
+                      int failed, const char* what) {
+    if (failed == 0) return {};
+    return make_error(ErrorKind::unavailable, "{} on {}: {}", what, device.facts().id(),
+                      kernels.error_text(failed));
+}
 
 Result<> sum_on_device(const pace_device_plugin_table& kernels,
                        const std::vector<DeviceMember>& members, const collectives::Layout& layout,
@@ -65,11 +87,10 @@ Result<> sum_on_device(const pace_device_plugin_table& kernels,
     const auto scope = lane.device().enter();
     for (const DeviceMember& member : members) member.contents->queued = true;
     for (size_t index = 0; index < layout.segments().size(); ++index) {
-        const pace_device_sum sum = sum_of(members, layout.segments()[index], index, scale);
-        const int failed = kernels.sum(&sum, lane.stream());
-        if (failed != 0)
-            return make_error(ErrorKind::unavailable, "sum on {}: {}", lane.device().facts().id(),
-                              kernels.error_text(failed));
+        const collectives::Segment& segment = layout.segments()[index];
+        pace_device_sum sum = sum_of(members, segment, index, 0, segment.count, scale);
+        for (const DeviceMember& member : members) add_output(sum, address_of(member, index));
+        PACE_TRY(check_kernel(kernels, lane.device(), kernels.sum(&sum, lane.stream()), "sum"));
     }
     for (size_t i = 1; i < members.size(); ++i) PACE_TRY(members[i].contents->lane->follow(lane));
     for (const DeviceMember& member : members) member.contents->made = true;

@@ -1,4 +1,5 @@
-// Sums among a node's members whose buffers are all on one GPU: a kernel there, in place, with nothing on the host.
+// Sums among a node's members whose buffers are all on one GPU: a kernel there, in place, with nothing on the host. And what other
+// exchanges need of the plug-in's kernels.
 #pragma once
 
 #include <memory>
@@ -18,6 +19,21 @@ struct DeviceMember {
 
 // Where a segment of it lies, for the kernels.
 void* address_of(const DeviceMember& member, size_t segment);
+
+// Calls of the plug-in, without inputs yet, and outputs;
+pace_device_sum sum_of(protocol::DType dtype, size_t count, double scale);
+void add_input(pace_device_sum& sum, const void* input, double weight);
+void add_output(pace_device_sum& sum, void* output);
+pace_device_convert conversion(protocol::DType from, protocol::DType to, size_t count,
+                               const void* in, void* out);
+// of the members' elements of a segment, from the `first` one on, with their weights.
+pace_device_sum sum_of(const std::vector<DeviceMember>& members,
+                       const collectives::Segment& segment, size_t index, size_t first,
+                       size_t count, double scale);
+
+// What a kernel has returned.
+base::Result<> check_kernel(const pace_device_plugin_table& kernels, const device::Device& device,
+                            int failed, const char* what);
 
 // Why not all of it can be summed there; empty: it can.
 std::string why_not_on_device(const std::vector<DeviceMember>& members,

@@ -160,7 +160,7 @@ Task<Result<>> Exchange::run_among_nodes() {
         if (*meet) co_return co_await gpu_sum_->run(plan_.scale);
         gpu_sum_.reset();  // others may use the GPUs
     }
-    if (co_await place_gradient()) co_return co_await run_by_hosts();
+    if (sparse_ && co_await place_gradient()) co_return co_await run_by_hosts();
     if (co_await flow()) {
         const Result<> sum = co_await run_by_hosts();
         const Result<> settled = co_await flow_->settle(sum);

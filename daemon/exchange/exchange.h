@@ -131,7 +131,9 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     base::Task<bool> flow();
     base::Result<std::vector<DeviceFlow::Place>> flow_places() const;
     base::Task<base::Result<>> pin_scratch();
+    base::Task<> until(const bool& ended);
     base::Task<> in_pool(std::function<void()> work);
+    bool all_on_gpus() const;
     bool may_cut_on_gpu() const;
     sparse::Residual& residual_here() const;
     base::Task<bool> place_gradient();

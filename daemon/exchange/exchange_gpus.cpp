@@ -79,16 +79,23 @@ void Exchange::begin_on_host() {
 }
 
 Task<Result<>> Exchange::contents_on_host() {
-    std::optional<Result<>> ended;
-    bring_to_host([this, &ended](const Result<>& came) {
-        ended = came;
+    bool ended = false;
+    Result<> result;
+    bring_to_host([this, &ended, &result](const Result<>& came) {
+        ended = true;
+        result = came;
         came_changed_.notify();
     });
+    co_await until(ended);
+    co_return result;
+}
+
+// What ends is this node's own affair.
+Task<> Exchange::until(const bool& ended) {
     busy_here_ = true;
     while (!ended) co_await came_changed_.changed();
     busy_here_ = false;
     busy_until_ = base::now();
-    co_return *ended;
 }
 
 // ----------------------------------------------------------------------- copied while it travels
@@ -164,10 +171,7 @@ Task<> Exchange::in_pool(std::function<void()> work) {
             ended = true;
             came_changed_.notify();
         });
-    busy_here_ = true;
-    while (!ended) co_await came_changed_.changed();
-    busy_here_ = false;
-    busy_until_ = base::now();
+    co_await until(ended);
 }
 
 // ------------------------------------------------------------------------------ from GPU to GPU
@@ -182,10 +186,14 @@ bool Exchange::may_go_among_gpus() const {
                        [own](uint32_t version) { return version == own; });
 }
 
+// What all members give, and get.
+bool Exchange::all_on_gpus() const {
+    return plan_.on_device.size() == plan_.contributions.size() &&
+           plan_.on_device.size() == plan_.recipients.size();
+}
+
 void Exchange::prepare_gpus() {
-    const bool all = plan_.on_device.size() == plan_.contributions.size() &&
-                     plan_.on_device.size() == plan_.recipients.size();
-    if (all && may_go_among_gpus())
+    if (all_on_gpus() && may_go_among_gpus())
         gpu_sum_ = GpuSum::prepare(services_, plan_.on_device, plan_.layout);
 }
 

@@ -19,15 +19,13 @@ constexpr size_t kCutElementsMin = size_t{64} << 10U;
 
 // This node's choice alone: others get the same entries either way.
 bool Exchange::may_cut_on_gpu() const {
-    if (!sparse_ || sparse_->is_flat() || residual_here().count() < kCutElementsMin ||
+    if (residual_here().count() < kCutElementsMin ||
         !sparse::runs_elsewhere(plan_.top_k->options.algorithm))
         return false;
-    const bool all = plan_.on_device.size() == plan_.contributions.size() &&
-                     plan_.on_device.size() == plan_.recipients.size();
     // The residual is one more for the kernel.
-    return all && plan_.on_device.size() < PACE_DEVICE_MEMBERS_MAX && services_.gpus != nullptr &&
-           why_not_on_device(plan_.on_device, plan_.layout).empty() && kernels().ok() &&
-           !residual_here().stays_here();
+    return all_on_gpus() && plan_.on_device.size() < PACE_DEVICE_MEMBERS_MAX &&
+           services_.gpus != nullptr && why_not_on_device(plan_.on_device, plan_.layout).empty() &&
+           kernels().ok() && !residual_here().stays_here();
 }
 
 Residual& Exchange::residual_here() const {
@@ -36,7 +34,7 @@ Residual& Exchange::residual_here() const {
 
 // True: it is cut there. Otherwise what is owed is on the host now.
 Task<bool> Exchange::place_gradient() {
-    if (!sparse_ || sparse_->is_flat()) co_return false;
+    if (sparse_->is_flat()) co_return false;
     Residual& residual = residual_here();
     if (!may_cut_on_gpu()) {
         co_await bring_back(residual);
@@ -83,8 +81,8 @@ Task<Result<>> Exchange::place_gradient_on_gpu(Residual& residual) {
 
 Task<> Exchange::bring_back(Residual& residual) {
     if (!residual.far()) co_return;
-    sparse::Floats values;
-    co_await in_pool([&] { values = owed_of(residual); });
+    sparse::Floats values(residual.count());
+    co_await in_pool([&] { read_owed(residual, values.span()); });
     residual.move_here(std::move(values));
 }
 

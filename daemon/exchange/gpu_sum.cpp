@@ -125,28 +125,6 @@ std::byte* GpuSum::wide_at(const Share& share, size_t segment) const {
     return at(share, wide_[segment]);
 }
 
-namespace {
-
-Result<> check(const pace_device_plugin_table& kernels, int failed, std::string_view what) {
-    if (failed == 0) return {};
-    return base::make_error(ErrorKind::unavailable, "{}: {}", what, kernels.error_text(failed));
-}
-
-pace_device_sum sum_of(DType dtype, size_t count, double scale) {
-    pace_device_sum sum{};
-    sum.dtype = static_cast<pace_device_dtype>(dtype);
-    sum.count = count;
-    sum.scale = scale;
-    return sum;
-}
-
-pace_device_convert convert(DType from, DType to, size_t count, const void* in, void* out) {
-    return {static_cast<pace_device_dtype>(from), static_cast<pace_device_dtype>(to), count, in,
-            out};
-}
-
-}  // namespace
-
 // The weighted sum of the GPU's members, rounded once; of halves it is widened then.
 Result<> GpuSum::queue_partials(const Share& share) const {
     const DeviceLane& lane = share.lane();
@@ -155,18 +133,15 @@ Result<> GpuSum::queue_partials(const Share& share) const {
     const auto scope = lane.device().enter();
     for (size_t s = 0; s < layout_.segments().size(); ++s) {
         const Segment& segment = layout_.segments()[s];
-        pace_device_sum sum = sum_of(segment.dtype, segment.count, 1.0);
-        for (const DeviceMember& member : share.members) {
-            sum.weights[sum.input_count] = member.weight;
-            sum.inputs[sum.input_count++] = address_of(member, s);
-        }
-        sum.outputs[sum.output_count++] = at(share, layout_.offset(s));
-        PACE_TRY(check(*share.kernels, share.kernels->sum(&sum, lane.stream()), "sum on a GPU"));
+        pace_device_sum sum = sum_of(share.members, segment, s, 0, segment.count, 1.0);
+        add_output(sum, at(share, layout_.offset(s)));
+        PACE_TRY(check_kernel(*share.kernels, lane.device(),
+                              share.kernels->sum(&sum, lane.stream()), "sum"));
         if (!is_half(segment.dtype)) continue;
-        const auto widen = convert(segment.dtype, DType::f32, segment.count,
-                                   at(share, layout_.offset(s)), wide_at(share, s));
-        PACE_TRY(check(*share.kernels, share.kernels->convert(&widen, lane.stream()),
-                       "convert on a GPU"));
+        const auto widen = conversion(segment.dtype, DType::f32, segment.count,
+                                      at(share, layout_.offset(s)), wide_at(share, s));
+        PACE_TRY(check_kernel(*share.kernels, lane.device(),
+                              share.kernels->convert(&widen, lane.stream()), "convert"));
     }
     return {};
 }
@@ -181,14 +156,14 @@ Result<> GpuSum::queue_scaled(const Share& share, double scale) const {
         std::byte* const out = at(share, layout_.offset(s));
         std::byte* const sums = half ? wide_at(share, s) : out;
         pace_device_sum sum = sum_of(half ? DType::f32 : segment.dtype, segment.count, scale);
-        sum.weights[sum.input_count] = 1.0;
-        sum.inputs[sum.input_count++] = sums;
-        sum.outputs[sum.output_count++] = sums;
-        PACE_TRY(check(*share.kernels, share.kernels->sum(&sum, lane.stream()), "scale on a GPU"));
+        add_input(sum, sums, 1.0);
+        add_output(sum, sums);
+        PACE_TRY(check_kernel(*share.kernels, lane.device(),
+                              share.kernels->sum(&sum, lane.stream()), "scale"));
         if (!half) continue;
-        const auto narrow = convert(DType::f32, segment.dtype, segment.count, sums, out);
-        PACE_TRY(check(*share.kernels, share.kernels->convert(&narrow, lane.stream()),
-                       "convert on a GPU"));
+        const auto narrow = conversion(DType::f32, segment.dtype, segment.count, sums, out);
+        PACE_TRY(check_kernel(*share.kernels, lane.device(),
+                              share.kernels->convert(&narrow, lane.stream()), "convert"));
     }
     return {};
 }

@@ -171,7 +171,7 @@ class Job {
         for (size_t i = 0; i < tensors_.size(); ++i) {
             std::vector<std::byte> bytes(tensors_[i].count * tensors_[i].element_bytes());
             if (on_gpu_[rank])
-                workers_[rank]->read_bytes(i, bytes);
+                workers_[rank]->read(i, bytes);
             else
                 std::copy_n(host(rank, i), bytes.size(), bytes.begin());
             all.insert(all.end(), bytes.begin(), bytes.end());

@@ -72,7 +72,7 @@ class GpuWorker {
         return values;
     }
 
-    void read_bytes(size_t index, std::span<std::byte> to) { read(index, to); }
+    void read(size_t index, std::span<std::byte> to);
 
     pace_status reduce(pace_request& ret_request, int32_t op = PACE_OP_SUM);
     pace_status average(pace_request& ret_request, uint64_t iteration);
@@ -82,7 +82,6 @@ class GpuWorker {
 
   private:
     void write(size_t index, std::vector<std::byte> bytes);
-    void read(size_t index, std::span<std::byte> to);
 
     struct Memory {
         void* data = nullptr;
