@@ -20,45 +20,19 @@ Vector values_of(const SparseState& state) {
 }
 
 // What nodes keep, and the results and outcomes of one exchange among them, whatever becomes of it.
-struct Round {
+struct Round : OneExchange {
     Round(std::vector<SparseState> begun_with, std::vector<Vector> given, const Options& chosen,
           Seed seed)
-        : gradients(std::move(given)),
-          options(chosen),
-          layout(layout_of(gradients[0].size())),
-          pool(0),
-          states(std::move(begun_with)),
-          results(states.size(), std::vector<std::byte>(layout.bytes())),
-          reports(states.size()),
-          cluster(states.size(), seed) {
-        for (const Vector& gradient : gradients) parts.push_back(part_of(layout, gradient));
-        for (size_t w = 0; w < states.size(); ++w)
-            cluster.start(w, reporting(sparse_all_reduce(cluster.communicator(w), parts[w], 0.5,
-                                                         results[w], states[w], options, pool),
-                                       reports[w]));
+        : OneExchange(chosen, std::move(begun_with), std::move(given), seed) {
+        start(0.5);
     }
 
     void run_well() {
         cluster.run_well();
         for (SparseState& state : states) state.commit();
     }
-    // False if everything had ended before.
-    bool run_steps(size_t steps) {
-        for (size_t i = 0; i < steps && !cluster.all_ended(); ++i) cluster.network().progress();
-        return !cluster.all_ended();
-    }
     bool has_result(size_t w) const { return cluster.outcome(w).ok(); }
     Vector residual(size_t w) const { return values_of(states[w]); }
-
-    std::vector<Vector> gradients;
-    Options options;
-    collectives::Layout layout;
-    kernels::WorkerPool pool;
-    std::vector<SparseState> states;
-    std::vector<std::vector<std::byte>> results;
-    std::vector<Report> reports;
-    std::vector<collectives::LocalPart> parts;
-    collectives::TestCluster cluster;  // the last member: it ends what still uses the others
 };
 
 bool same_bits(const Vector& a, const Vector& b) {

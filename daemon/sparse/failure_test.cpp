@@ -29,30 +29,11 @@ std::vector<Options> all_options() {
 }
 
 // One exchange, under way.
-struct SparseTrial {
+struct SparseTrial : OneExchange {
     explicit SparseTrial(const Options& chosen, std::optional<uint64_t> seed = std::nullopt)
-        : options(chosen),
-          layout(layout_of(kCount)),
-          gradients(gradients_of(kWorkers, kCount, 1)),
-          pool(0),
-          states(kWorkers, SparseState(kCount)),
-          results(kWorkers, std::vector<std::byte>(layout.bytes())),
-          reports(kWorkers),
-          cluster(kWorkers, seed) {
-        for (const Vector& gradient : gradients) parts.push_back(part_of(layout, gradient));
-        for (size_t w = 0; w < kWorkers; ++w)
-            cluster.start(w, reporting(sparse_all_reduce(cluster.communicator(w), parts[w], 1.0,
-                                                         results[w], states[w], options, pool),
-                                       reports[w]));
-    }
-
-    // False if everything had ended before.
-    bool run_steps(size_t steps) {
-        for (size_t i = 0; i < steps; ++i) {
-            if (cluster.all_ended()) return false;
-            cluster.network().progress();
-        }
-        return !cluster.all_ended();
+        : OneExchange(chosen, std::vector<SparseState>(kWorkers, SparseState(kCount)),
+                      gradients_of(kWorkers, kCount, 1), seed) {
+        start(1.0);
     }
 
     // Every survivor has ended once: with the result, or with an error and its state untouched.
@@ -68,16 +49,6 @@ struct SparseTrial {
             for (const float value : states[w].residual().values()) ASSERT_EQ(value, 0.0F);
         }
     }
-
-    Options options;
-    collectives::Layout layout;
-    std::vector<Vector> gradients;
-    kernels::WorkerPool pool;
-    std::vector<SparseState> states;
-    std::vector<std::vector<std::byte>> results;
-    std::vector<Report> reports;
-    std::vector<collectives::LocalPart> parts;
-    collectives::TestCluster cluster;  // the last member: it ends what still uses the others
 };
 
 TEST(SparseFailure, AKilledWorkerEndsTheExchangeOfEverySurvivorOnce) {

@@ -71,26 +71,16 @@ class Elsewhere final : public FarGradient {
 };
 
 // One exchange in which some gradients are elsewhere; each memory works so many times.
-struct FarTrial {
+struct FarTrial : OneExchange {
     FarTrial(const Options& chosen, const std::vector<bool>& far, size_t works)
-        : options(chosen),
-          layout(layout_of(kFarLength)),
-          gradients(gradients_of(kFarNodes, kFarLength, 1)),
-          pool(0),
-          states(kFarNodes, SparseState(kFarLength)),
-          results(kFarNodes, std::vector<std::byte>(layout.bytes())),
-          reports(kFarNodes),
-          cluster(kFarNodes) {
+        : OneExchange(chosen, std::vector<SparseState>(kFarNodes, SparseState(kFarLength)),
+                      gradients_of(kFarNodes, kFarLength, 1)) {
         for (size_t w = 0; w < kFarNodes; ++w) {
-            parts.push_back(part_of(layout, gradients[w]));
             memories.push_back(
                 std::make_shared<Elsewhere>(layout, gradients[w], results[w], works));
             if (far[w]) states[w].residual().move_to(memories[w]);
         }
-        for (size_t w = 0; w < kFarNodes; ++w)
-            cluster.start(w, reporting(sparse_all_reduce(cluster.communicator(w), parts[w], 0.5,
-                                                         results[w], states[w], options, pool),
-                                       reports[w]));
+        start(0.5);
     }
 
     Vector residual(size_t w) {
@@ -100,16 +90,7 @@ struct FarTrial {
         return values;
     }
 
-    Options options;
-    collectives::Layout layout;
-    std::vector<Vector> gradients;
-    kernels::WorkerPool pool;
-    std::vector<SparseState> states;
-    std::vector<std::vector<std::byte>> results;
-    std::vector<Report> reports;
-    std::vector<collectives::LocalPart> parts;
     std::vector<std::shared_ptr<Elsewhere>> memories;
-    collectives::TestCluster cluster;  // the last member: it ends what still uses the others
 };
 
 const std::vector<bool> kNone(kFarNodes, false);

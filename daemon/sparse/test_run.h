@@ -60,6 +60,44 @@ inline base::Task<base::Result<>> reporting(base::Task<base::Result<Report>> tas
     co_return base::Result<>();
 }
 
+// One exchange among workers, which begins with start(), and may be disturbed.
+struct OneExchange {
+    OneExchange(const Options& chosen, std::vector<SparseState> begun_with,
+                std::vector<Vector> given, std::optional<uint64_t> seed = std::nullopt)
+        : options(chosen),
+          gradients(std::move(given)),
+          layout(layout_of(gradients[0].size())),
+          pool(0),
+          states(std::move(begun_with)),
+          results(states.size(), std::vector<std::byte>(layout.bytes())),
+          reports(states.size()),
+          cluster(states.size(), seed) {
+        for (const Vector& gradient : gradients) parts.push_back(part_of(layout, gradient));
+    }
+
+    void start(double scale) {
+        for (size_t w = 0; w < states.size(); ++w)
+            cluster.start(w, reporting(sparse_all_reduce(cluster.communicator(w), parts[w], scale,
+                                                         results[w], states[w], options, pool),
+                                       reports[w]));
+    }
+    // False if everything had ended before.
+    bool run_steps(size_t steps) {
+        for (size_t i = 0; i < steps && !cluster.all_ended(); ++i) cluster.network().progress();
+        return !cluster.all_ended();
+    }
+
+    Options options;
+    std::vector<Vector> gradients;
+    collectives::Layout layout;
+    kernels::WorkerPool pool;
+    std::vector<SparseState> states;
+    std::vector<std::vector<std::byte>> results;
+    std::vector<Report> reports;
+    std::vector<collectives::LocalPart> parts;
+    collectives::TestCluster cluster;  // the last member: it ends what still uses the others
+};
+
 class SparseCluster {
   public:
     SparseCluster(size_t workers, size_t count)

@@ -35,14 +35,32 @@ void let_step(Process& trainer, uint64_t steps, Cluster& cluster) {
         ASSERT_TRUE(let_say(trainer, "step ", cluster)) << i << " of " << steps << " steps made";
 }
 
-uint64_t newest_step(Process& trainer) {
+namespace {
+
+// What follows "step " in the last such line; empty: there is none.
+std::string newest_step_line(Process& trainer) {
     while (trainer.read_line(within(std::chrono::milliseconds(0)))) {
     }
     const auto& lines = trainer.lines();
     const auto last = std::find_if(lines.rbegin(), lines.rend(), [](const std::string& line) {
         return line.starts_with("step ");
     });
-    return last != lines.rend() ? std::stoull(last->substr(5)) : 0;
+    return last != lines.rend() ? last->substr(5) : "";
+}
+
+}  // namespace
+
+uint64_t newest_step(Process& trainer) {
+    const std::string line = newest_step_line(trainer);
+    return line.empty() ? 0 : std::stoull(line);
+}
+
+uint64_t newest_round(Process& trainer) {
+    const std::string line = newest_step_line(trainer);
+    if (line.empty()) return 0;
+    unsigned long round = 0;
+    EXPECT_EQ(std::sscanf(line.c_str(), "%*u %*u %lu", &round), 1);
+    return round;
 }
 
 void let_stop(Process& trainer, Process& other, Cluster& cluster) {

@@ -18,6 +18,8 @@ void let_step(Process& trainer, uint64_t steps, Cluster& cluster);
 
 // The number of its last step so far.
 uint64_t newest_step(Process& trainer);
+// The round of it, of a trainer that tells rounds. 0: it has made none.
+uint64_t newest_round(Process& trainer);
 
 // Until the trainer has made no step during many of the other's; a GoogleTest failure if that does not come soon.
 void let_stop(Process& trainer, Process& other, Cluster& cluster);

@@ -2,7 +2,6 @@
 // replicas are equal bit for bit, and what workers that lived on have handed in is in them or still owed. Every test prints its seed.
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <ostream>
 
@@ -54,19 +53,6 @@ class SparseFaults : public testing::TestWithParam<Variant> {
     }
     static SparseLedger ledger(uint32_t world, uint64_t elements = GetParam().elements) {
         return SparseLedger(world, elements, std::string(GetParam().compression) == "topka");
-    }
-
-    // Of which it has told; 0: none.
-    static uint64_t newest_round(Process& trainer) {
-        (void)newest_step(trainer);  // reads all that is there
-        const auto& lines = trainer.lines();
-        const auto last = std::find_if(lines.rbegin(), lines.rend(), [](const std::string& line) {
-            return line.starts_with("step ");
-        });
-        unsigned long round = 0;
-        if (last == lines.rend()) return 0;
-        EXPECT_EQ(std::sscanf(last->c_str(), "step %*u %*u %lu", &round), 1);
-        return round;
     }
 
     // Asks the trainer to leave, or kills it; gone when this returns.
