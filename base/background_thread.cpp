@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/attempt.h"
+
 namespace pace::base {
 
 BackgroundThread::~BackgroundThread() {
@@ -28,7 +30,8 @@ void BackgroundThread::work_off() {
         std::function<void()> work = std::move(waiting_.front());
         waiting_.pop_front();
         lock.unlock();
-        work();
+        // Whoever waits for it says what then becomes of it (base/attempt.h).
+        (void)attempt(work);
         work = nullptr;  // what it holds may take long to let go
         lock.lock();
     }

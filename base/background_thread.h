@@ -1,11 +1,12 @@
 // BackgroundThread: work that blocks, for the disk say, one piece after the other, off the event loop.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <mutex>
 #include <thread>
+
+#include "base/condition.h"
 
 namespace pace::base {
 
@@ -17,14 +18,14 @@ class BackgroundThread {
     BackgroundThread(const BackgroundThread&) = delete;
     BackgroundThread& operator=(const BackgroundThread&) = delete;
 
-    // Threads: any. Blocks: no. The thread begins with the first piece.
+    // Threads: any. Blocks: no. The thread begins with the first piece. A piece for which there is no memory ends there.
     void run(std::function<void()> work);
 
   private:
     void work_off();
 
     std::mutex mutex_;
-    std::condition_variable changed_;
+    Condition changed_;
     std::deque<std::function<void()>> waiting_;
     bool stopping_ = false;
     std::thread thread_;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
 
 namespace pace::base {
 
@@ -30,14 +31,15 @@ EventLoop::EventLoop(UniqueFd epoll, UniqueFd wakeup, Duration spin)
 
 EventLoop::~EventLoop() = default;
 
-Result<> EventLoop::watch(int fd, uint32_t events, std::function<void(uint32_t)> callback) {
+Result<> EventLoop::watch(int fd, uint32_t events, std::function<void(uint32_t)> callback,
+                          Origin origin) {
     epoll_event event{};
     event.events = events;
     event.data.fd = fd;
     const int operation = watched_.contains(fd) ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
     if (epoll_ctl(epoll_.get(), operation, fd, &event) != 0)
         return make_errno_error(errno, fmt::format("watch descriptor {}", fd));
-    watched_[fd] = std::make_shared<std::function<void(uint32_t)>>(std::move(callback));
+    watched_[fd] = std::make_shared<Watched>(Watched{std::move(callback), origin});
     return {};
 }
 
@@ -45,46 +47,31 @@ void EventLoop::unwatch(int fd) {
     if (watched_.erase(fd) > 0) epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
 }
 
-EventLoop::TimerId EventLoop::run_at(TimePoint when, std::function<void()> callback) {
-    const TimerId id = next_timer_++;
-    timers_.emplace(when, std::pair(id, std::move(callback)));
-    timer_times_.emplace(id, when);
-    return id;
+void EventLoop::defer(Callback callback, Origin origin) {
+    deferred_.push_back({std::move(callback), origin});
 }
 
-void EventLoop::cancel_timer(TimerId id) {
-    const auto time = timer_times_.find(id);
-    if (time == timer_times_.end()) return;
-    const auto [begin, end] = timers_.equal_range(time->second);
-    for (auto timer = begin; timer != end; ++timer) {
-        if (timer->second.first == id) {
-            timers_.erase(timer);
-            break;
-        }
-    }
-    timer_times_.erase(time);
+void EventLoop::post(Callback callback, Origin origin) {
+    post_bound(std::move(callback), origin);
 }
 
-void EventLoop::defer(std::function<void()> callback) {
-    deferred_.push_back(std::move(callback));
-}
-
-void EventLoop::post(std::function<void()> callback) {
+void EventLoop::post_bound(std::function<void()> callback, Origin origin) {
     {
         const std::lock_guard lock(posted_mutex_);
-        posted_.push_back(std::move(callback));
+        posted_.push_back({std::move(callback), origin});
     }
     const uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = write(wakeup_.get(), &one, sizeof(one));
 }
 
-void EventLoop::add_poller(Poller* poller) {
-    pollers_.push_back(poller);
+void EventLoop::add_poller(Poller* poller, Origin origin) {
+    pollers_.push_back({poller, origin});
 }
 
 void EventLoop::remove_poller(Poller* poller) {
     // A null is left behind so that a loop over the pollers that is under way stays valid.
-    std::replace(pollers_.begin(), pollers_.end(), poller, static_cast<Poller*>(nullptr));
+    for (Polled& polled : pollers_)
+        if (polled.poller == poller) polled.poller = nullptr;
 }
 
 void EventLoop::run() {
@@ -99,9 +86,10 @@ void EventLoop::stop() {
 }
 
 void EventLoop::turn(bool may_sleep) {
+    if (std::exchange(was_out_of_memory_, false) && out_of_memory_) call(out_of_memory_);
     bool worked = run_pollers();
     worked = run_deferred() || worked;
-    worked = run_timers() || worked;
+    call([&] { worked = timers_->run(now()) || worked; });
     if (worked || !may_sleep || stopping_) {
         spinning_ = false;
         wait_descriptors(0);
@@ -128,52 +116,49 @@ void EventLoop::turn(bool may_sleep) {
 bool EventLoop::run_pollers() {
     bool worked = false;
     for (size_t i = 0; i < pollers_.size(); ++i) {
-        if (pollers_[i] != nullptr) worked = pollers_[i]->poll() || worked;
+        Poller* const poller = pollers_[i].poller;
+        if (poller == nullptr) continue;
+        measured(pollers_[i].origin, [&] { worked = poller->poll() || worked; });
     }
-    std::erase(pollers_, nullptr);
+    std::erase_if(pollers_, [](const Polled& polled) { return polled.poller == nullptr; });
     return worked;
 }
 
 bool EventLoop::run_deferred() {
     if (deferred_.empty()) return false;
-    std::vector<std::function<void()>> batch;
+    std::vector<Deferred> batch;
     batch.swap(deferred_);
-    for (auto& callback : batch) callback();
+    for (const Deferred& call : batch) measured(call.origin, call.run);
     return true;
 }
 
-bool EventLoop::run_timers() {
-    if (timers_.empty()) return false;
-    const TimePoint time = now();
-    bool ran = false;
-    while (!timers_.empty() && timers_.begin()->first <= time) {
-        auto node = timers_.extract(timers_.begin());
-        timer_times_.erase(node.mapped().first);
-        node.mapped().second();
-        ran = true;
-    }
-    return ran;
-}
-
-void EventLoop::run_posted() {
-    std::vector<std::function<void()>> batch;
+bool EventLoop::run_posted() {
+    std::vector<Posted> batch;
     {
         const std::lock_guard lock(posted_mutex_);
         batch.swap(posted_);
     }
-    for (auto& callback : batch) callback();
+    for (const Posted& call : batch) measured(call.origin, call.run);
+    return !batch.empty();
+}
+
+void EventLoop::settle(TimePoint deadline) {
+    while (now() < deadline) {
+        const bool posted = run_posted();
+        if (!run_deferred() && !posted) return;
+    }
 }
 
 bool EventLoop::arm_pollers() {
-    for (Poller* poller : pollers_) {
-        if (poller != nullptr && !poller->arm()) return false;
+    for (const Polled& polled : pollers_) {
+        if (polled.poller != nullptr && !polled.poller->arm()) return false;
     }
     return true;
 }
 
 void EventLoop::disarm_pollers() {
-    for (Poller* poller : pollers_) {
-        if (poller != nullptr) poller->disarm();
+    for (const Polled& polled : pollers_) {
+        if (polled.poller != nullptr) polled.poller->disarm();
     }
 }
 
@@ -186,15 +171,16 @@ void EventLoop::wait_descriptors(int timeout_ms) {
         // hold the callback while it runs, since it may remove itself.
         const auto entry = watched_.find(events[static_cast<size_t>(i)].data.fd);
         if (entry == watched_.end()) continue;
-        const auto callback = entry->second;
-        (*callback)(events[static_cast<size_t>(i)].events);
+        const auto watched = entry->second;
+        measured(watched->origin, [&] { watched->run(events[static_cast<size_t>(i)].events); });
     }
 }
 
 int EventLoop::sleep_limit_ms() const {
-    if (stopping_ || !deferred_.empty()) return 0;
-    if (timers_.empty()) return -1;
-    const Duration left = timers_.begin()->first - now();
+    if (stopping_ || was_out_of_memory_ || !deferred_.empty()) return 0;
+    const auto due = timers_->next();
+    if (!due) return -1;
+    const Duration left = *due - now();
     if (left <= Duration::zero()) return 0;
     const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(left).count();
     return static_cast<int>(std::min<int64_t>(milliseconds, 3'600'000));

@@ -3,6 +3,8 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
+#include <algorithm>
+#include <new>
 #include <string>
 #include <thread>
 
@@ -22,11 +24,9 @@ std::unique_ptr<EventLoop> make_loop(Duration spin = Duration::zero()) {
 TEST(EventLoop, RunsTimersInTheOrderOfTheirTimes) {
     auto loop = make_loop();
     std::string order;
-    loop->run_after(milliseconds(4), [&] { order += 'c', loop->stop(); });
-    loop->run_after(milliseconds(1), [&] { order += 'a'; });
-    loop->run_after(milliseconds(2), [&] { order += 'b'; });
-    const auto canceled = loop->run_after(milliseconds(3), [&] { order += 'x'; });
-    loop->cancel_timer(canceled);
+    const Timer last = loop->run_after(milliseconds(4), [&] { order += 'c', loop->stop(); });
+    const Timer first = loop->run_after(milliseconds(1), [&] { order += 'a'; });
+    const Timer second = loop->run_after(milliseconds(2), [&] { order += 'b'; });
     loop->run();
     EXPECT_EQ(order, "abc");
 }
@@ -49,12 +49,13 @@ TEST(EventLoop, CallsBackForReadableDescriptorsUntilUnwatched) {
 
 TEST(EventLoop, RunsWhatAnotherThreadPosts) {
     auto loop = make_loop();
+    const Scope scope;
     std::thread::id ran_in;
     std::thread other([&] {
-        loop->post([&] {
+        loop->post(scope.callback([&] {
             ran_in = std::this_thread::get_id();
             loop->stop();
-        });
+        }));
     });
     loop->run();
     other.join();
@@ -89,6 +90,42 @@ TEST(EventLoop, ArmsAPollerOnlyWhenItsWorkIsDoneAndLetsItRemoveItself) {
     loop->run();
     EXPECT_EQ(poller.armed, 1);
     EXPECT_FALSE(poller.poll());
+}
+
+class Starved final : public Poller {
+  public:
+    bool poll() override {
+        if (polls++ == 0) throw std::bad_alloc();
+        return false;
+    }
+    bool arm() override { return true; }
+    int polls = 0;
+};
+
+TEST(EventLoop, GoesOnAfterACallbackThatFoundNoMemoryAndSaysSoOnce) {
+    auto loop = make_loop();
+    const Scope scope;
+    std::string called;
+    const auto starve = [] { throw std::bad_alloc(); };
+    Starved poller;
+    loop->add_poller(&poller);
+    loop->when_out_of_memory([&] { called += '!'; });
+    loop->defer(scope.callback(starve));
+    loop->defer(scope.callback([&] { called += 'd'; }));
+    loop->post(scope.callback(starve));
+    loop->post(scope.callback([&] { called += 'p'; }));
+    const Timer first = loop->run_at(now(), starve);
+    const Timer second = loop->run_at(now(), [&] { called += 't'; });
+    for (int turn = 0; turn < 3; ++turn) loop->turn(false);
+    EXPECT_EQ(std::count(called.begin(), called.end(), 'd'), 1) << called;
+    EXPECT_EQ(std::count(called.begin(), called.end(), 'p'), 1) << called;
+    EXPECT_EQ(std::count(called.begin(), called.end(), 't'), 1) << called;
+    EXPECT_GE(std::count(called.begin(), called.end(), '!'), 1) << called;
+    EXPECT_GT(poller.polls, 1);
+    called.clear();
+    loop->turn(false);
+    EXPECT_EQ(called, "") << "nothing has failed since";
+    loop->remove_poller(&poller);
 }
 
 }  // namespace

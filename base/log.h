@@ -1,6 +1,6 @@
 // Structured log lines: a level, an event in words, and key=value pairs, one line each on stderr.
 //
-// Under systemd each line carries the journal's priority prefix ("<4>"), so that journald files it
+// Where standard error is the journal, each line carries the journal's priority prefix ("<4>"), so that journald files it
 // under the right level; on a terminal it carries the time instead. Libraries return errors and do
 // not log; programs log once, where the cause is first known.
 //
@@ -16,7 +16,7 @@
 
 namespace pace::base {
 
-enum class LogLevel { error = 3, warning = 4, info = 6, debug = 7 };
+enum class LogLevel { none = 2, error = 3, warning = 4, info = 6, debug = 7 };
 
 struct LogField {
     LogField(std::string_view field_key, std::string_view text) : key(field_key), value(text) {}
@@ -37,7 +37,7 @@ using LogFields = std::initializer_list<LogField>;
 void set_log_level(LogLevel level);
 LogLevel log_level();
 
-// Thread-safe; one write(2) per line.
+// Thread-safe; one write(2) per line. Control characters are escaped.
 void log_line(LogLevel level, std::string_view event, LogFields fields);
 
 inline void log_error(std::string_view event, LogFields fields = {}) {

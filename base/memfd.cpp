@@ -1,11 +1,16 @@
 #include "base/memfd.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
+
+#include "base/release_thread.h"
 
 namespace pace::base {
 
@@ -25,12 +30,30 @@ Result<std::byte*> map_shared(int fd, size_t bytes) {
     return static_cast<std::byte*>(address);
 }
 
+// Huge pages come from a pool that can be empty: after its other holder has punched a hole into
+// such a memfd, touching it is SIGBUS. Pages of the kernel's own tmpfs are found again.
+Result<> check_sealed(int fd) {
+    const int seals = fcntl(fd, F_GET_SEALS);
+    if (seals < 0 || (seals & kSeals) != kSeals)
+        return make_error(ErrorKind::invalid,
+                          "a shared buffer must be a memfd with its size sealed");
+    struct statfs system {};
+    if (fstatfs(fd, &system) != 0)
+        return make_errno_error(errno, "find the file system of shared memory");
+    if (system.f_type == TMPFS_MAGIC) return {};
+    return make_error(ErrorKind::invalid,
+                      "a shared buffer is on a file system of type {:#x} instead of tmpfs; create "
+                      "it by memfd_create without MFD_HUGETLB",
+                      static_cast<uint64_t>(system.f_type));
+}
+
 }  // namespace
 
 MappedMemfd::MappedMemfd(MappedMemfd&& other) noexcept
     : fd_(std::move(other.fd_)),
       data_(std::exchange(other.data_, nullptr)),
-      size_(std::exchange(other.size_, 0)) {}
+      size_(std::exchange(other.size_, 0)),
+      populated_(std::exchange(other.populated_, 0)) {}
 
 MappedMemfd& MappedMemfd::operator=(MappedMemfd&& other) noexcept {
     if (this != &other) {
@@ -38,6 +61,7 @@ MappedMemfd& MappedMemfd::operator=(MappedMemfd&& other) noexcept {
         fd_ = std::move(other.fd_);
         data_ = std::exchange(other.data_, nullptr);
         size_ = std::exchange(other.size_, 0);
+        populated_ = std::exchange(other.populated_, 0);
     }
     return *this;
 }
@@ -47,7 +71,7 @@ MappedMemfd::~MappedMemfd() {
 }
 
 void MappedMemfd::unmap() {
-    if (data_ != nullptr) munmap(data_, size_);
+    if (data_ != nullptr) release_mapping(data_, size_, std::move(fd_));
     data_ = nullptr;
 }
 
@@ -58,29 +82,34 @@ Result<MappedMemfd> MappedMemfd::create(const char* name, size_t bytes, bool pop
     if (!memory.fd_.valid()) return make_errno_error(errno, "create shared memory");
     if (ftruncate(memory.fd(), static_cast<off_t>(memory.size_)) != 0)
         return make_errno_error(errno, fmt::format("size shared memory to {} bytes", memory.size_));
-    if (populate && fallocate(memory.fd(), 0, 0, static_cast<off_t>(memory.size_)) != 0) {
-        return make_error(
-            ErrorKind::memory,
-            "cannot reserve {} bytes of shared memory ({}); free memory or ask for less",
-            memory.size_, make_errno_error(errno, "fallocate").message);
-    }
     if (fcntl(memory.fd(), F_ADD_SEALS, kSeals) != 0)
         return make_errno_error(errno, "seal shared memory");
     PACE_TRY_ASSIGN(address, map_shared(memory.fd(), memory.size_));
     memory.data_ = address;
-    if (populate) madvise(memory.data_, memory.size_, MADV_POPULATE_WRITE);
+    while (populate && !memory.is_populated()) PACE_TRY(memory.populate(kPieceBytes));
     return memory;
 }
 
+Result<> MappedMemfd::populate(size_t bytes) {
+    const size_t piece = std::min(whole_pages(bytes), size_ - populated_);
+    const auto place = static_cast<off_t>(populated_);
+    if (fallocate(fd(), 0, place, static_cast<off_t>(piece)) != 0)
+        return make_error(
+            ErrorKind::memory,
+            "cannot reserve {} bytes of shared memory ({}); free memory or ask for less", size_,
+            make_errno_error(errno, "fallocate").message);
+    madvise(data_ + populated_, piece, MADV_POPULATE_WRITE);
+    populated_ += piece;
+    return {};
+}
+
 Result<MappedMemfd> MappedMemfd::adopt(UniqueFd fd, size_t bytes) {
-    const int seals = fcntl(fd.get(), F_GET_SEALS);
-    if (seals < 0 || (seals & kSeals) != kSeals)
-        return make_error(ErrorKind::invalid,
-                          "a shared buffer must be a memfd with its size sealed");
+    PACE_TRY(check_sealed(fd.get()));
     struct stat status {};
     if (fstat(fd.get(), &status) != 0) return make_errno_error(errno, "stat shared memory");
     const auto size = static_cast<size_t>(status.st_size);
-    if (size < bytes)
+    // Not more either: what is mapped must be what was announced, and charged to whoever brings it.
+    if (size != whole_pages(bytes))
         return make_error(ErrorKind::invalid,
                           "a shared buffer of {} bytes was announced as {} bytes", size, bytes);
     PACE_TRY_ASSIGN(address, map_shared(fd.get(), size));

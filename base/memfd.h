@@ -26,8 +26,14 @@ class MappedMemfd {
     // little shared memory" into an error here rather than a SIGBUS later.
     static Result<MappedMemfd> create(const char* name, size_t bytes, bool populate);
 
-    // Maps a descriptor that came from another process. Refuses one that is not a memfd of at
-    // least `bytes` with the seals above.
+    // Touches the next `bytes` bytes of it. ErrorKind::memory. The kernel finds some gigabytes in a second, and meanwhile no other
+    // thread can map anything: whoever must not hold others up asks for a piece at a time.
+    Result<> populate(size_t bytes);
+    bool is_populated() const { return populated_ >= size_; }
+    static constexpr size_t kPieceBytes = size_t{16} << 20U;
+
+    // Maps a descriptor that came from another process: a memfd of `bytes`, rounded up to whole
+    // pages, in the kernel's own tmpfs, with the seals above. Errors: invalid, for any other.
     static Result<MappedMemfd> adopt(UniqueFd fd, size_t bytes);
 
     int fd() const { return fd_.get(); }
@@ -42,6 +48,7 @@ class MappedMemfd {
     UniqueFd fd_;
     std::byte* data_ = nullptr;
     size_t size_ = 0;
+    size_t populated_ = 0;  // of the memory that was made here, from its begin on
 };
 
 }  // namespace pace::base

@@ -11,8 +11,11 @@
 #include <exception>
 #include <functional>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
+
+#include "base/attempt.h"
 
 namespace pace::base {
 
@@ -35,27 +38,44 @@ struct PromiseBase {
     std::coroutine_handle<> continuation;
     std::suspend_always initial_suspend() const noexcept { return {}; }
     FinalAwaiter final_suspend() const noexcept { return {}; }
-    // Pace's code does not throw; what does reach here is a defect or std::bad_alloc, and unwinding
-    // through a suspended exchange would be worse than stopping.
-    [[noreturn]] void unhandled_exception() const noexcept { std::terminate(); }
 };
 
+// What a coroutine meets that has no memory is an error of its Result; where it gives none, the awaiter
+// meets it. Pace's code throws nothing else: any other exception is a defect, and stops the process.
 template <typename T>
 struct Promise : PromiseBase {
     std::optional<T> value;
+    std::exception_ptr unmet;
+    void unhandled_exception() noexcept {
+        if (!attempt([] { throw; })) {
+            if constexpr (std::is_constructible_v<T, Error>)
+                value.emplace(out_of_memory());
+            else
+                unmet = std::current_exception();
+        }
+    }
     Task<T> get_return_object();
     template <typename U>
     void return_value(U&& result) {
         value.emplace(std::forward<U>(result));
     }
-    T take() { return std::move(*value); }
+    T take() {
+        if (unmet) std::rethrow_exception(unmet);
+        return std::move(*value);
+    }
 };
 
 template <>
 struct Promise<void> : PromiseBase {
+    std::exception_ptr unmet;
+    void unhandled_exception() noexcept {
+        if (!attempt([] { throw; })) unmet = std::current_exception();
+    }
     Task<void> get_return_object();
     void return_void() const noexcept {}
-    void take() const noexcept {}
+    void take() const {
+        if (unmet) std::rethrow_exception(unmet);
+    }
 };
 
 }  // namespace detail
@@ -110,7 +130,8 @@ struct Detached {
         std::suspend_never initial_suspend() const noexcept { return {}; }
         std::suspend_never final_suspend() const noexcept { return {}; }
         void return_void() const noexcept {}
-        [[noreturn]] void unhandled_exception() const noexcept { std::terminate(); }
+        // Whoever resumed it meets what nobody awaits.
+        [[noreturn]] void unhandled_exception() const { throw; }
     };
 };
 

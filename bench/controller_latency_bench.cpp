@@ -123,6 +123,7 @@ class Probe final : public daemon::ControlHandler {
     void on_detached(bool /*excluded*/, const std::string& reason) override {
         std::fprintf(stderr, "detached: %s\n", reason.c_str());
     }
+    void on_not_attached(const base::Error& /*because*/, base::Duration /*since*/) override {}
     void on_refused(const base::Error& /*error*/) override {}
     void report(daemon::control::Heartbeat& /*heartbeat*/) override {}
     void on_server_order(const daemon::control::ServerOrder& /*order*/) override {}
@@ -130,6 +131,8 @@ class Probe final : public daemon::ControlHandler {
     void on_server_end(const daemon::control::ServerEnd& /*end*/) override {}
     void on_group_abort(const daemon::control::GroupAbort& /*abort*/) override {}
     void on_worker_suspended(const daemon::control::WorkerSuspended& /*suspended*/) override {}
+    void on_no_model(const daemon::control::NoModel& /*missing*/) override {}
+    void on_job_deleted(const daemon::control::JobDeleted& /*deleted*/) override {}
     void on_worker_left(const daemon::control::WorkerLeft& /*left*/) override {}
     void on_withdrawn(const daemon::control::Withdrawn& /*withdrawn*/) override {}
     void on_node_gone(const daemon::control::NodeGone& /*gone*/) override {}

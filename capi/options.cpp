@@ -1,5 +1,7 @@
 #include "capi/options.h"
 
+#include <cstdlib>
+
 #include "protocol/types.h"
 
 namespace pace::capi {
@@ -73,18 +75,19 @@ Result<> read_choice(int32_t value, std::string_view name, std::string_view choi
     return {};
 }
 
-constexpr double kDefaultAlpha = 0.5;
-
 Result<double> alpha_of(const pace_job_options& options) {
     if (options.has_alpha > 1)
         return make_error(ErrorKind::invalid, "has_alpha is {}; it is 1 if alpha is set, else 0",
                           options.has_alpha);
+    if (options.has_alpha == 1 && options.alpha == client::kAlphaNotGiven)
+        return make_error(ErrorKind::invalid, "alpha is {}; it must be at least 0 and less than 1",
+                          options.alpha);
     if (options.has_alpha == 1) return options.alpha;
     // Somebody who sets alpha and forgets has_alpha would train with another one unawares.
     if (options.alpha != 0.0)
         return make_error(ErrorKind::invalid, "alpha is {} but has_alpha is 0; set has_alpha = 1",
                           options.alpha);
-    return kDefaultAlpha;
+    return client::kAlphaNotGiven;
 }
 
 Result<double> filter_of(const pace_job_options& options) {
@@ -205,6 +208,19 @@ Result<> check_tail(const void* given, uint32_t struct_size, size_t known, Struc
 Result<> check_reserved(uint32_t reserved, std::string_view name) {
     if (reserved == 0) return {};
     return make_error(ErrorKind::invalid, "{} is {}; leave it zero", name, reserved);
+}
+
+Result<bool> is_interruptible(const pace_job_options& options) {
+    bool interruptible = false;
+    PACE_TRY(read_flag(options.interruptible, "interruptible", interruptible));
+    return interruptible;
+}
+
+Result<client::RunIdentity> run_of(const pace_job_options& options) {
+    bool resume = false;
+    PACE_TRY(read_flag(options.resume, "resume", resume));
+    return client::run_identity(options.run_id, resume,
+                                [](const char* name) { return std::getenv(name); });
 }
 
 Result<client::JobOptions> job_options_of(const pace_job_options& options) {

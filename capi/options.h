@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "capi/pace.h"
 #include "libclient/job_options.h"
+#include "libclient/run.h"
 
 namespace pace::capi {
 
@@ -55,5 +56,10 @@ base::Result<> check_reserved(uint32_t reserved, std::string_view name);
 
 // The job options in libclient's terms. Each message names the field.
 base::Result<client::JobOptions> job_options_of(const pace_job_options& options);
+
+base::Result<bool> is_interruptible(const pace_job_options& options);
+
+// Of which run the worker is, by its options or the environment.
+base::Result<client::RunIdentity> run_of(const pace_job_options& options);
 
 }  // namespace pace::capi

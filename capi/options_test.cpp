@@ -68,7 +68,7 @@ TEST(JobOptions, DefaultsAreThoseOfTheHeader) {
     EXPECT_EQ(job->policy, protocol::client::Policy::partial_reduce);
     EXPECT_EQ(job->weights, protocol::client::Weights::constant);
     EXPECT_EQ(job->missing, protocol::client::Missing::closest);
-    EXPECT_EQ(job->alpha, 0.5);
+    EXPECT_EQ(job->alpha, client::kAlphaNotGiven);
     EXPECT_EQ(job->quorum, wire::Quorum::all);
     EXPECT_EQ(job->late, wire::Late::accumulate);
     EXPECT_EQ(job->divide_by, wire::DivideBy::world);
@@ -168,6 +168,11 @@ TEST(JobOptions, EachBadFieldIsNamed) {
          [](pace_job_options& o) { o.density = std::numeric_limits<double>::quiet_NaN(); }},
         {"has_alpha", [](pace_job_options& o) { o.has_alpha = 2; }},
         {"has_alpha", [](pace_job_options& o) { o.alpha = 0.25; }},
+        {"alpha",
+         [](pace_job_options& o) {
+             o.has_alpha = 1;
+             o.alpha = -1.0;
+         }},
         {"reserved", [](pace_job_options& o) { o.reserved = 1; }},
         {"alpha",
          [](pace_job_options& o) {

@@ -75,9 +75,13 @@ enum {
     PACE_ABORTED =
         2, /* ended by a failure elsewhere; the buffers are as they were; calling again is right */
     PACE_CANCELED = 3, /* ended because pace_request_cancel asked */
-    PACE_STALE = 4,    /* the worker was suspended for being late or frozen, or its node was cut off
-                         from the others; pace_broadcast takes the current model */
-    PACE_PENDING = 5,  /* pace_request_test: still in flight */
+    PACE_STALE = 4,   /* the worker's model lacks what the job has done without it: it was suspended
+                         for being late or frozen, or its node was cut off, or its daemon or its
+                         process was restarted. pace_broadcast takes the current model */
+    PACE_PENDING = 5, /* pace_request_test: still in flight */
+    PACE_INTERRUPTED =
+        6, /* pace_request_wait of an interruptible session: a signal has come, or half a second has
+                             passed, in which one may have; the request is still in flight */
 
     /* Faults. */
     PACE_E_INVALID = -1,   /* an argument or option is wrong */
@@ -88,14 +92,17 @@ enum {
     PACE_E_TAKEN = -6,     /* the rank or name is in use */
     PACE_E_VERSION = -7,   /* the daemon speaks another protocol version */
     PACE_E_DAEMON_GONE =
-        -8, /* the daemon ended, cannot be reached or does not start; the next call reconnects */
+        -8, /* the daemon ended, cannot be reached or does not start; the next call reconnects. Of a
+               request, info.contents tells what its buffers hold */
     PACE_E_NO_CONTROLLER = -9, /* the daemon cannot reach its controller */
     PACE_E_LIMIT = -10,        /* a quota of the daemon, or of this process */
     PACE_E_MEMORY = -11,       /* no memory, or too little shared memory */
     PACE_E_DISK = -12,         /* no space on a disk that must record this */
     PACE_E_DENIED = -13,       /* not permitted for this user */
-    PACE_E_CLOSED = -14,       /* the other side was closing; not used so far */
-    PACE_E_INTERNAL = -15      /* a defect of Pace: please report it */
+    PACE_E_CLOSED =
+        -14, /* what the session belonged to is over: its run, since a later one has begun
+                                  under the job's name, or the memory of a GPU; open another session */
+    PACE_E_INTERNAL = -15 /* a defect of Pace: please report it */
 };
 
 /* The constant name of a status, "PACE_E_TAKEN"; "PACE_?" for a number that is none. Threads: any.
@@ -191,7 +198,8 @@ typedef enum pace_quorum {
     PACE_QUORUM_MAJORITY = 3, /* a worker starts it that is drawn for each round, from a seed that
                                  all share: half of them have called, on average */
     PACE_QUORUM_MAJORITY_STRICT = 4, /* ceil(N/2) of N have called */
-    PACE_QUORUM_COUNT = 5            /* quorum_count have called */
+    PACE_QUORUM_COUNT = 5            /* quorum_count have called, or all that do not wait
+                                        in a verb for all members, if they are fewer */
 } pace_quorum;
 
 /* What becomes of a gradient whose round has begun without it. */
@@ -265,7 +273,9 @@ typedef enum pace_hierarchy {
 typedef enum pace_dense_fallback {
     PACE_DENSE_FALLBACK_DEFAULT = 0,   /* automatic */
     PACE_DENSE_FALLBACK_AUTOMATIC = 1, /* exchanges for which dense would be faster go dense */
-    PACE_DENSE_FALLBACK_NEVER = 2      /* for comparisons */
+    PACE_DENSE_FALLBACK_NEVER = 2 /* for comparisons: among nodes none does. Of a single node (or,
+                                          flat, member) nothing travels and nothing is cut: info.dense
+                                          says so */
 } pace_dense_fallback;
 
 typedef struct pace_job_options {
@@ -285,7 +295,8 @@ typedef struct pace_job_options {
     int32_t weights;     /* pace_weights */
     int32_t missing;     /* pace_missing */
     double alpha;        /* decay of dynamic weights, 0 <= alpha < 1; default 0.5. Counts only with
-                            has_alpha: set without it, it is refused */
+                            has_alpha: set without it, or given where weights are not dynamic, it
+                            is refused */
     uint32_t has_alpha;  /* 1: alpha is set (so that 0 can be asked for), else 0 */
     uint32_t
         group_wait_ms; /* of partial reduce: longest wait for a full group; default: adaptive */
@@ -309,7 +320,8 @@ typedef struct pace_job_options {
     int32_t late;          /* pace_late */
 
     /* Rounds. When a contribution would become older, the next round waits for its owner;
-     * default 32. */
+     * default 32. It does not wait for one that waits in a verb for all members: the gradient after
+     * a barrier may be older by the rounds that went on meanwhile. */
     uint32_t staleness_max;
     int32_t divide_by; /* pace_divide_by */
 
@@ -353,7 +365,8 @@ typedef struct pace_job_options {
                              daemon until they have grown. Default 1e-6; 0: all are sent. Counts only with
                              has_filter: set without it, it is refused */
     uint32_t
-        shards; /* parts of the model, at most 4096; default: one for each node of the first workers */
+        shards; /* parts of the model, at most 4096 and elements; default: one for each node of the first
+                   workers */
     uint32_t
         checkpoint_every_ms; /* how often the daemons save the model to their disks, if it has changed;
                                      default: when a worker calls pace_checkpoint */
@@ -363,19 +376,36 @@ typedef struct pace_job_options {
     uint32_t
         restore; /* 1: the job begins with the newest checkpoint of a job of this user and name, if its nodes have
                          one: each worker's first call is pace_broadcast, or pace_pull for its step 0, which gives it
-                         that model, and info.iteration says with which step it goes on. Else 0: with the root's model
-                         of pace_broadcast */
+                         that model, and info.iteration says with which step it goes on. Without a whole one
+                         on its nodes it begins at step 0, and the controller's log says so. Else 0: with the root's
+                         model of pace_broadcast */
     uint32_t
         unsynchronized; /* 1: a push has its place in the order before it has come to all shards, so that a
                                 pull, which takes each shard as it is, waits for less and may see an update in one and
                                 not in another, this worker's own too (for comparison); else 0 */
+
+    /* Which execution of the job this worker is of: 1 to 63 printable characters without spaces, the same
+     * for all of its workers; copied. NULL: the environment's PACE_RUN_ID, or what torchrun
+     * (TORCHELASTIC_RUN_ID) or Slurm (SLURM_JOB_ID, _STEP_ID, _RESTART_COUNT) say, or none. A job whose
+     * workers are all gone is kept for some minutes. Who opens it then with the same run_id, or
+     * PACE_RUN_ID, is one of its workers that returns; with another identity it begins a new run, which
+     * starts when all `world` workers have joined. So does, of a launcher's run or without an identity, who
+     * opens it after all its workers have died or left: a launcher that starts workers anew starts all. While
+     * workers of another run live, it is refused (E_TAKEN, after connect_ms). */
+    const char* run_id;
+    uint32_t resume; /* 1: this worker goes on with the run of this identity though all its workers
+                           have died; else 0 */
+    uint32_t
+        interruptible; /* 1: a wait returns PACE_INTERRUPTED when the waiting thread has handled a signal, and
+                               twice a second besides, so that a trainer in a language that handles signals
+                               between its own steps can look; else 0 */
 } pace_job_options;
 
 #define PACE_JOB_OPTIONS_INIT                                                                      \
     {                                                                                              \
         (uint32_t)sizeof(pace_job_options), 0, 0, 0, NULL, 0, 0, 0, 0, 0.0, 0, 0, 0, 0, 0, 0, 0,   \
             0, 0, 0, 0, 0, 0, 0, 0.0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0.0, 0.0, 0, 0, 0, \
-            0, 0                                                                                   \
+            0, 0, NULL, 0, 0                                                                       \
     }
 
 /* -------------------------------------------------------------------------------------------------
@@ -384,7 +414,7 @@ typedef struct pace_job_options {
 typedef struct pace_session pace_session;
 
 /* Connects to a daemon and joins the job, creating it if this worker is the first. All workers of a
- * job give the same options, rank and connect_ms excepted.
+ * job give the same options, rank, connect_ms, resume and interruptible excepted.
  *
  * endpoint: "unix:PATH", a daemon's socket; "embedded:" or "embedded:FILE.toml", a daemon hosted in
  * this process by libpaced.so (all sessions of the process with the same endpoint share it); NULL:
@@ -395,8 +425,8 @@ typedef struct pace_session pace_session;
  * daemon that is not there at all is waited for a quarter of a second, a controller that the daemon
  * cannot reach for the whole of connect_ms.
  * Fails with: E_INVALID (argument or option named), E_NOT_FOUND or E_DAEMON_GONE (no daemon there,
- * or none that answers), E_VERSION, E_NO_CONTROLLER, E_TAKEN (rank held by a live worker, or the
- * node's name by another daemon), E_MISMATCH (the job has other options: each is named), E_DENIED
+ * or none that answers), E_VERSION, E_NO_CONTROLLER, E_TAKEN (rank held by a live worker, the job by
+ * another run, or the node's name by another daemon), E_MISMATCH (the job has other options: each is named), E_DENIED
  * (of the socket, or the job is another user's), E_LIMIT, E_MEMORY, E_DISK (the controller's
  * journal has no room for a new job). */
 PACE_API pace_status pace_session_open(const char* endpoint, const pace_job_options* job,
@@ -418,10 +448,13 @@ typedef struct pace_session_info {
         generation; /* of the daemon; changes when the session has reconnected to a restarted one */
     char job[64];
     char node[64]; /* the daemon's name */
+    char
+        run[64]; /* the identity of the run that this worker takes part in; empty: none was given */
+    uint64_t run_began; /* when its first worker opened its session, in nanoseconds since 1970 */
 } pace_session_info;
 
 #define PACE_SESSION_INFO_INIT \
-    { (uint32_t)sizeof(pace_session_info), 0, 0, 0, 0, "", "" }
+    { (uint32_t)sizeof(pace_session_info), 0, 0, 0, 0, "", "", "", 0 }
 
 /* Tells about the session: fills as much of *info as info->struct_size says. Threads: any.
  * Blocks: no.  Fails with: E_INVALID. */
@@ -544,12 +577,23 @@ typedef struct pace_member {
     double weight;      /* of its buffer in the result; 0 if it gave none */
 } pace_member;
 
+/* What the buffers hold of a request whose daemon was gone before it could tell its end. */
+typedef enum pace_contents {
+    PACE_CONTENTS_AS_CALLED = 0, /* what they held at the call */
+    PACE_CONTENTS_TORN = 1, /* part of the result: make their contents anew, or take the model by
+                                    pace_broadcast */
+    PACE_CONTENTS_RESULT =
+        2 /* the whole result: the exchange was done for this worker, though nothing else is
+                                    told of it; do not give the same gradient again */
+} pace_contents;
+
 typedef struct pace_request_info {
     uint32_t struct_size;
     pace_status status;  /* how the request ended */
     uint64_t iteration;  /* the worker's iteration now: the group's newest (average), the one given
                             (reduce), the donor's (broadcast to a newcomer); else as before */
-    uint64_t group;      /* the group's number (average), or the round's (verbs for all members) */
+    uint64_t group;      /* the group's number (average), or the round's (verbs for all members);
+                            of a late reduce, that of the last sum that it got */
     uint64_t bytes_sent; /* by this node over the network for this exchange */
     uint64_t bytes_received;
     uint64_t queued_ns;    /* from the call to the start of the exchange: forming the group, waiting
@@ -567,11 +611,13 @@ typedef struct pace_request_info {
     double divisor;             /* what the sum was divided by; 0 where nothing was summed */
     uint64_t rounds;            /* rounds whose results the buffers now hold together: 1 as a rule,
                                    more for a worker that had missed some; their sum, in order */
-    uint32_t contributor_count; /* members whose gradients are in the result */
+    uint32_t contributor_count; /* members whose gradients are in the result; of a push: 1, or 0 if
+                                   the update of that step had been taken before */
     uint32_t late;    /* 1: this worker's gradient came after its round had begun; it counts in a
                          later one, or was dropped */
     uint32_t resync;  /* 1: call pace_sync now (resync_every) */
-    uint32_t dense;   /* 1: compression was asked for, but dense was faster */
+    uint32_t dense;   /* 1: compression was asked for, but all elements are in the result:
+                         dense was faster, or nothing had to travel */
     uint64_t entries; /* elements of the result that top-k chose; 0 for dense */
 
     /* Of an average with keep_local. */
@@ -584,12 +630,15 @@ typedef struct pace_request_info {
     uint64_t
         slowest_clock; /* steps that the slowest worker has pushed: with PACE_POLICY_SSP the model is fresh
                                enough for steps up to slowest_clock + staleness_max */
+
+    int32_t contents;   /* of a request that ended as E_DAEMON_GONE: pace_contents */
+    uint32_t reserved2; /* 0 */
 } pace_request_info;
 
 #define PACE_REQUEST_INFO_INIT                                                                   \
     {                                                                                            \
         (uint32_t)sizeof(pace_request_info), 0, 0, 0, 0, 0, 0, 0, 0.0, 0, 0, NULL, 0, 0, 0.0, 0, \
-            0, 0, 0, 0, 0, 0, 0, 0                                                               \
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                         \
     }
 
 #define PACE_FOREVER (-1)
@@ -598,7 +647,8 @@ typedef struct pace_request_info {
  * once, PACE_FOREVER waits without limit. ret_info may be NULL; its members and member_capacity are
  * read before. Spins shortly before it sleeps.
  *
- * Returns: OK; TIMEOUT (not ended, not collected); or the way it ended: ABORTED, CANCELED, STALE or
+ * Returns: OK; TIMEOUT (not ended, not collected); INTERRUPTED (the same, only if the session is
+ * interruptible); or the way it ended: ABORTED, CANCELED, STALE or
  * a fault, with the info filled and the request collected. Every request ends exactly once, also
  * when the daemon dies (E_DAEMON_GONE). Threads: any; several may wait, each for its own request.
  * Blocks: at most timeout_ms. Fails with: E_INVALID (timeout_ms below PACE_FOREVER, ret_info),
@@ -620,7 +670,8 @@ PACE_API pace_status pace_request_wait_stream(pace_session* session, pace_reques
                                               pace_request_info* ret_info, pace_error* error);
 
 /* As pace_request_wait with timeout 0, but PENDING instead of TIMEOUT; also, of a request with buffers on a GPU, when the descriptor
- * of pace_session_get_fd says already that it has ended, until the result is on the device. Blocks: no. */
+ * of pace_session_get_fd says already that it has ended, until the result is on the device, and of an average with keep_local,
+ * until all of it is added: each call adds a piece, which takes less than a millisecond. Blocks: no. */
 PACE_API pace_status pace_request_test(pace_session* session, pace_request request,
                                        pace_request_info* ret_info, pace_error* error);
 
@@ -660,8 +711,9 @@ typedef struct pace_average_options {
 
     /* 1: the trainer keeps its buffers and goes on with its steps while a copy of them is averaged.
      * What it has changed meanwhile is kept: when the request is collected, the average minus the copy
-     * is added to the buffers, by the thread that collects it, which blocks for that; nobody else
-     * may write them meanwhile. The copy is made in the call, which blocks for that, and the first
+     * is added to the buffers, by the thread that collects it; nobody else may write them during that
+     * call. A call whose time ends first adds a piece of it, or several, and returns TIMEOUT or
+     * PENDING: the next one goes on there. The copy is made in the call, which blocks for that, and the first
      * time also for an exchange with the daemon; it stays for the next time, twice the size of the
      * buffers. Only while such a request is in flight may a buffer that it names be written, and
      * named by no other request. info.local_iteration tells how far the worker has come, and
@@ -722,7 +774,13 @@ typedef struct pace_reduce_options {
 
 /* Reduces the buffers, which hold gradients, over all members (collective family); the first one
  * waits until all workers have joined. Every member gets bit-identical results. options may be
- * NULL: the mean. All workers give the same op.
+ * NULL: the mean. All workers give the same op. The mean of finite values is finite; a sum may exceed
+ * its type, at the end or within a node.
+ *
+ * A worker whose model lacks rounds, because it, its daemon or its node's connection was away, is
+ * never let in with it: its call ends as STALE, and pace_broadcast gives it the model of another, or
+ * E_NOT_FOUND if no worker has got one by pace_broadcast. Who was told that may go on with its own
+ * parameters: its next call takes part.
  *
  * With a quorum other than all, a round goes on as soon as the quorum has called. A worker that
  * calls after that is late: it gets at once the sum of the rounds that it missed, in order
@@ -747,9 +805,12 @@ PACE_API pace_status pace_reduce(pace_session* session, const pace_buffer* buffe
                                  const pace_reduce_options* options, pace_request* ret_request,
                                  pace_error* error);
 
-/* Gives everyone the buffers of worker `root`, 0 .. world-1. The first one waits until all workers
+/* Gives everyone the buffers of worker `root`, 0 .. world-1, bit by bit. The first one waits until all workers
  * have joined and fixes the initial model. In a job that is under way, a newcomer's first broadcast
- * gives it the buffers of a healthy worker instead, and info.iteration says at which iteration. In the
+ * gives it the buffers of a healthy worker instead, and info.iteration says at which iteration: those
+ * of that worker's latest broadcast, or, if it has made none with its daemon, those that it averages.
+ * If no worker has any, it ends as E_NOT_FOUND; before the first round, it waits for all as ever. If no
+ * other worker is there, it keeps what it has. In the
  * server family what everyone gets becomes the model, and a newcomer's first broadcast gives it the model; so
  * does anyone's when that is a checkpoint's (pace_checkpoint). */
 PACE_API pace_status pace_broadcast(pace_session* session, const pace_buffer* buffers, size_t count,
@@ -781,8 +842,11 @@ typedef struct pace_push_options {
  * have not arrived at all shards. An update counts in all of the model or in none. It is lost if the daemon
  * dies before it has arrived. options may be NULL.
  *
+ * A push of a step whose update has been taken before ends as OK too, and changes nothing: info.contributor_count is then 0,
+ * else 1, and info.iteration the worker's next step. So one whose end was not heard of (E_DAEMON_GONE) may be repeated.
+ *
  * Fails also, at its end, with E_INVALID: a buffer is not of PACE_F32, a range or an index lies outside of the
- * model, indices do not rise, an earlier clock than the worker's next; STALE: the worker was suspended or is new, and must call
+ * model, indices do not rise; STALE: the worker was suspended or is new, or the model is another one (pace_pull), and it must call
  * pace_broadcast or pace_pull first. Nothing has changed then. */
 PACE_API pace_status pace_push(pace_session* session, const pace_buffer* buffers, size_t count,
                                uint64_t clock, const pace_push_options* options,
@@ -806,7 +870,8 @@ typedef struct pace_pull_options {
  *
  * Fails also, at its end, with E_INVALID (a buffer is not of PACE_F32, the range lies outside of the model, a
  * clock beyond the step after the last one pushed), STALE (the model is lost with a node that kept a shard of it: pace_broadcast gives it anew;
- * or it is that of a checkpoint again: pace_broadcast or another pull gives it, and info.iteration the worker's step then). */
+ * or it is that of a checkpoint again: pace_broadcast or another pull gives it, and info.iteration the worker's step then; or every
+ * daemon that knew of the job was gone, and it has begun anew: pace_broadcast makes the root's the model). */
 PACE_API pace_status pace_pull(pace_session* session, const pace_buffer* buffers, size_t count,
                                uint64_t clock, const pace_pull_options* options,
                                pace_request* ret_request, pace_error* error);

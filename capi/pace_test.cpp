@@ -279,6 +279,19 @@ TEST_F(PaceTest, SessionInfoFitsCallersOfAnyAge) {
     EXPECT_EQ(older.struct_size, offsetof(pace_session_info, generation));
 }
 
+TEST_F(PaceTest, WhatDoesNotCountInAPushIsRefused) {
+    start();
+    const pace_buffer buffer = make_buffer();
+    pace_request request{};
+    pace_push_options options = PACE_PUSH_OPTIONS_INIT;
+    options.entries = 3;
+    expect_invalid(pace_push(session_, &buffer, 1, 0, &options, &request, &error_), "entries is 3");
+    options.entries = 0;
+    options.sparse = 1;
+    options.first = 7;
+    expect_invalid(pace_push(session_, &buffer, 1, 0, &options, &request, &error_), "first is 7");
+}
+
 TEST_F(PaceTest, ArgumentsThatAreWrongAreNamed) {
     start();
     pace_buffer buffer = make_buffer();

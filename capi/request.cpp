@@ -17,6 +17,9 @@ namespace protocol = pace::protocol;
 
 namespace {
 
+static_assert(PACE_CONTENTS_TORN == static_cast<int>(protocol::WriteState::writing));
+static_assert(PACE_CONTENTS_RESULT == static_cast<int>(protocol::WriteState::whole));
+
 constexpr capi::StructName kRequestInfo{"ret_info", "PACE_REQUEST_INFO_INIT"};
 
 // Longer waits are waits without limit; adding them to the clock would overflow.
@@ -71,6 +74,7 @@ void fill(pace_request_info& info, pace_status status, const client::RequestEnd&
     info.entries = end.entry.entries;
     info.staleness = end.staleness;
     info.slowest_clock = end.entry.slowest_clock;
+    info.contents = static_cast<int32_t>(end.contents);
 }
 
 // How an ended request is told. A message may be missing; a status without one says what it is.
@@ -92,7 +96,8 @@ Result<pace_status> wait(pace_session* session, pace_request request, TimePoint 
     PACE_TRY_ASSIGN(ended,
                     session->session->wait(capi::handle_of(request), deadline, &end, waiter));
     if (!ended)
-        return capi::report(error, unended, "the request is still in flight; wait for it again");
+        return capi::report(error, end.interrupted ? PACE_INTERRUPTED : unended,
+                            "the request is still in flight; wait for it again");
     const pace_status status = capi::status_of(end.entry.outcome, end.entry.error_kind);
     fill(info, status, end);
     if (ret_info != nullptr)

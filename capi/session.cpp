@@ -38,6 +38,8 @@ pace_session_info info_of(const client::SessionInfo& inside, uint32_t struct_siz
     info.generation = inside.generation;
     copy_name(info.job, inside.job);
     copy_name(info.node, inside.node);
+    copy_name(info.run, inside.run);
+    info.run_began = inside.began;
     return info;
 }
 
@@ -95,10 +97,13 @@ pace_status pace_session_open(const char* endpoint, const pace_job_options* job,
         PACE_TRY(capi::require(ret_session, "ret_session"));
         PACE_TRY_ASSIGN(given, capi::read_options(job, kJob));
         PACE_TRY_ASSIGN(options, capi::job_options_of(given));
+        PACE_TRY_ASSIGN(run, capi::run_of(given));
+        PACE_TRY_ASSIGN(interruptible, capi::is_interruptible(given));
         PACE_TRY_ASSIGN(where, client::resolve_endpoint(endpoint));
         const std::chrono::milliseconds connect(given.connect_ms == 0 ? kDefaultConnectMs
                                                                       : given.connect_ms);
-        PACE_TRY_ASSIGN(session, client::Session::open(where, options, given.rank, connect));
+        PACE_TRY_ASSIGN(session, client::Session::open(where, options, given.rank, connect, run));
+        if (interruptible) session->allow_interruption();
         *ret_session = new pace_session{std::move(session)};
         return {};
     });

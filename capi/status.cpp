@@ -96,6 +96,8 @@ const char* pace_status_name(pace_status status) {
             return "PACE_STALE";
         case PACE_PENDING:
             return "PACE_PENDING";
+        case PACE_INTERRUPTED:
+            return "PACE_INTERRUPTED";
         case PACE_E_INVALID:
             return "PACE_E_INVALID";
         case PACE_E_HANDLE:

@@ -57,11 +57,11 @@ TEST(Status, OutcomesHaveTheNumbersOfTheHeader) {
 
 TEST(Status, NamesAreDistinct) {
     std::set<std::string> names;
-    for (pace_status status = PACE_E_INTERNAL; status <= PACE_PENDING; ++status)
+    for (pace_status status = PACE_E_INTERNAL; status <= PACE_INTERRUPTED; ++status)
         EXPECT_TRUE(names.insert(pace_status_name(status)).second) << status;
     EXPECT_EQ(names.count("PACE_?"), 0U);
     EXPECT_STREQ(pace_status_name(PACE_E_INTERNAL - 1), "PACE_?");
-    EXPECT_STREQ(pace_status_name(PACE_PENDING + 1), "PACE_?");
+    EXPECT_STREQ(pace_status_name(PACE_INTERRUPTED + 1), "PACE_?");
 }
 
 }  // namespace

@@ -146,6 +146,17 @@ pace_status pace_push(pace_session* session, const pace_buffer* buffers, size_t 
         if (given.sparse > 1)
             return make_error(ErrorKind::invalid, "options->sparse is {}; use 0 or 1",
                               given.sparse);
+        if (given.sparse == 0 && given.entries != 0)
+            return make_error(
+                ErrorKind::invalid,
+                "options->entries is {}, which counts with sparse = 1 only; set that, "
+                "or leave entries out: a dense push has as many as its buffers",
+                given.entries);
+        if (given.sparse == 1 && given.first != 0)
+            return make_error(ErrorKind::invalid,
+                              "options->first is {}, but the indices of a sparse push count from "
+                              "the model's first element; leave it out",
+                              given.first);
         client::Operation operation;
         operation.verb = Verb::push;
         operation.iteration = clock;

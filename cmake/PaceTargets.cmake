@@ -91,7 +91,11 @@ function(pace_test name)
     list(APPEND properties RUN_SERIAL TRUE)
   endif()
   add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE pace_flags ${ARG_LIBS} GTest::gtest_main GTest::gtest)
+  target_link_libraries(${name} PRIVATE pace_flags pace_test_flags ${ARG_LIBS} GTest::gtest_main GTest::gtest)
+  if(NOT ARG_LABELS IN_LIST PACE_SANITIZED_LABELS)
+    # Their sources were never compiled together, and some of their names are the same.
+    set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
+  endif()
   pace_sanitizer_options(${name})
   gtest_discover_tests(${name} TEST_PREFIX "${PACE_TEST_PREFIX}${name}."
     PROPERTIES LABELS "${ARG_LABELS}" ${properties}

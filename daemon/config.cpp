@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "daemon/exchange/memory_room.h"
 #include "protocol/zone.h"
 
 namespace pace::daemon {
@@ -36,7 +37,18 @@ void read_exchange(const settings::Settings& settings, ExchangeOptions& exchange
     exchange.broadcast.small_bytes_max = exchange.all_reduce.small_bytes_max;
     exchange.checkpoints = settings.text("checkpoints");
     exchange.nccl_communicators = static_cast<size_t>(settings.integer("nccl_communicators"));
+    exchange.buffers_keep = std::chrono::seconds(settings.integer("buffers_keep_s"));
     exchange.transfer.chunk_bytes = exchange.all_reduce.chunk_bytes_max;
+}
+
+AccountLimits read_accounts(const settings::Settings& settings) {
+    AccountLimits limits;
+    limits.user_bytes_max = settings.bytes("user_bytes_max");
+    if (limits.user_bytes_max == 0) limits.user_bytes_max = memory_total() / 4 * 3;
+    limits.user_buffers_max = static_cast<uint32_t>(settings.integer("user_buffers_max"));
+    limits.user_clients_max = static_cast<uint32_t>(settings.integer("user_clients_max"));
+    limits.memory_max = settings.bytes("memory_max");
+    return limits;
 }
 
 }  // namespace
@@ -67,6 +79,7 @@ Result<NodeConfig> node_config(const settings::Settings& settings) {
     config.nccl = settings.text("nccl") != "off";
     config.data_interface = settings.text("data_interface");
     config.data_transport = settings.text("data_transport");
+    config.closed_network = settings.enabled("closed_network");
     config.curve_server_key_file = settings.text("curve_server_key_file");
     config.curve_secret_file = settings.text("curve_secret_file");
     config.insecure = settings.enabled("insecure");
@@ -75,7 +88,7 @@ Result<NodeConfig> node_config(const settings::Settings& settings) {
     config.clients_max = static_cast<uint32_t>(settings.integer("clients_max"));
     config.limits.bytes_max = settings.bytes("client_bytes_max");
     config.limits.buffers_max = static_cast<uint32_t>(settings.integer("client_buffers_max"));
-    config.memory_max = settings.bytes("memory_max");
+    config.accounts = read_accounts(settings);
     read_exchange(settings, config.exchange);
     return config;
 }

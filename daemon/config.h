@@ -23,14 +23,15 @@ struct NodeConfig {
     std::string journal;
     std::string data_interface;
     std::string data_transport = "tcp";
+    bool closed_network = false;
     std::string curve_server_key_file;
     std::string curve_secret_file;
     bool insecure = false;
     uint32_t threads = 0;  // 0: one per processor
     uint32_t heartbeat_ms = 200;
-    uint32_t clients_max = 256;
+    uint32_t clients_max = 1024;
     QuotaLimits limits;
-    uint64_t memory_max = 0;
+    AccountLimits accounts;
     ExchangeOptions exchange;
     device::DeviceOptions gpu;
     // Looks for this node's GPUs when the node is created, which may block for seconds. Otherwise that is done when a trainer asks for

@@ -47,9 +47,9 @@ class EmbeddedDaemon {
         config.socket.clear();
         if (loaded.settings.text("name").empty())
             config.name = config.name.substr(0, 48) + fmt::format("-{}", getpid());
-        // A library is silent unless its host's owner asks.
+        // Standard error is the host's: a library writes nothing there unless the host's owner asks.
         const bool chosen = loaded.settings.origin("log_level") != "default";
-        base::set_log_level(chosen ? log_level_of(loaded.settings) : base::LogLevel::error);
+        base::set_log_level(chosen ? log_level_of(loaded.settings) : base::LogLevel::none);
         PACE_TRY_ASSIGN(loop, base::EventLoop::create(
                                   std::chrono::microseconds(loaded.settings.integer("spin_us"))));
         auto daemon = std::unique_ptr<EmbeddedDaemon>(new EmbeddedDaemon(std::move(loop)));
@@ -71,7 +71,8 @@ class EmbeddedDaemon {
         std::array<int, 2> ends{};
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
             return base::make_errno_error(errno, "create a socket pair");
-        loop_->post([this, fd = ends[0]] { node_->add_client(base::UniqueFd(fd)); });
+        const auto socket = std::make_shared<base::UniqueFd>(ends[0]);
+        loop_->post(scope_.callback([this, socket] { node_->add_client(std::move(*socket)); }));
         return ends[1];
     }
 
@@ -81,6 +82,7 @@ class EmbeddedDaemon {
     std::unique_ptr<base::EventLoop> loop_;
     std::unique_ptr<Node> node_;
     std::thread thread_;
+    base::Scope scope_;
 };
 
 struct Daemons {

@@ -32,12 +32,13 @@ int serve(const pace::settings::Settings& settings) {
     if (!node) return fail(node.error());
 
     pace::base::log_info("serving", {{"node", config->name}, {"socket", config->socket}});
-    pace::daemon::notify_ready(**loop, [&node] { return (*node)->status_line(); });
+    pace::daemon::ServiceManager manager(**loop, [&node] { return (*node)->status_line(); });
+    manager.ready();
     // Whoever started this without a service manager learns of readiness from standard output.
     fmt::print("ready\n");
     std::fflush(stdout);
     (*loop)->run();
-    pace::daemon::notify_stopping();
+    pace::daemon::ServiceManager::stopping();
     pace::base::log_info("stopping");
     return 0;
 }

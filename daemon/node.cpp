@@ -1,11 +1,16 @@
 #include "daemon/node.h"
 
 #include <sys/epoll.h>
+#include <sys/resource.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <thread>
 
 #include "base/log.h"
 #include "base/random.h"
+#include "base/release_thread.h"
 #include "daemon/clients/client_set.h"
 #include "daemon/clients/listener.h"
 #include "daemon/control/controller_link.h"
@@ -23,6 +28,31 @@ namespace pace::daemon {
 
 using base::Result;
 
+namespace {
+
+// How long a daemon that stops waits for what it has begun.
+constexpr base::Duration kSettleMax = std::chrono::seconds(1);
+
+uint32_t descriptors_in_use() {
+    std::error_code failed;
+    const std::filesystem::directory_iterator descriptors("/proc/self/fd", failed);
+    if (failed) return 0;
+    return static_cast<uint32_t>(std::distance(begin(descriptors), end(descriptors)));
+}
+
+// UCX believes whoever reaches its port: a few bytes that it does not expect end the process.
+Result<> check_network(const NodeConfig& config, const std::string& devices) {
+    if (config.closed_network || transports::are_loopback(devices)) return {};
+    return base::make_error(base::ErrorKind::denied,
+                            "data_interface \"{}\" leads to a network, on which UCX would listen: "
+                            "whoever reaches its port could end this daemon, or write to its "
+                            "memory. If nobody but the cluster's nodes can send anything there, "
+                            "set closed_network = true; otherwise name another interface",
+                            config.data_interface);
+}
+
+}  // namespace
+
 // Members are destroyed in reverse order: clients first, then what they use.
 struct Node::State {
     State(base::EventLoop& event_loop, const NodeConfig& node_config)
@@ -32,7 +62,13 @@ struct Node::State {
           pool(node_config.threads == 0 ? kernels::WorkerPool::default_threads()
                                         : node_config.threads) {}
 
+    // Also of one that could not open everything.
+    ~State();
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+
     base::EventLoop& loop;
+    base::ReleaseThread releaser;  // before all that has memory
     NodeConfig config;
     uint64_t generation = base::random_token();
     base::TimePoint started = base::now();
@@ -62,7 +98,25 @@ struct Node::State {
     Result<> open_transport();
     Result<> open_control();
     Result<> open_clients();
+    void keep_descriptors();
 };
+
+// Whatever is under way, with other nodes, in the pool or in the loop, ends while all that it calls back still lives.
+Node::State::~State() {
+    loop.when_out_of_memory({});
+    listener.reset();
+    if (clients) clients->close_all();
+    if (engine) engine->shut_down();
+    if (link) link->send(control::Goodbye{"stopping"});
+    if (!transport) return;
+    loop.remove_poller(transport.get());
+    if (transport->event_fd() >= 0) loop.unwatch(transport->event_fd());
+    transport->end();
+    pool.stop();
+    const base::TimePoint deadline = base::now() + kSettleMax;
+    do loop.settle(deadline);
+    while (transport->poll() && base::now() < deadline);
+}
 
 void Node::State::find_gpus() {
     gpus.look();
@@ -87,21 +141,28 @@ Result<> Node::State::open_transport() {
         transport = lonely->create();
     } else {
         PACE_TRY_ASSIGN(chosen, transports::resolve_devices(config.data_interface));
+        PACE_TRY(check_network(config, chosen));
         devices = chosen;
         transports::UcxOptions options;
         options.net_devices = chosen;
         options.tls = config.data_transport;
+        // What TCP repeats once or twice is no stuck connection yet.
+        options.unmoved_max = std::max(std::chrono::duration_cast<std::chrono::milliseconds>(
+                                           config.exchange.progress_deadline),
+                                       std::chrono::milliseconds(1000));
         PACE_TRY_ASSIGN(ucx, transports::UcxTransport::create(options));
         transport = std::move(ucx);
     }
+    loop.add_poller(transport.get());
     if (transport->event_fd() >= 0)
         PACE_TRY(loop.watch(transport->event_fd(), EPOLLIN, [](uint32_t) {}));
-    loop.add_poller(transport.get());
     peers = std::make_unique<Peers>(*transport);
     services =
         std::make_unique<Services>(loop, *transport, *peers, pool, counters, config.exchange, disk);
     services->gpus = &gpus;
+    services->accounts = Accounts::create(config.accounts);
     engine = std::make_unique<Engine>(*services);
+    loop.when_out_of_memory([this] { engine->run_out_of_memory(); });
     transport->set_peer_lost_handler([this](transports::PeerId peer, const base::Error& error) {
         engine->peer_lost(peer, error);
     });
@@ -134,6 +195,7 @@ Result<> Node::State::open_control() {
     link_config.processors = std::thread::hardware_concurrency();
     link_config.controller_key_file = config.curve_server_key_file;
     link_config.secret_key_file = config.curve_secret_file;
+    link_config.insecure = config.insecure;
     PACE_TRY_ASSIGN(created, ControllerLink::create(loop, link_config, *engine));
     link = std::move(created);
     services->control = link.get();
@@ -141,8 +203,8 @@ Result<> Node::State::open_control() {
 }
 
 Result<> Node::State::open_clients() {
-    client_context = std::make_unique<ClientContext>(loop, *engine, gpus, config.limits);
-    client_context->budget.bytes_max = config.memory_max;
+    client_context =
+        std::make_unique<ClientContext>(loop, *engine, gpus, services->accounts, config.limits);
     client_context->node = config.name;
     client_context->generation = generation;
     clients = std::make_unique<ClientSet>(*client_context, config.clients_max, counters);
@@ -155,12 +217,27 @@ Result<> Node::State::open_clients() {
     return {};
 }
 
+// UCX ends the process where it finds no descriptor for a peer. So clients are refused first: a quarter of all is for peers. A guess: a
+// peer takes two or three, and a cluster whose daemons may have 65,536 has fewer than 5,000 nodes.
+void Node::State::keep_descriptors() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    const auto all = static_cast<uint32_t>(std::min<rlim_t>(limit.rlim_cur, 1U << 30U));
+    const uint32_t kept = all / 4 + descriptors_in_use();
+    services->accounts->set_descriptors_max(std::max(all, kept + 1) - kept);
+}
+
 Result<std::unique_ptr<Node>> Node::create(base::EventLoop& loop, const NodeConfig& config) {
     auto state = std::make_unique<State>(loop, config);
+    loop.watch_of_steps().set_handler([](const base::LoopWatch::Step& step) {
+        base::log_warning("the event loop stood still",
+                          {{"ms", base::to_seconds(step.took) * 1e3}, {"callback", step.origin}});
+    });
     if (config.find_gpus) state->find_gpus();  // first: the hello tells of them
     PACE_TRY(state->open_transport());
     PACE_TRY(state->open_control());
     PACE_TRY(state->open_clients());
+    state->keep_descriptors();
     std::unique_ptr<Node> node(new Node(std::move(state)));
     node->state_->client_context->daemon_document = [raw = node.get()] { return raw->document(); };
     return node;
@@ -168,15 +245,7 @@ Result<std::unique_ptr<Node>> Node::create(base::EventLoop& loop, const NodeConf
 
 Node::Node(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
-Node::~Node() {
-    if (!state_->clients) return;
-    state_->listener.reset();
-    state_->clients->close_all();
-    state_->engine->shut_down();
-    state_->link->send(control::Goodbye{"stopping"});
-    state_->loop.remove_poller(state_->transport.get());
-    if (state_->transport->event_fd() >= 0) state_->loop.unwatch(state_->transport->event_fd());
-}
+Node::~Node() = default;
 
 void Node::add_client(base::UniqueFd socket) {
     state_->clients->add(std::move(socket));
@@ -194,8 +263,9 @@ std::string Node::document() const {
     source.address_bytes = state_->transport->address().size();
     source.threads = state_->pool.threads();
     source.limits = state_->config.limits;
-    source.memory_max = state_->config.memory_max;
-    source.memory_used = state_->client_context->budget.bytes_used;
+    source.accounts = state_->services->accounts->limits();
+    source.users = state_->services->accounts->users();
+    source.memory_used = state_->services->accounts->bytes_used();
     source.clients_max = state_->config.clients_max;
     source.clients = state_->clients->summaries();
     source.shards = state_->engine->shards();
@@ -205,6 +275,8 @@ std::string Node::document() const {
     source.nccl = state_->nccl.version;
     source.nccl_absent = state_->nccl.absence;
     source.counters = state_->counters;
+    source.loop_longest = state_->loop.watch_of_steps().longest();
+    source.loop_long_steps = state_->loop.watch_of_steps().long_steps();
     return daemon_document(source);
 }
 

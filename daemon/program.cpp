@@ -36,20 +36,20 @@ base::Duration notify_interval() {
     return std::chrono::seconds(5);
 }
 
-void notify_alive(base::EventLoop& loop, const std::function<std::string()>& status_line,
-                  base::Duration interval) {
-    sd_notifyf(0, "WATCHDOG=1\nSTATUS=%s", status_line().c_str());
-    loop.run_after(interval,
-                   [&loop, status_line, interval] { notify_alive(loop, status_line, interval); });
-}
-
 }  // namespace
 
-void notify_ready(base::EventLoop& loop, const std::function<std::string()>& status_line) {
-    if (sd_notify(0, "READY=1") > 0) notify_alive(loop, status_line, notify_interval());
+void ServiceManager::ready() {
+    if (sd_notify(0, "READY=1") <= 0) return;
+    interval_ = notify_interval();
+    report();
 }
 
-void notify_stopping() {
+void ServiceManager::report() {
+    sd_notifyf(0, "WATCHDOG=1\nSTATUS=%s", status_line_().c_str());
+    timer_ = loop_.run_after(interval_, [this] { report(); });
+}
+
+void ServiceManager::stopping() {
     sd_notify(0, "STOPPING=1");
 }
 

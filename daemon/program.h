@@ -14,8 +14,23 @@ namespace pace::daemon {
 // SIGINT and SIGTERM stop the loop; SIGPIPE is ignored. Call before any thread starts.
 base::Result<base::UniqueFd> stop_on_signals(base::EventLoop& loop);
 
-// Says READY, and from then on feeds the watchdog and the status line, if a service manager listens.
-void notify_ready(base::EventLoop& loop, const std::function<std::string()>& status_line);
-void notify_stopping();
+// What the service manager is told, if one listens.
+class ServiceManager {
+  public:
+    ServiceManager(base::EventLoop& loop, std::function<std::string()> status_line)
+        : loop_(loop), status_line_(std::move(status_line)) {}
+
+    // Says READY, and from then on feeds the watchdog and the status line.
+    void ready();
+    static void stopping();
+
+  private:
+    void report();
+
+    base::EventLoop& loop_;
+    std::function<std::string()> status_line_;
+    base::Duration interval_{};
+    base::Timer timer_;
+};
 
 }  // namespace pace::daemon

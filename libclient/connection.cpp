@@ -58,28 +58,32 @@ wire::DType wire_type(protocol::DType type) {
 }  // namespace
 
 Result<std::shared_ptr<Connection>> Connection::join(Greeting greeting, const JobOptions& options,
-                                                     uint32_t rank, TimePoint deadline) {
+                                                     const Introduction& who, TimePoint deadline) {
     flatbuffers::FlatBufferBuilder builder;
-    finish_packet(builder, wire::CreateJoin(builder, kJoinRequest, rank, pack(builder, options)));
+    const auto packed = pack(builder, options);
+    const auto run = builder.CreateString(who.run.id);
+    finish_packet(builder,
+                  wire::CreateJoin(builder, kJoinRequest, who.rank, packed, who.began != 0,
+                                   who.iteration, who.rounds, run, who.began, who.run.rerun));
     PACE_TRY_ASSIGN(answer,
                     call<wire::Joined>(greeting.link, builder, kJoinRequest, -1, deadline).packet);
     const auto& joined = *answer.body<wire::Joined>();
-    PACE_TRY(check_joined(joined, options, rank));
+    PACE_TRY(check_joined(joined, options, who.rank));
     std::vector<UniqueFd>& fds = answer.fds();
     if (fds.size() != kJoinedFds)
         return make_error(ErrorKind::corrupt, "the daemon sent {} descriptors with the rings",
                           fds.size());
     PACE_TRY_ASSIGN(ring, ClientRing::adopt(std::move(fds[0]), std::move(fds[1]), std::move(fds[2]),
                                             joined.ring_slots(), joined.member_capacity()));
-    const bool under_way = joined.under_way();
     return std::shared_ptr<Connection>(
-        new Connection(std::move(greeting), std::move(ring), under_way));
+        new Connection(std::move(greeting), std::move(ring), joined));
 }
 
-Connection::Connection(Greeting greeting, ClientRing ring, bool under_way)
+Connection::Connection(Greeting greeting, ClientRing ring, const wire::Joined& joined)
     : link_(std::move(greeting.link)),
       ring_(std::move(ring)),
-      facts_{std::move(greeting.node), greeting.generation, under_way} {}
+      facts_{std::move(greeting.node), greeting.generation, joined.under_way(),
+             printable(joined.run(), protocol::kNameBytesMax), joined.began()} {}
 
 template <typename Expected>
 Result<Packet> Connection::ask(const flatbuffers::FlatBufferBuilder& message, uint64_t request,
@@ -188,7 +192,7 @@ Result<> Connection::cancel(uint64_t id) {
     return sent;
 }
 
-Wake Connection::await_completion(TimePoint deadline) {
+Wake Connection::await_completion(TimePoint deadline, bool interruptible) {
     const TimePoint start = base::now();
     const TimePoint spin_until = std::min(deadline, start + spin_.budget());
     Wake wake = Wake::deadline;
@@ -198,12 +202,12 @@ Wake Connection::await_completion(TimePoint deadline) {
         else
             sched_yield();
     }
-    if (wake == Wake::deadline) wake = sleep(deadline);
+    if (wake == Wake::deadline) wake = sleep(deadline, interruptible);
     if (wake == Wake::completion) spin_.learn(base::now() - start);
     return wake;
 }
 
-Wake Connection::sleep(TimePoint deadline) {
+Wake Connection::sleep(TimePoint deadline, bool interruptible) {
     ring_.set_sleeping(true);
     for (;;) {
         if (ring_.has_completions()) return Wake::completion;
@@ -213,9 +217,11 @@ Wake Connection::sleep(TimePoint deadline) {
         const timespec left = time_left(deadline);
         const int ready = ppoll(watched.data(), watched.size(), &left, nullptr);
         if (ready < 0 && errno != EINTR) return Wake::gone;
+        const bool interrupted = ready < 0 && interruptible;
         if (ready > 0 && watched[1].revents != 0) return Wake::gone;
         if (ready > 0) ring_.clear_bell();
         if (ring_.has_completions()) return Wake::completion;
+        if (interrupted) return Wake::interrupted;
         if (base::now() >= deadline) return Wake::deadline;
     }
 }

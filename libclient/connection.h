@@ -20,6 +20,7 @@
 #include "libclient/greeting.h"
 #include "libclient/job_options.h"
 #include "libclient/ring.h"
+#include "libclient/run.h"
 #include "libclient/spin.h"
 #include "protocol/types.h"
 
@@ -30,6 +31,18 @@ struct JoinFacts {
     std::string node;
     uint64_t generation = 0;
     bool under_way = false;
+    std::string run;     // its identity; empty: none
+    uint64_t began = 0;  // the run, in nanoseconds since 1970
+};
+
+// Who joins. What it had come to, if its session was connected before: its step, and how many rounds'
+// results its model has.
+struct Introduction {
+    uint32_t rank = 0;
+    uint64_t iteration = 0;
+    uint64_t rounds = 0;
+    RunIdentity run{};
+    uint64_t began = 0;  // the run, if it was in it already
 };
 
 // A buffer as the daemon knows it.
@@ -44,12 +57,13 @@ struct NewBuffer {
     std::unique_ptr<GpuMemory> gpu_memory;  // in place of the other
 };
 
-enum class Wake { completion, gone, deadline };
+enum class Wake { completion, gone, deadline, interrupted };
 
 class Connection {
   public:
     static base::Result<std::shared_ptr<Connection>> join(Greeting greeting,
-                                                          const JobOptions& options, uint32_t rank,
+                                                          const JobOptions& options,
+                                                          const Introduction& who,
                                                           base::TimePoint deadline);
 
     const JoinFacts& facts() const { return facts_; }
@@ -76,7 +90,8 @@ class Connection {
     // Waits until there are completions, the daemon is gone or the deadline has passed: first
     // spinning, then asleep with the completion ring's bell on. The bell is left on: turn it off
     // with ring().set_sleeping(false).
-    Wake await_completion(base::TimePoint deadline);
+    // Interrupted only if asked: a signal has come while it slept.
+    Wake await_completion(base::TimePoint deadline, bool interruptible = false);
 
     bool is_gone() const { return severed_ || link_.is_gone(); }
 
@@ -85,7 +100,7 @@ class Connection {
     void sever();
 
   private:
-    Connection(Greeting greeting, ClientRing ring, bool under_way);
+    Connection(Greeting greeting, ClientRing ring, const protocol::client::Joined& joined);
 
     // A call that severs the connection when the link breaks.
     template <typename Expected>
@@ -94,7 +109,7 @@ class Connection {
 
     base::Error severed(base::Error error);
 
-    Wake sleep(base::TimePoint deadline);
+    Wake sleep(base::TimePoint deadline, bool interruptible);
 
     Link link_;
     ClientRing ring_;

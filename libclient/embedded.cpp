@@ -1,9 +1,13 @@
 #include "libclient/embedded.h"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
+#include <string_view>
 #include <vector>
 
 namespace pace::client {
@@ -47,14 +51,36 @@ std::vector<std::string> candidates() {
 
 // libpaced brings UCX, which on loading takes over SIGSEGV and its kin and rewrites the first instructions of
 // mmap and munmap, unless these two say no. The process is someone else's, so they do; who set them knows better.
+constexpr std::array kUcxOff{"UCX_HANDLE_ERRORS=none", "UCX_MEM_EVENTS=n"};
+
+bool is_set(char** environment, std::string_view assignment) {
+    const std::string_view name = assignment.substr(0, assignment.find('=') + 1);
+    for (char** entry = environment; entry != nullptr && *entry != nullptr; ++entry)
+        if (std::string_view(*entry).starts_with(name)) return true;
+    return false;
+}
+
+// The host's threads may be reading the environment, so that setenv(), which frees what they read, is not for us. They get
+// another array in place of theirs, at once, and neither is ever freed.
 void keep_ucx_off_this_process() {
-    constexpr int kKeep = 0;
-    setenv("UCX_HANDLE_ERRORS", "none", kKeep);
-    setenv("UCX_MEM_EVENTS", "n", kKeep);
+    const std::atomic_ref<char**> current(environ);
+    char** before = current.load();
+    char** after = nullptr;
+    do {
+        size_t count = 0;
+        while (before != nullptr && before[count] != nullptr) ++count;
+        delete[] after;
+        after = new char*[count + kUcxOff.size() + 1];
+        std::copy_n(before, count, after);
+        for (const char* assignment : kUcxOff)
+            if (!is_set(before, assignment)) after[count++] = const_cast<char*>(assignment);
+        after[count] = nullptr;
+    } while (!current.compare_exchange_weak(before, after));
 }
 
 Result<Libpaced> load() {
-    keep_ucx_off_this_process();
+    // std::call_once would bring thread-local storage of libstdc++ into the host's process.
+    [[maybe_unused]] static const bool is_kept_off = (keep_ucx_off_this_process(), true);
     std::string reason;
     for (const std::string& file : candidates()) {
         void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);

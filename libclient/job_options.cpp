@@ -40,7 +40,7 @@ Result<> check(const JobOptions& options) {
                           "world is {}; give the number of workers of the job, 1 to {}",
                           options.world, protocol::kWorldMax);
     // Written so that NaN is refused too.
-    if (!(options.alpha >= 0.0 && options.alpha < 1.0))
+    if (options.alpha != kAlphaNotGiven && !(options.alpha >= 0.0 && options.alpha < 1.0))
         return make_error(ErrorKind::invalid, "alpha is {}; it must be at least 0 and less than 1",
                           options.alpha);
     if (!(options.density >= 0.0 && options.density <= 1.0))

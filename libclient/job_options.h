@@ -11,6 +11,9 @@
 
 namespace pace::client {
 
+// What stands for an alpha that nobody has set. Whoever asks a user for one refuses it from him.
+inline constexpr double kAlphaNotGiven = -1;
+
 struct JobOptions {
     std::string name;    // letters, digits, '.', '_', '-'; at most 63
     uint32_t world = 0;  // at least 1
@@ -19,7 +22,7 @@ struct JobOptions {
     uint32_t group_min = 0;
     protocol::client::Weights weights = protocol::client::Weights::constant;
     protocol::client::Missing missing = protocol::client::Missing::closest;
-    double alpha = 0.5;  // 0 <= alpha < 1
+    double alpha = kAlphaNotGiven;  // 0 <= alpha < 1
     uint32_t group_wait_ms = 0;
     uint32_t history_window = 0;
     uint32_t worker_timeout_ms = 0;

@@ -31,22 +31,29 @@ Error join_error(const Endpoint& endpoint, const JobOptions& options, Error erro
 }  // namespace
 
 Result<std::shared_ptr<Connection>> connect_and_join(const Endpoint& endpoint,
-                                                     const JobOptions& options, uint32_t rank,
+                                                     const JobOptions& options,
+                                                     const Introduction& who,
                                                      const Patience& patience) {
     auto greeting = greet(endpoint, patience);
     if (!greeting) return settled(std::move(greeting).error());
-    auto joined = Connection::join(std::move(*greeting), options, rank, patience.deadline);
+    auto joined = Connection::join(std::move(*greeting), options, who, patience.deadline);
     if (!joined) return join_error(endpoint, options, std::move(joined).error(), patience.deadline);
     return joined;
 }
 
 Result<std::shared_ptr<Connection>> connect_patiently(const Endpoint& endpoint,
-                                                      const JobOptions& options, uint32_t rank,
+                                                      const JobOptions& options,
+                                                      const Introduction& who,
                                                       const Patience& patience) {
     Retry retry(patience.deadline);
-    auto made = connect_and_join(endpoint, options, rank, patience);
-    while (!made && made.error().kind == ErrorKind::no_controller && retry.pause()) {
-        auto again = connect_and_join(endpoint, options, rank, patience);
+    auto made = connect_and_join(endpoint, options, who, patience);
+    // Those of the run before may be dying still.
+    const auto passes = [&who](ErrorKind kind) {
+        return kind == ErrorKind::no_controller ||
+               (kind == ErrorKind::taken && !who.run.id.empty());
+    };
+    while (!made && passes(made.error().kind) && retry.pause()) {
+        auto again = connect_and_join(endpoint, options, who, patience);
         if (!again && ran_out(again.error(), patience.deadline)) break;
         made = std::move(again);
     }

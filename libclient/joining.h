@@ -11,14 +11,16 @@ namespace pace::client {
 
 // One attempt, within `patience`.
 base::Result<std::shared_ptr<Connection>> connect_and_join(const Endpoint& endpoint,
-                                                           const JobOptions& options, uint32_t rank,
+                                                           const JobOptions& options,
+                                                           const Introduction& who,
                                                            const Patience& patience);
 
 // As connect_and_join, but a daemon whose controller does not answer is asked again while there is
-// time: it gives up on its controller before we do.
+// time: it gives up on its controller before we do. So is one in whose job another run, or another
+// process of this rank, still has a place, if the worker says of which run it is.
 base::Result<std::shared_ptr<Connection>> connect_patiently(const Endpoint& endpoint,
                                                             const JobOptions& options,
-                                                            uint32_t rank,
+                                                            const Introduction& who,
                                                             const Patience& patience);
 
 // What a caller of a set-up call sees: bytes that do not parse, or an answer that does not come,

@@ -1,5 +1,6 @@
 #include "libclient/local_progress.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/half.h"
@@ -17,22 +18,23 @@ T* as(std::byte* bytes) {
 }
 
 template <typename T>
-void add_numbers(const KeptBuffer& buffer) {
+void add_numbers(const KeptBuffer& buffer, uint64_t begin, uint64_t end) {
     T* data = as<T>(buffer.data);
     const T* average = as<const T>(buffer.copy);
     const T* snapshot = as<const T>(buffer.snapshot);
-    for (uint64_t i = 0; i < buffer.count; ++i) {
+    for (uint64_t i = begin; i < end; ++i) {
         const T moved = data[i] + (average[i] - snapshot[i]);
         data[i] = data[i] == snapshot[i] ? average[i] : moved;
     }
 }
 
 template <typename Widen, typename Narrow>
-void add_halves(const KeptBuffer& buffer, Widen widen, Narrow narrow) {
+void add_halves(const KeptBuffer& buffer, uint64_t begin, uint64_t end, Widen widen,
+                Narrow narrow) {
     auto* data = as<uint16_t>(buffer.data);
     const auto* average = as<const uint16_t>(buffer.copy);
     const auto* snapshot = as<const uint16_t>(buffer.snapshot);
-    for (uint64_t i = 0; i < buffer.count; ++i) {
+    for (uint64_t i = begin; i < end; ++i) {
         const float moved = widen(data[i]) + (widen(average[i]) - widen(snapshot[i]));
         data[i] = data[i] == snapshot[i] ? average[i] : narrow(moved);
     }
@@ -47,19 +49,34 @@ void take_copy(const KeptBuffer& buffer) {
     std::memcpy(buffer.copy, buffer.snapshot, bytes);
 }
 
-void add_change(const KeptBuffer& buffer) {
+void add_change(const KeptBuffer& buffer, uint64_t begin, uint64_t end) {
     switch (buffer.type) {
         case DType::f32:
-            return add_numbers<float>(buffer);
+            return add_numbers<float>(buffer, begin, end);
         case DType::f64:
-            return add_numbers<double>(buffer);
+            return add_numbers<double>(buffer, begin, end);
         case DType::f16:
-            return add_halves(buffer, base::float_from_f16, base::f16_from_float);
+            return add_halves(buffer, begin, end, base::float_from_f16, base::f16_from_float);
         case DType::bf16:
-            return add_halves(buffer, base::float_from_bf16, base::bf16_from_float);
+            return add_halves(buffer, begin, end, base::float_from_bf16, base::bf16_from_float);
         case DType::u32:  // indices, which nobody adds up
             break;
     }
+}
+
+uint64_t add_change(std::span<const KeptBuffer> buffers, uint64_t first, uint64_t count) {
+    uint64_t at = 0;
+    uint64_t added = 0;
+    for (const KeptBuffer& buffer : buffers) {
+        const uint64_t begin = std::max(at, first);
+        const uint64_t end = std::min(at + buffer.count, first + count);
+        if (begin < end) {
+            add_change(buffer, begin - at, end - at);
+            added += end - begin;
+        }
+        at += buffer.count;
+    }
+    return added;
 }
 
 }  // namespace pace::client

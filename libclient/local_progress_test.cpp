@@ -33,7 +33,9 @@ void expect_added(DType type, const std::function<T(float)>& number,
     EXPECT_EQ(copy, data);
     copy = {number(0.1F), number(6), number(-3)};
     data[1] = number(2.5F);
-    add_change(kept);
+    EXPECT_EQ(add_change(std::span(&kept, 1), 0, 2), 2U);
+    EXPECT_EQ(data[2], number(3)) << "not its turn yet";
+    EXPECT_EQ(add_change(std::span(&kept, 1), 2, 2), 1U);
     // What nobody changed is the average itself, without rounding.
     EXPECT_EQ(data[0], number(0.1F));
     EXPECT_EQ(value(data[1]), 6.5F);
@@ -114,6 +116,53 @@ TEST_F(KeptTest, WhatTheTrainerDoesMeanwhileIsKept) {
         EXPECT_EQ(told.staleness, 2U);
         EXPECT_EQ(told.entry.iteration, 10U);
     }
+}
+
+// Some pieces of the average (session_local.cpp), in two buffers.
+TEST_F(KeptTest, WhoOnlyLooksAddsAPieceAtATime) {
+    constexpr uint64_t kMany = uint64_t{300} << 10U;
+    const std::array<CreatedBuffer, 2> created{make_buffer(*session_, kMany),
+                                               make_buffer(*session_, kMany)};
+    const std::array<BufferHandle, 2> handles{created[0].handle, created[1].handle};
+    const std::array<float*, 2> data{static_cast<float*>(created[0].data),
+                                     static_cast<float*>(created[1].data)};
+    for (float* const values : data) std::fill_n(values, kMany, 1.0F);
+    Operation operation;
+    operation.verb = Verb::average;
+    operation.buffers = handles;
+    operation.keep_local = true;
+    const auto request = session_->submit(operation);
+    ASSERT_TRUE(request) << request.error().message;
+    daemon_->with_peer([&](Peer& peer) {
+        // The copies were made last.
+        auto copy = peer.buffers.rbegin();
+        for (int i = 0; i < 2; ++i, ++copy)
+            std::fill_n(reinterpret_cast<float*>(copy->second.memory.data()), kMany, 11.0F);
+        protocol::CompletionEntry entry{};
+        entry.id = request->id;
+        entry.outcome = protocol::Outcome::done;
+        peer.complete(entry);
+    });
+    int looks = 0;
+    RequestEnd told;
+    while (!*session_->wait(*request, base::TimePoint::min(), &told)) ++looks;
+    EXPECT_GE(looks, 4) << "one look did it all";
+    for (const float* const values : data)
+        for (const uint64_t i : {uint64_t{0}, kMany - 1}) EXPECT_EQ(values[i], 11.0F) << i;
+}
+
+TEST_F(KeptTest, NothingIsMadeForACallThatCannotBe) {
+    const std::array<BufferHandle, 2> twice{x_.handle, x_.handle};
+    Operation operation;
+    operation.verb = Verb::average;
+    operation.buffers = twice;
+    operation.keep_local = true;
+    EXPECT_EQ(session_->submit(operation).error().kind, ErrorKind::invalid);
+    const std::array<BufferHandle, 2> unknown{x_.handle, BufferHandle{}};
+    operation.buffers = unknown;
+    EXPECT_EQ(session_->submit(operation).error().kind, ErrorKind::handle);
+    daemon_->with_peer(
+        [](Peer& peer) { EXPECT_EQ(peer.buffers.size(), 1U) << "copies were made"; });
 }
 
 TEST_F(KeptTest, AFailureLeavesTheBuffersAsTheTrainerHasThem) {

@@ -34,8 +34,10 @@ Result<Request*> RequestTable::begin() {
     const auto slot = static_cast<uint64_t>(vacant - slots_.begin());
     vacant->id = next_number_++ << kSlotBits | slot;
     vacant->ended = false;
+    vacant->contents = protocol::WriteState::untouched;
     vacant->keeps_local = false;
     vacant->adding = false;
+    vacant->added = 0;
     vacant->elements = 0;
     vacant->ready = 0;
     vacant->buffer_count = 0;

@@ -28,6 +28,8 @@ struct Request {
     bool ended = false;        // `end` tells how
     bool keeps_local = false;  // its buffers are the trainer's still; copies of them are averaged
     bool adding = false;       // a thread adds the average to them
+    protocol::Verb verb = protocol::Verb::barrier;
+    uint64_t added = 0;  // elements to which it is added
     protocol::Order order = protocol::Order::all_at_once;
     uint64_t iteration = 0;
     uint64_t elements = 0;  // of its buffers
@@ -36,6 +38,8 @@ struct Request {
     std::array<uint32_t, protocol::kBuffersPerExchangeMax> buffers{};  // indices in BufferTable
     std::shared_ptr<Gpu> gpu;  // on which its buffers are; null: on the host
     std::shared_ptr<const Gpu::Waiting> daemon_events;  // of the daemon that it was given to
+    protocol::WriteState contents =
+        protocol::WriteState::untouched;  // where no daemon tells the end
     Completion end;
 
     uint32_t slot() const { return static_cast<uint32_t>(id & 0xFFFFU); }

@@ -165,6 +165,20 @@ Result<> ClientRing::check(const CompletionEntry& entry) const {
     return {};
 }
 
+protocol::WriteState ClientRing::written(uint64_t request) const {
+    using protocol::WriteState;
+    const auto* marks =
+        reinterpret_cast<const protocol::WriteMark*>(memory_.data() + layout_.marks());
+    const auto* const end = marks + layout_.slots;
+    const auto* const mark = std::find_if(marks, end, [request](const protocol::WriteMark& other) {
+        return other.request.load(std::memory_order_acquire) == request;
+    });
+    if (mark == end) return WriteState::untouched;
+    const uint32_t state = mark->state.load(std::memory_order_acquire);
+    return state > static_cast<uint32_t>(WriteState::whole) ? WriteState::writing
+                                                            : static_cast<WriteState>(state);
+}
+
 void ClientRing::set_sleeping(bool sleeping) {
     header().completion.consumer_sleeps.value.store(sleeping ? 1 : 0, std::memory_order_seq_cst);
 }

@@ -60,6 +60,10 @@ class ClientRing {
     // Empties the bell. Do it before taking completions, never after.
     void clear_bell();
 
+    // What the buffers of a request hold whose end the daemon has not told and will not. A word that is none counts
+    // as writing.
+    protocol::WriteState written(uint64_t request) const;
+
     int completion_bell() const { return completion_bell_.get(); }
 
   private:

@@ -43,7 +43,8 @@ Error lost_with_daemon() {
 }  // namespace
 
 Result<std::unique_ptr<Session>> Session::open(const Endpoint& endpoint, const JobOptions& options,
-                                               uint32_t rank, Duration connect_within) {
+                                               uint32_t rank, Duration connect_within,
+                                               const RunIdentity& run) {
     PACE_TRY(client::check(options));
     if (rank >= options.world)
         return make_error(ErrorKind::invalid, "rank is {}; it must be less than world, which is {}",
@@ -51,21 +52,24 @@ Result<std::unique_ptr<Session>> Session::open(const Endpoint& endpoint, const J
     const TimePoint now = base::now();
     const Patience patience{now + connect_within,
                             now + std::min(kAbsentAtOpen, connect_within / 2)};
-    PACE_TRY_ASSIGN(connection, connect_patiently(endpoint, options, rank, patience));
+    Introduction who{.rank = rank, .run = run};
+    PACE_TRY_ASSIGN(connection, connect_patiently(endpoint, options, who, patience));
+    who.began = connection->facts().began;
     std::unique_ptr<Session> session(
-        new Session(endpoint, options, rank, connect_within, std::move(connection)));
+        new Session(endpoint, options, std::move(who), connect_within, std::move(connection)));
     PACE_TRY(session->fork_mark_.set());
     return session;
 }
 
-Session::Session(Endpoint endpoint, JobOptions options, uint32_t rank, Duration connect_within,
-                 std::shared_ptr<Connection> connection)
+Session::Session(Endpoint endpoint, JobOptions options, Introduction standing,
+                 Duration connect_within, std::shared_ptr<Connection> connection)
     : endpoint_(std::move(endpoint)),
       options_(std::move(options)),
-      rank_(rank),
+      rank_(standing.rank),
       connect_(connect_within),
       stamp_(base::random_token()),
       connection_(std::move(connection)),
+      standing_(std::move(standing)),
       buffers_(stamp_),
       requests_(stamp_) {
     requests_.set_limit(connection_->ring().slots());
@@ -91,7 +95,7 @@ Result<SessionInfo> Session::info() {
     const std::scoped_lock lock(mutex_);
     const JoinFacts& facts = connection_->facts();
     return SessionInfo{rank_,         options_.world, facts.under_way, facts.generation,
-                       options_.name, facts.node};
+                       options_.name, facts.node,     facts.run,       facts.began};
 }
 
 Result<CreatedBuffer> Session::create_buffer(protocol::DType type, uint64_t count,
@@ -191,7 +195,12 @@ Result<> Session::reconnect() {
 
 // The buffer table does not change meanwhile: that needs setup_mutex_, which we hold.
 Result<> Session::try_reconnect(TimePoint deadline) {
-    PACE_TRY_ASSIGN(connection, connect_and_join(endpoint_, options_, rank_, {deadline, deadline}));
+    const auto standing = [this] {
+        const std::scoped_lock lock(mutex_);
+        return standing_;
+    };
+    PACE_TRY_ASSIGN(connection,
+                    connect_and_join(endpoint_, options_, standing(), {deadline, deadline}));
 
     PACE_TRY(share_gpus(*connection, deadline));
     struct Handing {
@@ -236,6 +245,7 @@ Result<> Session::install(std::shared_ptr<Connection> connection,
     requests_.set_limit(connection_->ring().slots());
     connection_->ring().set_sleeping(signal_ != nullptr);
     gone_ = false;
+    standing_.began = connection_->facts().began;
     return {};
 }
 

@@ -23,7 +23,6 @@
 //                               └────── reconnect() ────────┘
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -34,6 +33,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/condition.h"
 #include "base/result.h"
 #include "libclient/buffer.h"
 #include "libclient/connection.h"
@@ -54,6 +54,8 @@ struct SessionInfo {
     uint64_t generation = 0;  // of the daemon
     std::string job;
     std::string node;
+    std::string run;     // its identity; empty: none
+    uint64_t began = 0;  // the run, in nanoseconds since 1970
 };
 
 struct CreatedBuffer {
@@ -92,7 +94,9 @@ struct RequestEnd {
     std::span<protocol::MemberEntry> room;  // in: where to list members
     uint64_t local_iteration = 0;           // in: that the worker has reached; 0: the call's
     uint32_t listed = 0;                    // of them, by rank
+    bool interrupted = false;               // it has not ended: the wait was interrupted
     uint64_t staleness = 0;                 // steps since the call that the average lacks
+    protocol::WriteState contents = protocol::WriteState::untouched;  // of one that the daemon left
     protocol::CompletionEntry entry{};
 
     std::string_view message() const { return {entry.message, entry.message_bytes}; }
@@ -103,7 +107,8 @@ class Session {
     // Connects and joins within `connect`; the same time bounds later reconnections and answers.
     static base::Result<std::unique_ptr<Session>> open(const Endpoint& endpoint,
                                                        const JobOptions& options, uint32_t rank,
-                                                       base::Duration connect);
+                                                       base::Duration connect,
+                                                       const RunIdentity& run = {});
 
     // Leaves in order; waits at most a second for the daemon's answer.
     ~Session();
@@ -129,9 +134,13 @@ class Session {
     base::Result<> note(protocol::Verb verb, uint64_t iteration);
 
     // True: the request has ended, is told in `ret_end` and collected. False: it is in flight still
-    // at the deadline. A deadline that has passed looks once.
+    // at the deadline. A deadline that has passed looks once. An average of copies (keep_local) is added by then as far as the time
+    // allows, a piece at least; the request is told when all of it is.
     base::Result<bool> wait(RequestHandle handle, base::TimePoint deadline, RequestEnd* ret_end,
                             Waiter waiter = {});
+
+    // Before any other call: waits end when a signal has come, and often besides (RequestEnd::interrupted).
+    void allow_interruption() { interruptible_ = true; }
 
     base::Result<> cancel(RequestHandle handle);
 
@@ -139,7 +148,7 @@ class Session {
     base::Result<> ready(RequestHandle handle, uint64_t elements);
 
   private:
-    Session(Endpoint endpoint, JobOptions options, uint32_t rank, base::Duration connect,
+    Session(Endpoint endpoint, JobOptions options, Introduction standing, base::Duration connect,
             std::shared_ptr<Connection> connection);
 
     base::Result<> check_process() const;
@@ -154,8 +163,9 @@ class Session {
     base::Result<> push(const Operation& operation, const Request& request);
     base::Result<> take_completions();
     void collect_now();
-    void collect(std::unique_lock<std::mutex>& lock, base::TimePoint deadline);
+    bool collect(std::unique_lock<std::mutex>& lock, base::TimePoint deadline);
     void end(Request& request);
+    void learn_standing(const Request& request);
     void deliver(Request& request, RequestEnd* ret_end);
     // session_gpu.cpp
     base::Result<> order(Request& request);
@@ -163,12 +173,15 @@ class Session {
                                 std::unique_lock<std::mutex>& lock);
     std::vector<KeptBuffer> kept_buffers(const Request& request);
     bool copy_buffers(uint64_t id, std::unique_lock<std::mutex>& lock);
-    void add_average(Request& request, std::unique_lock<std::mutex>& lock);
+    bool add_average(Request& request, base::TimePoint deadline,
+                     std::unique_lock<std::mutex>& lock);
+    protocol::WriteState contents_left(const Request& request) const;
     void lose(std::string_view reason);
     base::Result<> install(std::shared_ptr<Connection> connection,
                            std::span<const DaemonBuffer> handed);
 
     // These take the locks.
+    base::Result<> rehearse(const Operation& operation);
     base::Result<> provide_copies(std::span<const BufferHandle> buffers);
     base::Result<> provide_copy(BufferHandle handle);
     base::Result<> free_one(BufferHandle handle);
@@ -185,13 +198,15 @@ class Session {
     const base::Duration connect_;
     const uint64_t stamp_;
     ForkMark fork_mark_;
+    bool interruptible_ = false;
 
     std::mutex setup_mutex_;
     std::mutex mutex_;
-    std::condition_variable collected_;
+    base::Condition collected_;
     bool collecting_ = false;
     bool gone_ = false;
     std::shared_ptr<Connection> connection_;
+    Introduction standing_;                          // with the next daemon
     std::unique_ptr<ReadySignal> signal_;            // once ready_fd() was called
     std::map<uint32_t, std::shared_ptr<Gpu>> gpus_;  // by ordinal; grows with setup_mutex_, too
     base::cuda::CUstream stream_ = nullptr;

@@ -72,6 +72,60 @@ TEST_F(SessionDeathTest, RequestsInFlightEndOnceAsGone) {
     EXPECT_TRUE(session->free_buffer(buffer));
 }
 
+// Marked by the daemon before it writes, and when it has written.
+TEST_F(SessionDeathTest, ARequestThatItsDaemonLeftSaysWhatItsBuffersHold) {
+    using protocol::WriteState;
+    for (const WriteState state :
+         {WriteState::untouched, WriteState::writing, WriteState::whole, WriteState{7}}) {
+        Script script;
+        script.on_submission = [state](Peer& peer, const SubmissionEntry& entry) {
+            auto* marks =
+                reinterpret_cast<protocol::WriteMark*>(peer.ring.data() + peer.layout.marks());
+            marks[3].request = entry.id;
+            marks[3].state = static_cast<uint32_t>(state);
+        };
+        start(script);
+        auto session = open();
+        auto request = average(*session, make_buffer(*session).handle, 41);
+        ASSERT_TRUE(request);
+        daemon_->settle();
+        daemon_->kill();
+        const RequestEnd end = wait(*session, *request);
+        EXPECT_TRUE(is_gone(end));
+        EXPECT_EQ(end.contents, state == WriteState{7} ? WriteState::writing : state);
+        EXPECT_EQ(end.entry.iteration, state == WriteState::whole ? 41U : 0U);
+        const bool is_whole = end.message().find("whole result") != std::string::npos;
+        EXPECT_EQ(is_whole, state == WriteState::whole) << end.message();
+    }
+}
+
+// What it had come to, the next daemon is told.
+TEST_F(SessionDeathTest, TheNextDaemonIsToldHowFarTheWorkerHadCome) {
+    Script script;
+    script.on_submission = [](Peer& peer, const SubmissionEntry& entry) {
+        protocol::CompletionEntry done{};
+        done.id = entry.id;
+        done.iteration = 17;
+        done.group = 299;
+        peer.complete(done);
+    };
+    start(script);
+    auto session = open();
+    (void)wait(*session, barrier(*session));
+    daemon_->kill();
+    std::array<uint64_t, 2> told{};
+    Script next;
+    next.on_packet = [&told](Peer&, Packet& packet) {
+        if (const auto* join = packet.body<wire::Join>())
+            told = {join->iteration(), join->rounds()};
+        return false;
+    };
+    daemon_->restart(next);
+    make_buffer(*session);
+    daemon_->settle();
+    EXPECT_EQ(told, (std::array<uint64_t, 2>{17, 300}));
+}
+
 TEST_F(SessionDeathTest, ADaemonsLastWordIsQuoted) {
     start(holding());
     auto session = open();

@@ -6,6 +6,27 @@
 namespace pace::client {
 
 using base::Result;
+using base::TimePoint;
+
+namespace {
+
+// Added between two looks at the clock: well below a millisecond.
+constexpr uint64_t kPieceElements = uint64_t{128} << 10U;
+
+}  // namespace
+
+// Whether the call could begin now. Nothing is changed.
+Result<> Session::rehearse(const Operation& operation) {
+    const std::scoped_lock lock(mutex_);
+    PACE_TRY_ASSIGN(request, requests_.begin());
+    request->order = operation.order;
+    request->keeps_local = operation.keep_local;
+    auto possible = claim_buffers(operation, *request);
+    if (possible) possible = order(*request);
+    release_buffers(*request);
+    requests_.abandon(*request);
+    return possible;
+}
 
 Result<> Session::provide_copies(std::span<const BufferHandle> buffers) {
     for (const BufferHandle handle : buffers) PACE_TRY(provide_copy(handle));
@@ -58,19 +79,29 @@ bool Session::copy_buffers(uint64_t id, std::unique_lock<std::mutex>& lock) {
     return requests_.in_flight(id) != nullptr;
 }
 
-void Session::add_average(Request& request, std::unique_lock<std::mutex>& lock) {
+// A piece at least, and as many as there is time for. False: there is more.
+bool Session::add_average(Request& request, TimePoint deadline,
+                          std::unique_lock<std::mutex>& lock) {
     const RequestHandle handle = requests_.handle(request);
+    bool all = true;
     if (request.end.entry.outcome == protocol::Outcome::done) {
         const std::vector<KeptBuffer> kept = kept_buffers(request);
+        uint64_t added = request.added;
         request.adding = true;
         lock.unlock();
-        std::for_each(kept.begin(), kept.end(), add_change);
+        do {
+            const uint64_t piece = add_change(kept, added, kPieceElements);
+            added += piece;
+            all = piece < kPieceElements;
+        } while (!all && base::now() < deadline);
         lock.lock();
+        Request& ended = **requests_.find(handle);
+        ended.added = added;
+        ended.adding = false;
     }
-    Request& ended = **requests_.find(handle);
-    ended.adding = false;
-    release_buffers(ended);
+    if (all) release_buffers(**requests_.find(handle));
     collected_.notify_all();
+    return all;
 }
 
 }  // namespace pace::client

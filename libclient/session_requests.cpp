@@ -1,4 +1,4 @@
-// What happens to requests: submission, waiting, collection, and their end when the daemon is gone.
+// What happens to requests: submission, cancellation, and their end when the daemon is gone.
 #include <algorithm>
 
 #include "libclient/session.h"
@@ -8,7 +8,6 @@ namespace pace::client {
 using base::ErrorKind;
 using base::make_error;
 using base::Result;
-using base::TimePoint;
 using protocol::Verb;
 
 namespace {
@@ -18,25 +17,22 @@ constexpr int kReconnectsPerCall = 2;
 
 // The reason comes last: a completion's message has room for some 250 bytes.
 constexpr std::string_view kGone =
-    "the daemon is gone; the next verb or buffer call reconnects, and the buffers keep their "
-    "memory ({})";
+    "the daemon is gone; the next verb or buffer call reconnects, and the buffers {} ({})";
 
-// What the trainer says of its own progress must fit its call.
-Result<> check_progress(const Request& request, const RequestEnd* end) {
-    if (!request.keeps_local || end == nullptr || end->local_iteration == 0 ||
-        end->local_iteration >= request.iteration)
-        return {};
-    return make_error(
-        ErrorKind::invalid,
-        "ret_info->local_iteration is {}, but the average was called at iteration {}; "
-        "give the iteration that the worker has reached, or 0",
-        end->local_iteration, request.iteration);
+std::string_view contents_text(protocol::WriteState contents) {
+    switch (contents) {
+        case protocol::WriteState::untouched:
+            break;
+        case protocol::WriteState::writing:
+            return "hold part of the result: make their contents anew";
+        case protocol::WriteState::whole:
+            return "hold the whole result";
+    }
+    return "are as they were";
 }
 
-uint64_t staleness_of(const Request& request, const RequestEnd& end) {
-    const bool counts = request.keeps_local && end.local_iteration != 0 &&
-                        end.entry.outcome == protocol::Outcome::done;
-    return counts ? end.local_iteration - request.iteration : 0;
+bool takes_iteration(Verb verb) {
+    return verb == Verb::reduce || verb == Verb::average;
 }
 
 }  // namespace
@@ -84,7 +80,10 @@ Result<> Session::check(const Operation& operation) const {
 Result<RequestHandle> Session::submit(const Operation& operation) {
     PACE_TRY(check_process());
     PACE_TRY(check(operation));
-    if (operation.keep_local) PACE_TRY(provide_copies(operation.buffers));
+    if (operation.keep_local) {
+        PACE_TRY(rehearse(operation));
+        PACE_TRY(provide_copies(operation.buffers));
+    }
     for (int attempt = 0; attempt <= kReconnectsPerCall; ++attempt) {
         {
             std::unique_lock lock(mutex_);
@@ -110,6 +109,7 @@ bool Session::is_connected() {
 Result<RequestHandle> Session::begin(const Operation& operation,
                                      std::unique_lock<std::mutex>& lock) {
     PACE_TRY_ASSIGN(request, requests_.begin());
+    request->verb = operation.verb;
     request->order = operation.order;
     request->iteration = operation.iteration;
     request->keeps_local = operation.keep_local;
@@ -129,7 +129,8 @@ Result<RequestHandle> Session::begin(const Operation& operation,
         requests_.abandon(*request);
         if (pushed.error().kind == ErrorKind::limit) return std::move(pushed).error();
         lose(pushed.error().message);
-        return make_error(ErrorKind::unavailable, kGone, pushed.error().message);
+        return make_error(ErrorKind::unavailable, kGone,
+                          contents_text(protocol::WriteState::untouched), pushed.error().message);
     }
     return handle;
 }
@@ -197,96 +198,12 @@ Result<> Session::note(Verb verb, uint64_t iteration) {
     return {};
 }
 
-Result<bool> Session::wait(RequestHandle handle, TimePoint deadline, RequestEnd* ret_end,
-                           Waiter waiter) {
-    PACE_TRY(check_process());
-    std::unique_lock lock(mutex_);
-    for (;;) {
-        PACE_TRY_ASSIGN(request, requests_.find(handle));
-        if (!request->ended && !collecting_) collect_now();
-        const bool late = base::now() >= deadline;
-        // A waiter learns of the daemon's death while it sleeps; one that only looks must ask.
-        if (late && !request->ended && !collecting_) (void)is_connected();
-        if (request->ended && request->adding) {
-            collected_.wait(lock);
-            continue;
-        }
-        if (request->ended) {
-            PACE_TRY(check_progress(*request, ret_end));
-            if (request->gpu) {
-                PACE_TRY_ASSIGN(come, meet_gpu(handle, deadline, waiter, lock));
-                if (!come) return false;
-            }
-            if (request->keeps_local) add_average(*request, lock);
-            deliver(**requests_.find(handle), ret_end);
-            return true;
-        }
-        if (late) return false;
-        if (collecting_)
-            collected_.wait_until(lock, deadline);
-        else
-            collect(lock, deadline);
-    }
-}
-
-void Session::collect(std::unique_lock<std::mutex>& lock, TimePoint deadline) {
-    collecting_ = true;
-    const std::shared_ptr<Connection> connection = connection_;
-    lock.unlock();
-    const Wake wake = connection->await_completion(deadline);
-    lock.lock();
-    collecting_ = false;
-    // Meanwhile another thread may have lost this connection and made a new one.
-    if (connection == connection_ && !gone_) {
-        if (!signal_) connection->ring().set_sleeping(false);
-        collect_now();
-        if (wake == Wake::gone && !gone_) lose(connection_->farewell());
-    }
-    collected_.notify_all();
-}
-
-void Session::collect_now() {
-    if (gone_) return;
-    if (auto taken = take_completions(); !taken) lose(taken.error().message);
-}
-
-Result<> Session::take_completions() {
-    ClientRing& ring = connection_->ring();
-    if (signal_) ring.clear_bell();
-    for (;;) {
-        PACE_TRY_ASSIGN(taken, ring.take_completion(&arriving_));
-        if (!taken) return {};
-        Request* request = requests_.in_flight(arriving_.entry.id);
-        if (request == nullptr)
-            return make_error(ErrorKind::corrupt,
-                              "it told the end of request {:#x}, which is not in flight",
-                              arriving_.entry.id);
-        std::swap(request->end, arriving_);
-        end(*request);
-    }
-}
-
-void Session::end(Request& request) {
-    // The average has still to be added to buffers that the trainer kept.
-    if (!request.keeps_local) release_buffers(request);
-    requests_.end(request);
-    if (signal_) signal_->set_ended(true);
-}
-
-void Session::deliver(Request& request, RequestEnd* ret_end) {
-    if (ret_end != nullptr) {
-        ret_end->entry = request.end.entry;
-        ret_end->staleness = staleness_of(request, *ret_end);
-        ret_end->entry.iteration += ret_end->staleness;
-        auto& members = request.end.members;
-        std::sort(members.begin(), members.end(),
-                  [](const auto& a, const auto& b) { return a.rank < b.rank; });
-        const size_t count = std::min(members.size(), ret_end->room.size());
-        std::copy_n(members.begin(), count, ret_end->room.begin());
-        ret_end->listed = static_cast<uint32_t>(count);
-    }
-    requests_.collect(request);
-    if (signal_) signal_->set_ended(requests_.count_ended() > 0);
+// The trainer's own buffers are not written where it keeps them, and memory of a GPU is copied to after the mark was set.
+protocol::WriteState Session::contents_left(const Request& request) const {
+    using protocol::WriteState;
+    if (request.keeps_local) return WriteState::untouched;
+    const WriteState state = connection_->ring().written(request.id);
+    return state != WriteState::untouched && request.gpu ? WriteState::writing : state;
 }
 
 void Session::lose(std::string_view reason) {
@@ -294,10 +211,14 @@ void Session::lose(std::string_view reason) {
     (void)take_completions();
     gone_ = true;
     connection_->sever();
-    const std::string message = fmt::format(kGone, reason);
     requests_.for_each_in_flight([&](Request& request) {
+        request.contents = contents_left(request);
         request.end.entry.id = request.id;
-        fill_gone(request.end, message);
+        fill_gone(request.end, fmt::format(kGone, contents_text(request.contents), reason));
+        if (request.contents == protocol::WriteState::whole && takes_iteration(request.verb)) {
+            request.end.entry.iteration = standing_.iteration = request.iteration;
+            ++standing_.rounds;
+        }
         end(request);
     });
     collected_.notify_all();
@@ -334,20 +255,6 @@ Result<> Session::cancel(RequestHandle handle) {
         connection = connection_;
     }
     return connection->cancel(handle.id);
-}
-
-Result<int> Session::ready_fd() {
-    PACE_TRY(check_process());
-    const std::scoped_lock lock(mutex_);
-    if (signal_) return signal_->fd();
-    PACE_TRY_ASSIGN(signal, ReadySignal::create());
-    PACE_TRY(signal->attach(connection_->ring().completion_bell(), connection_->socket()));
-    signal_ = std::move(signal);
-    signal_->set_ended(requests_.count_ended() > 0);
-    // What is in the ring already was posted without the bell: take it, unless the collector will.
-    connection_->ring().set_sleeping(true);
-    if (!collecting_) collect_now();
-    return signal_->fd();
 }
 
 }  // namespace pace::client

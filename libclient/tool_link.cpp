@@ -52,4 +52,13 @@ Result<> ToolLink::create_job(const JobOptions& options) {
     return {};
 }
 
+Result<> ToolLink::delete_job(std::string_view name) {
+    const uint64_t request = next_request_++;
+    flatbuffers::FlatBufferBuilder builder;
+    finish_packet(builder, wire::CreateJobDelete(builder, request,
+                                                 builder.CreateString(name.data(), name.size())));
+    PACE_TRY(call<wire::Done>(greeting_.link, builder, request, -1, base::now() + timeout_).packet);
+    return {};
+}
+
 }  // namespace pace::client

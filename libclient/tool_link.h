@@ -1,4 +1,4 @@
-// ToolLink: a connection for tools, which joins no job: asks for documents and creates jobs.
+// ToolLink: a connection for tools, which joins no job: asks for documents, creates and deletes jobs.
 //
 //     auto link = ToolLink::open(endpoint, std::chrono::seconds(2));
 //     if (link) auto json = link->query("status");
@@ -33,6 +33,9 @@ class ToolLink {
 
     // Creates a job without workers. The daemon answers Done.
     base::Result<> create_job(const JobOptions& options);
+
+    // Ends a job that no worker is in. Only its owner may, and root. The daemon answers Done.
+    base::Result<> delete_job(std::string_view name);
 
   private:
     ToolLink(Greeting greeting, base::Duration timeout)

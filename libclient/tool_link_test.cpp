@@ -55,6 +55,21 @@ TEST_F(ToolLinkTest, CreatesJobs) {
     EXPECT_EQ(link->create_job(nameless).error().kind, ErrorKind::invalid);
 }
 
+TEST_F(ToolLinkTest, DeletesJobs) {
+    std::string deleted;
+    Script script;
+    script.on_packet = [&](Peer&, Packet& packet) {
+        if (const auto* deletion = packet.body<wire::JobDelete>())
+            deleted = deletion->name()->str();
+        return false;
+    };
+    start(std::move(script));
+    auto link = ToolLink::open(endpoint(), kPatience);
+    ASSERT_TRUE(link);
+    EXPECT_TRUE(link->delete_job("old"));
+    EXPECT_EQ(deleted, "old");
+}
+
 TEST_F(ToolLinkTest, TellsRefusalsDeathsAndAbsence) {
     Script script;
     script.on_packet = [](Peer& peer, Packet& packet) {

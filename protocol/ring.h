@@ -3,8 +3,8 @@
 //
 // One sealed memfd holds, in this order,
 //
-//     RingHeader | submission slots | completion slots | member lists (member_capacity each)
-//                     [ring_slots]       [ring_slots]      [ring_slots]
+//     RingHeader | submission slots | completion slots | write marks  | member lists (member_capacity each)
+//                     [ring_slots]       [ring_slots]     [ring_slots]   [ring_slots]
 //
 // Each ring has one producer and one consumer, in different processes. `tail` counts what was
 // produced, `head` what was consumed; both only grow, modulo 2^32, and slot i is at i & (ring_slots
@@ -16,6 +16,10 @@
 //
 // Sequential consistency makes it impossible that the producer misses the flag while the consumer misses the entry
 // (Dekker's argument). Atomics rather than fences, so that the thread sanitizer can follow.
+//
+// A write mark says of a request in flight what its buffers hold, for a trainer whose daemon has died
+// before it could tell the request's end. The daemon writes marks and never reads them; which is whose,
+// it keeps in private memory.
 //
 // Trust. The daemon never believes this memory: it copies a submission once, then checks the copy,
 // never reading the slot again. A tail that runs ahead of head by more than ring_slots, or an entry
@@ -124,10 +128,23 @@ struct MemberEntry {
     double weight;
 };
 
+enum class WriteState : uint32_t {
+    untouched = 0,  // what the trainer has left there
+    writing = 1,    // part of the result, perhaps
+    whole = 2,      // the result
+};
+
+struct WriteMark {
+    std::atomic<uint64_t> request;  // 0: none
+    std::atomic<uint32_t> state;    // of WriteState
+    uint32_t padding;
+};
+
 static_assert(sizeof(RingControl) == 192);
 static_assert(sizeof(RingHeader) == 448);
 static_assert(sizeof(SubmissionEntry) == 2112);
 static_assert(sizeof(CompletionEntry) == 384);
+static_assert(sizeof(WriteMark) == 16);
 static_assert(sizeof(MemberEntry) == 24);
 static_assert(std::atomic<uint32_t>::is_always_lock_free);
 
@@ -138,7 +155,8 @@ struct RingLayout {
 
     constexpr size_t submissions() const { return sizeof(RingHeader); }
     constexpr size_t completions() const { return submissions() + slots * sizeof(SubmissionEntry); }
-    constexpr size_t members() const { return completions() + slots * sizeof(CompletionEntry); }
+    constexpr size_t marks() const { return completions() + slots * sizeof(CompletionEntry); }
+    constexpr size_t members() const { return marks() + slots * sizeof(WriteMark); }
     constexpr size_t bytes() const {
         return members() + size_t{slots} * member_capacity * sizeof(MemberEntry);
     }

@@ -133,7 +133,7 @@ flatbuffers::Offset<control::ServerReport> write_report(flatbuffers::FlatBufferB
     saved.reserve(report.saved.size());
     for (const auto& model : report.saved) saved.push_back(write_saved(builder, model));
     return control::CreateServerReport(builder, report.generation, places, shards, ledger, tail,
-                                       builder.CreateVector(saved));
+                                       builder.CreateVector(saved), report.model_lost);
 }
 
 // An absent table is the report of a node that knows nothing.
@@ -150,6 +150,7 @@ base::Result<Report> read_report(const control::ServerReport* table) {
         report.shards.assign(table->shards()->begin(), table->shards()->end());
     report.ledger = read_ledger<decltype(report.ledger)>(table->ledger());
     report.tail = std::move(tail);
+    report.model_lost = table->model_lost();
     if (table->saved() == nullptr) return report;
     for (const auto* model : *table->saved()) {
         using Saved = typename decltype(report.saved)::value_type;

@@ -6,6 +6,6 @@
 
 namespace pace::protocol {
 
-inline constexpr uint32_t kVersion = 4;
+inline constexpr uint32_t kVersion = 5;
 
 }  // namespace pace::protocol

@@ -21,8 +21,9 @@ constexpr std::array kDaemonSettings{
             .initial = "",
             .help = "Where this node is: its rack, or its data center, in your own words (letters, "
                     "digits, '.', '_', '-' and '/'; at most 63). Nodes that give the same word are "
-                    "near each other, and groups prefer them. Empty: what the links between nodes "
-                    "were measured to take decides."},
+                    "near each other: groups prefer them, and sums between zones take relays. "
+                    "Empty: what the links between nodes were measured to take decides for groups "
+                    "(and for sums with the controller's `relay_measured_zones`)."},
     Setting{.name = "socket",
             .kind = Kind::text,
             .initial = "/run/pace/paced.sock",
@@ -59,6 +60,13 @@ constexpr std::array kDaemonSettings{
             .initial = "tcp",
             .help = "What UCX may move data with, in the words of UCX_TLS: tcp, or a list such as "
                     "rc,tcp."},
+    Setting{.name = "closed_network",
+            .kind = Kind::boolean,
+            .initial = "false",
+            .help = "Nobody but the cluster's nodes can reach the network that `data_interface` "
+                    "names. Data moves neither authenticated nor encrypted, and whoever reaches a "
+                    "daemon's data port can end the daemon or write to its memory: so an "
+                    "interface other than loopback is refused without this."},
     Setting{.name = "gpu",
             .kind = Kind::text,
             .initial = "auto",
@@ -115,7 +123,8 @@ constexpr std::array kDaemonSettings{
             .min = 50,
             .max = 600'000,
             .help = "An exchange in which nothing has moved for this long is reported as stalled, "
-                    "with the nodes that it waits for."},
+                    "with the nodes that it waits for. A node from which nothing at all has come "
+                    "for so long, though it was asked, counts as cut from this one."},
     Setting{.name = "small_bytes_max",
             .kind = Kind::bytes,
             .initial = "8 KiB",
@@ -143,7 +152,9 @@ constexpr std::array kDaemonSettings{
             .initial = "8 GiB",
             .min = kMiB,
             .max = kTiB,
-            .help = "Memory that the buffers of one trainer may take."},
+            .help =
+                "Memory that the buffers of one trainer may take; its user's other trainers are "
+                "left theirs."},
     Setting{.name = "client_buffers_max",
             .kind = Kind::integer,
             .initial = "1024",
@@ -151,20 +162,51 @@ constexpr std::array kDaemonSettings{
             .max = 1'000'000,
             .unit = "buffers",
             .help = "Buffers that one trainer may have."},
-    Setting{.name = "clients_max",
+    Setting{.name = "user_bytes_max",
+            .kind = Kind::bytes,
+            .initial = "0",
+            .min = 0,
+            .max = kTiB * 64,
+            .help = "Memory that all that one user has this daemon keep may take: the buffers of "
+                    "its trainers, also of those that died, its jobs' results and shards of "
+                    "models. 0: three quarters of this machine's memory."},
+    Setting{.name = "user_buffers_max",
+            .kind = Kind::integer,
+            .initial = "16384",
+            .min = 1,
+            .max = 1'000'000,
+            .unit = "buffers",
+            .help = "Buffers that all trainers of one user may have together."},
+    Setting{.name = "user_clients_max",
             .kind = Kind::integer,
             .initial = "256",
             .min = 1,
             .max = 65'536,
             .unit = "connections",
-            .help = "Trainers and tools that may be connected at once."},
+            .help = "Trainers and tools that one user may have connected at once."},
+    Setting{.name = "buffers_keep_s",
+            .kind = Kind::integer,
+            .initial = "600",
+            .min = 0,
+            .max = 86'400,
+            .unit = "s",
+            .help = "How long the buffers of a trainer that died are kept for the trainer of the "
+                    "same user that takes its rank of the job again on this node. They count as "
+                    "the user's, and give way to what live trainers need. 0: not at all."},
+    Setting{.name = "clients_max",
+            .kind = Kind::integer,
+            .initial = "1024",
+            .min = 1,
+            .max = 65'536,
+            .unit = "connections",
+            .help = "Trainers and tools that may be connected at once, of all users."},
     Setting{.name = "memory_max",
             .kind = Kind::bytes,
             .initial = "0",
             .min = 0,
             .max = kTiB * 64,
-            .help = "Memory that all buffers together may take. 0: only the bound of each trainer "
-                    "holds."},
+            .help = "Memory that all users together may have this daemon keep. 0: only the bound "
+                    "of each user holds."},
     Setting{.name = "log_level",
             .kind = Kind::text,
             .initial = "info",
@@ -183,7 +225,8 @@ constexpr std::array kDaemonSettings{
             .kind = Kind::boolean,
             .initial = "false",
             .help = "Talk to a controller on another machine without encryption or proof of "
-                    "identity. For closed laboratory networks."},
+                    "identity. For closed laboratory networks. Without it, and without keys, the "
+                    "daemon does not start."},
 };
 
 constexpr Table kDaemonTable{

@@ -17,15 +17,20 @@ class CompletionQueue {
         ended_.emplace_back(std::move(completion), std::move(result));
     }
 
-    bool empty() const { return ended_.empty(); }
+    bool empty() const { return ended_.empty() && next_ == running_.size(); }
 
     // Runs what has ended so far, in order; what ends meanwhile waits for the next call. True if
     // anything ran.
+    // Should one of them throw, the rest of them comes with the next call.
     bool run() {
-        if (ended_.empty()) return false;
-        std::vector<Ended> batch;
-        batch.swap(ended_);
-        for (auto& [completion, result] : batch) {
+        if (empty()) return false;
+        if (next_ == running_.size()) {
+            running_.clear();
+            next_ = 0;
+            running_.swap(ended_);
+        }
+        while (next_ < running_.size()) {
+            auto [completion, result] = std::move(running_[next_++]);
             if (completion) completion(std::move(result));
         }
         return true;
@@ -34,6 +39,8 @@ class CompletionQueue {
   private:
     using Ended = std::pair<Completion, base::Result<>>;
     std::vector<Ended> ended_;
+    std::vector<Ended> running_;
+    size_t next_ = 0;  // of those
 };
 
 }  // namespace pace::transports

@@ -37,8 +37,14 @@ inline base::Result<> check_fits(const Receive& receive, const Tag& tag, size_t 
 
 inline base::Error canceled_by_close(const Tag& tag) {
     return base::make_error(base::ErrorKind::canceled,
-                            "exchange {:016x} was closed before slot {} arrived", tag.exchange,
+                            "exchange {:016x} was closed before slot {} had moved", tag.exchange,
                             tag.slot);
+}
+
+inline base::Error withdrawn(const Tag& tag, PeerId peer) {
+    return base::make_error(base::ErrorKind::aborted,
+                            "peer {} withdrew the message for slot {} of exchange {:016x}", peer,
+                            tag.slot, tag.exchange);
 }
 
 inline base::Error already_posted(const Tag& tag, PeerId peer) {
@@ -47,6 +53,10 @@ inline base::Error already_posted(const Tag& tag, PeerId peer) {
         "a receive for slot {} of exchange {:016x} from peer {} is already posted; "
         "give each message of an exchange a slot of its own",
         tag.slot, tag.exchange, peer);
+}
+
+inline base::Error has_ended() {
+    return base::make_error(base::ErrorKind::canceled, "the transport has ended");
 }
 
 inline base::Error unknown_peer(PeerId peer) {

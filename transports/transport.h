@@ -11,17 +11,21 @@
 // are matched. At most one message with a given (peer, exchange, slot) may be under way; a second
 // receive for it ends with ErrorKind::invalid, and a peer that sends a second message for it is lost.
 //
-// Closing. close_exchange() ends the exchange's unmatched receives with ErrorKind::canceled, and
-// drops whatever arrives for it later. A receive whose data is already arriving ends when the data,
+// Closing. close_exchange() ends the exchange's unmatched receives with ErrorKind::canceled, and its
+// sends of large messages that the peer has not asked for yet; it drops whatever arrives for it later.
+// A peer that asks for such a message afterwards is told that there is none: ErrorKind::aborted. A receive whose data is already arriving ends when the data,
 // or its peer, does; its memory must stay valid until then, which is why everyone awaits all that
 // they have posted.
 //
-// The end. Destroying a transport ends all that is under way with ErrorKind::canceled, from the
-// destructor: destroy it before whatever its completions refer to.
+// The end. end() ends all that is under way with ErrorKind::canceled, from inside the call; so does
+// the destructor. Call it while all that its completions refer to still lives. Afterwards the
+// transport may still be used, by whoever has not heard yet: every operation ends so, and
+// connect() with ErrorKind::closed.
 //
 // Peers. A peer is one instance of a transport in another process: a restarted process is another
 // peer. A lost peer ends all operations with it with ErrorKind::unavailable, then the lost handler
-// is called once.
+// is called once. Whether a silent peer can be reached still is asked by ping(): its transport answers by itself, and heard()
+// tells when the last byte of it came.
 #pragma once
 
 #include <cstddef>
@@ -32,6 +36,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/event_loop.h"
 #include "base/result.h"
 
@@ -73,6 +78,10 @@ class Transport : public base::Poller {
     // reasons, or loses this instance when it ends.
     virtual void disconnect(PeerId peer) = 0;
 
+    // The same, and the peer is lost: the lost handler is called, later. When this returns, no memory of an
+    // operation with the peer is in use. Blocks until UCX lets go of it, where it has some.
+    virtual void give_up(PeerId peer, const base::Error& error) = 0;
+
     // Sends `bytes`, which must stay valid and unchanged until the completion. An end without error
     // says that the memory may be reused, not that the peer has received. Zero bytes are allowed.
     virtual void send(PeerId peer, Tag tag, std::span<const std::byte> bytes,
@@ -83,6 +92,15 @@ class Transport : public base::Poller {
                          Completion completion) = 0;
 
     virtual void close_exchange(uint64_t exchange) = 0;
+
+    // A second call does nothing.
+    virtual void end() = 0;
+
+    // Asks the peer's transport for a sign of life; opens the connection if need be. Nothing completes: heard() tells.
+    virtual void ping(PeerId peer) = 0;
+
+    // When something came from the peer last, of whatever kind; the clock's epoch if nothing has.
+    virtual base::TimePoint heard(PeerId peer) const = 0;
 
     // Called from progress() when the transport notices that a peer is gone.
     virtual void set_peer_lost_handler(PeerLostHandler handler) = 0;

@@ -12,8 +12,8 @@ LOOPBACK_ADDRESS = "127.0.0.1"
 def paced_command(program, socket, name, controller, interface):
     command = [program, "--socket", socket, "--name", name]
     if controller:
-        # --insecure: no keys. The namespaces reach nothing but each other.
-        command += ["--controller", controller, "--data-interface", interface, "--insecure"]
+        # --insecure: no keys. The namespaces reach nothing but each other: --closed-network.
+        command += ["--controller", controller, "--data-interface", interface, "--insecure", "--closed-network"]
     return command
 
 

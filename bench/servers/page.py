@@ -61,7 +61,9 @@ def _memory_section(records):
 
 def write(rows, memory, real, flags):
     lines = ["# Parameter servers, measured", "", "Written by `bench/servers/run`; [README.md](README.md) says what the figures are. "
-             "Times are in steps of a worker of the usual speed.", "", "![objective over time](servers.png)", "", "## In virtual time", ""]
+             "Times are in steps of a worker of the usual speed.",
+             "A row of SSPSGD (or of sums under BSP and ASP) that says \"never\" is no measure of it: the search for its learning rate does not find the "
+             "best one of trainings that miss the target.", "", "![objective over time](servers.png)", "", "## In virtual time", ""]
     for problem in PROBLEMS:
         for level in LEVELS:
             lines += _section(problem, level, rows)

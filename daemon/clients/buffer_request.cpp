@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "daemon/clients/memory_room.h"
+#include "daemon/exchange/memory_room.h"
 
 namespace pace::daemon {
 
@@ -17,10 +17,15 @@ namespace {
 
 constexpr uint64_t kBufferBytesMax = uint64_t{1} << 46U;
 
+bool is_new(const BufferRequest& wanted) {
+    return !wanted.adopt || !wanted.device.empty();
+}
+
+// Not populated yet, if it is new.
 Result<MappedMemfd> memory_of(const BufferRequest& wanted, std::vector<base::UniqueFd>& fds) {
-    if (!wanted.adopt || !wanted.device.empty()) {
-        PACE_TRY(check_memory_room(wanted.bytes(), memory_room()));
-        return MappedMemfd::create("pace-buffer", wanted.bytes(), true);
+    if (is_new(wanted)) {
+        PACE_TRY(check_memory_room("a buffer", wanted.bytes(), memory_room()));
+        return MappedMemfd::create("pace-buffer", wanted.bytes(), false);
     }
     if (fds.size() != 1)
         return make_error(ErrorKind::corrupt, "a buffer to adopt came without its descriptor");
@@ -48,16 +53,30 @@ Result<BufferRequest> check_buffer(const protocol::client::BufferCreate& create)
     return wanted;
 }
 
-void make_memory(NewMemory& memory) {
-    auto made = memory_of(memory.wanted, memory.fds);
-    if (!made) {
-        memory.buffer = made.error();
-        return;
+bool make_piece(NewMemory& memory) {
+    if (!memory.begun) {
+        memory.begun = true;
+        auto made = memory_of(memory.wanted, memory.fds);
+        if (made)
+            memory.memory = std::move(*made);
+        else
+            memory.buffer = made.error();
+        return made && is_new(memory.wanted);
     }
+    if (const auto populated = memory.memory.populate(MappedMemfd::kPieceBytes); !populated) {
+        memory.buffer = populated.error();
+        return false;
+    }
+    return !memory.memory.is_populated();
+}
+
+void finish_memory(NewMemory& memory) {
+    if (!memory.buffer) return;
     auto buffer = std::make_shared<Buffer>();
-    buffer->memory = std::move(*made);
+    buffer->memory = std::move(memory.memory);
     buffer->dtype = memory.wanted.dtype;
     buffer->count = memory.wanted.count;
+    buffer->charge = std::move(memory.paid);
     memory.buffer = buffer;
     if (memory.device == nullptr) return;
     auto pin =

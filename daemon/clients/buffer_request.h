@@ -32,14 +32,21 @@ struct NewMemory {
     BufferRequest wanted;
     std::vector<base::UniqueFd> fds;   // that came with the request
     device::Device* device = nullptr;  // null: the host
-    size_t charge = 0;
+    size_t charge = 0;                 // to its trainer
+    Charge paid;                       // by its user, until it is the buffer's
+    bool begun = false;
+    base::MappedMemfd memory;  // until it is the buffer's
     base::Result<BufferPtr> buffer = BufferPtr();
     std::optional<device::PinnedMemory> pin;  // of a twin; none: it could not be
 };
 
 // New memory, populated and zero; or the descriptor that came with the request, if it is sealed as ours are.
 // Errors, in `buffer`: memory, where there is too little of it; corrupt, where the descriptor is missing or another's.
-// Threads: any. Blocks: for as long as the kernel takes to find new memory.
-void make_memory(NewMemory& memory);
+// make_piece() is called until it returns false: all of it is there, or there is an error. Then finish_memory() makes the buffer,
+// and pins what is a twin.
+// Threads: any. Blocks: for as long as the kernel takes to find memory for a piece, some milliseconds; to pin, for as long as the
+// driver takes.
+bool make_piece(NewMemory& memory);
+void finish_memory(NewMemory& memory);
 
 }  // namespace pace::daemon

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/attempt.h"
 #include "base/log.h"
 #include "daemon/clients/options.h"
 #include "protocol/version.h"
@@ -19,23 +20,22 @@ namespace {
 
 constexpr base::Duration kHelloWait = std::chrono::seconds(10);
 constexpr uint32_t kMemberCapacityMax = 128;
-constexpr size_t kDocumentPieceBytes = 48 * 1024;
 
 }  // namespace
 
-Client::Client(ClientContext& context, base::UniqueFd socket, PeerProcess process,
-               std::function<void()> closed)
+Client::Client(ClientContext& context, base::UniqueFd socket, PeerProcess process, Charge charge,
+               base::Callback closed)
     : context_(context),
       socket_(std::move(socket)),
       process_(process),
+      charge_(std::move(charge)),
       closed_(std::move(closed)),
-      quota_(context.limits, context.budget),
+      quota_(context.limits),
       staging_(context.devices) {
     const auto watched = context_.loop.watch(socket_.get(), EPOLLIN | EPOLLRDHUP,
                                              [this](uint32_t events) { on_socket(events); });
     if (!watched) close_later();
     hello_timer_ = context_.loop.run_after(kHelloWait, [this] {
-        hello_timer_ = 0;
         refuse(base::make_error(ErrorKind::timeout, "no hello within {} s of connecting",
                                 kHelloWait / std::chrono::seconds(1)));
     });
@@ -45,27 +45,32 @@ Client::~Client() {
     close(false);
 }
 
+// One packet, however many there are: the loop calls again in its next turn, when the others had theirs. Whatever the client asks for,
+// there may be no memory: then it is the one that goes.
 void Client::on_socket(uint32_t events) {
+    if (!base::attempt([&] { take_packets(events); })) refuse(base::out_of_memory());
+}
+
+void Client::take_packets(uint32_t events) {
     if ((events & EPOLLOUT) != 0 && !flush()) close_later();
-    while (!closing_) {
-        auto received = receive_packet(socket_.get());
-        if (!received) {
-            refuse(received.error());
-            return;
-        }
-        if (received->would_block) return;
-        if (received->closed) {
-            close_later();
-            return;
-        }
-        const auto* packet = verify_packet(received->bytes);
-        const auto handled = packet == nullptr
-                                 ? Result<>(base::make_error(ErrorKind::corrupt,
-                                                             "a packet of {} bytes does not parse",
-                                                             received->bytes.size()))
-                                 : handle(*packet, received->fds);
-        if (!handled) refuse(handled.error());
+    if (closing_) return;
+    auto received = receive_packet(socket_.get());
+    if (!received) {
+        refuse(received.error());
+        return;
     }
+    if (received->would_block) return;
+    if (received->closed) {
+        close_later();
+        return;
+    }
+    const auto* packet = verify_packet(received->bytes);
+    const auto handled =
+        packet == nullptr
+            ? Result<>(base::make_error(ErrorKind::corrupt, "a packet of {} bytes does not parse",
+                                        received->bytes.size()))
+            : handle(*packet, received->fds);
+    if (!handled) refuse(handled.error());
 }
 
 Result<> Client::handle(const fb::Packet& packet, std::vector<base::UniqueFd>& fds) {
@@ -83,14 +88,15 @@ Result<> Client::handle(const fb::Packet& packet, std::vector<base::UniqueFd>& f
         case fb::Body::DeviceShare:
             return on_device_share(*packet.body_as_DeviceShare());
         case fb::Body::Cancel:
-            on_cancel(*packet.body_as_Cancel());
-            return {};
+            return on_cancel(*packet.body_as_Cancel());
         case fb::Body::Leave:
             return on_leave(*packet.body_as_Leave());
         case fb::Body::Query:
             return on_query(*packet.body_as_Query());
         case fb::Body::JobCreate:
             return on_job_create(*packet.body_as_JobCreate());
+        case fb::Body::JobDelete:
+            return on_job_delete(*packet.body_as_JobDelete());
         default:
             return base::make_error(ErrorKind::corrupt, "a client may not send a packet of kind {}",
                                     static_cast<unsigned>(packet.body_type()));
@@ -115,7 +121,7 @@ void Client::close_later() {
 void Client::close(bool orderly) {
     if (!closing_) context_.loop.unwatch(socket_.get());
     closing_ = true;
-    if (hello_timer_ != 0) context_.loop.cancel_timer(std::exchange(hello_timer_, 0));
+    hello_timer_.cancel();
     if (ring_) context_.loop.unwatch(ring_->submission_doorbell());
     for (const uint64_t ticket : std::exchange(tickets_, {})) context_.engine.forget(ticket);
     if (!seat_) return;
@@ -129,7 +135,7 @@ void Client::close(bool orderly) {
 
 Result<> Client::on_hello(const fb::Hello& hello) {
     if (greeted_) return base::make_error(ErrorKind::corrupt, "a second hello");
-    context_.loop.cancel_timer(std::exchange(hello_timer_, 0));
+    hello_timer_.cancel();
     if (hello.version() != protocol::kVersion)
         return base::make_error(ErrorKind::version,
                                 "this daemon (Pace {}) speaks protocol {}, the library speaks {}: "
@@ -151,11 +157,18 @@ Result<> Client::on_join(const fb::Join& join) {
     request.rank = join.rank();
     request.options = options_of(*join.options());
     request.uid = process_.uid;
+    request.again = join.again();
+    request.iteration_untrusted = join.iteration();
+    request.rounds_untrusted = join.rounds();
+    if (join.run() != nullptr)
+        request.run.id = join.run()->str().substr(0, protocol::kNameBytesMax);
+    request.run.began = join.began();
+    if (join.rerun() <= fb::Rerun::MAX) request.rerun = static_cast<control::Rerun>(join.rerun());
     joining_ = true;
     const uint64_t ticket = context_.engine.join(
         request, this,
         [this, id = join.request()](Result<Seat> seat) { on_joined(id, std::move(seat)); });
-    tickets_.push_back(ticket);
+    tickets_.insert(ticket);
     return {};
 }
 
@@ -168,12 +181,10 @@ void Client::on_joined(uint64_t request, Result<Seat> seat) {
     }
     seat_ = std::move(*seat);
     const control::JobOptions& options = seat_->job->state().options;
-    auto ring = RingServer::create(std::min(options.world, kMemberCapacityMax));
-    if (!ring) {
-        refuse(ring.error());
+    if (const auto made = make_ring(std::min(options.world, kMemberCapacityMax)); !made) {
+        refuse(made.error());
         return;
     }
-    ring_.emplace(std::move(*ring));
     const auto watched =
         context_.loop.watch(ring_->submission_doorbell(), EPOLLIN, [this](uint32_t) {
             ring_->drain_doorbell();
@@ -185,13 +196,26 @@ void Client::on_joined(uint64_t request, Result<Seat> seat) {
         socket_.get(),
         [&](flatbuffers::FlatBufferBuilder& b) {
             const auto job_options = pack_options(b, options);
+            const control::Run& run = seat_->job->state().run;
             const auto joined = fb::CreateJoined(
                 b, request, seat_->job->state().id, seat_->worker->rank, options.world, job_options,
-                seat_->under_way, ring_->layout().slots, ring_->layout().member_capacity);
+                seat_->under_way, ring_->layout().slots, ring_->layout().member_capacity,
+                b.CreateString(run.id), run.began);
             return std::pair(fb::Body::Joined, joined.Union());
         },
         fds);
     if (!watched || !sent) close_later();
+}
+
+Result<> Client::make_ring(uint32_t member_capacity) {
+    const uint64_t bytes = protocol::RingLayout{protocol::kRingSlots, member_capacity}.bytes();
+    // The memory and two doorbells.
+    PACE_TRY_ASSIGN(charge, context_.accounts->charge(
+                                process_.uid, {.bytes = bytes, .descriptors = 3}, "a session"));
+    PACE_TRY_ASSIGN(ring, RingServer::create(member_capacity));
+    ring_charge_ = std::move(charge);
+    ring_.emplace(std::move(ring));
+    return {};
 }
 
 Result<> Client::on_leave(const fb::Leave& leave) {
@@ -203,66 +227,12 @@ Result<> Client::on_leave(const fb::Leave& leave) {
         left();
         return {};
     }
-    tickets_.push_back(context_.engine.leave(*std::exchange(seat_, std::nullopt), left));
+    tickets_.insert(context_.engine.leave(*std::exchange(seat_, std::nullopt), left));
     return {};
 }
 
 bool Client::process_stopped() const {
     return process_.pid != getpid() && is_stopped(process_.pid);
-}
-
-Result<> Client::on_query(const fb::Query& query) {
-    const std::string what = query.what() == nullptr ? "" : query.what()->str();
-    if (what == "daemon") return send_document(query.request(), context_.daemon_document());
-    if (what != "status")
-        return send_failed(
-            query.request(),
-            base::make_error(ErrorKind::invalid,
-                             "\"{}\" is no document; ask for \"status\" or \"daemon\"", what));
-    tickets_.push_back(
-        context_.engine.status([this, id = query.request()](Result<std::string> json) {
-            const auto sent = json ? send_document(id, *json) : send_failed(id, json.error());
-            if (!sent) close_later();
-        }));
-    return {};
-}
-
-Result<> Client::on_job_create(const fb::JobCreate& create) {
-    tickets_.push_back(context_.engine.create_job(
-        options_of(*create.options()), process_.uid,
-        [this, id = create.request()](Result<std::string> answer) {
-            const auto sent = answer ? send_done(id) : send_failed(id, answer.error());
-            if (!sent) close_later();
-        }));
-    return {};
-}
-
-Result<> Client::send_document(uint64_t request, const std::string& json) {
-    for (size_t begin = 0; begin == 0 || begin < json.size(); begin += kDocumentPieceBytes) {
-        const std::string piece = json.substr(begin, kDocumentPieceBytes);
-        flatbuffers::FlatBufferBuilder b(piece.size() + 128);
-        const bool last = begin + kDocumentPieceBytes >= json.size();
-        const auto document = fb::CreateDocumentDirect(b, request, piece.c_str(), last);
-        b.Finish(fb::CreatePacket(b, fb::Body::Document, document.Union()));
-        const auto* data = reinterpret_cast<const std::byte*>(b.GetBufferPointer());
-        outbox_.emplace_back(data, data + b.GetSize());
-    }
-    return flush();
-}
-
-Result<> Client::flush() {
-    while (!outbox_.empty()) {
-        const auto sent = send_packet(socket_.get(), outbox_.front());
-        if (!sent && sent.error().kind != ErrorKind::limit) return sent.error();
-        if (!sent) {
-            // The tool reads slowly: the rest goes when its socket has room.
-            return context_.loop.watch(socket_.get(), EPOLLIN | EPOLLRDHUP | EPOLLOUT,
-                                       [this](uint32_t events) { on_socket(events); });
-        }
-        outbox_.pop_front();
-    }
-    return context_.loop.watch(socket_.get(), EPOLLIN | EPOLLRDHUP,
-                               [this](uint32_t events) { on_socket(events); });
 }
 
 Result<> Client::send_done(uint64_t request) {

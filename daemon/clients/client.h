@@ -12,11 +12,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "base/background_thread.h"
 #include "base/event_loop.h"
+#include "base/turn_thread.h"
 #include "daemon/clients/buffer_request.h"
 #include "daemon/clients/buffer_table.h"
 #include "daemon/clients/device_staging.h"
@@ -33,23 +34,25 @@ struct ClientContext {
     base::EventLoop& loop;
     Engine& engine;
     device::Devices& devices;
+    std::shared_ptr<Accounts> accounts;
     QuotaLimits limits;
-    MemoryBudget budget;
     std::string node;
     uint64_t generation = 0;
     std::function<std::string()> daemon_document;
-    // Memory is made there if it is much: the kernel takes seconds for some gigabytes, and the loop must not be silent so long.
-    base::BackgroundThread maker{};
+    // Memory is made there if it is much, a piece for each client in turn: the kernel takes seconds for some gigabytes, and neither
+    // the loop nor another client must wait so long.
+    base::TurnThread maker{};
 };
 
 class Client final : public WorkerPort {
   public:
     // `closed` is called once, from the loop, when the client is done with; it may destroy the client.
-    Client(ClientContext& context, base::UniqueFd socket, PeerProcess process,
-           std::function<void()> closed);
+    // `charge` is for the connection.
+    Client(ClientContext& context, base::UniqueFd socket, PeerProcess process, Charge charge,
+           base::Callback closed);
     ~Client() override;
 
-    // Takes what the trainer has submitted. True if there was something.
+    // Takes some of what the trainer has submitted: as much as is its turn. True if there was something.
     bool poll_ring();
     bool arm_ring();
     void disarm_ring();
@@ -81,11 +84,21 @@ class Client final : public WorkerPort {
         base::Result<> landed = {};
     };
 
+    // Of a document.
+    struct Piece {
+        std::vector<std::byte> bytes;
+        bool last = false;
+        Charge charge;
+    };
+
     void on_socket(uint32_t events);
+    void take_packets(uint32_t events);
+    bool take_submissions();
     base::Result<> handle(const protocol::client::Packet& packet, std::vector<base::UniqueFd>& fds);
     base::Result<> on_hello(const protocol::client::Hello& hello);
     base::Result<> on_join(const protocol::client::Join& join);
     void on_joined(uint64_t request, base::Result<Seat> seat);
+    base::Result<> make_ring(uint32_t member_capacity);
     base::Result<> on_buffer_create(const protocol::client::BufferCreate& create,
                                     std::vector<base::UniqueFd>& fds);
     base::Result<> make_buffer(const protocol::client::BufferCreate& create,
@@ -97,9 +110,12 @@ class Client final : public WorkerPort {
     base::Result<> check_apart() const;
     base::Result<> on_device_share(const protocol::client::DeviceShare& share);
     base::Result<> on_leave(const protocol::client::Leave& leave);
-    void on_cancel(const protocol::client::Cancel& cancel);
+    base::Result<> on_cancel(const protocol::client::Cancel& cancel);
+    void cancel_late();
     base::Result<> on_query(const protocol::client::Query& query);
     base::Result<> on_job_create(const protocol::client::JobCreate& create);
+    base::Result<> check_questions() const;
+    base::Result<> on_job_delete(const protocol::client::JobDelete& deletion);
     base::Result<> send_document(uint64_t request, const std::string& json);
     base::Result<> send_done(uint64_t request);
     base::Result<> send_failed(uint64_t request, const base::Error& error);
@@ -117,19 +133,21 @@ class Client final : public WorkerPort {
     ClientContext& context_;
     base::UniqueFd socket_;
     PeerProcess process_;
-    std::function<void()> closed_;
+    Charge charge_;
+    Charge ring_charge_;
+    base::Callback closed_;
     Quota quota_;
     BufferTable buffers_;
     std::map<uint64_t, std::shared_ptr<NewMemory>> making_;  // by request
     DeviceStaging staging_;
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    base::Scope scope_;
     std::optional<RingServer> ring_;
     std::deque<Held> held_;
+    std::vector<uint64_t> cancels_;  // requests to cancel when the ring is empty
     std::optional<Seat> seat_;
-    std::deque<std::vector<std::byte>>
-        outbox_;                     // document pieces that the socket does not take yet
-    std::vector<uint64_t> tickets_;  // asked of the controller, not answered
-    base::EventLoop::TimerId hello_timer_ = 0;
+    std::deque<Piece> outbox_;    // of documents, that the socket does not take yet
+    std::set<uint64_t> tickets_;  // asked of the controller, not answered
+    base::Timer hello_timer_;
     uint32_t in_flight_ = 0;
     bool greeted_ = false;
     bool joining_ = false;

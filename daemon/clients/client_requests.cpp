@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/attempt.h"
 #include "daemon/clients/buffer_request.h"
 #include "daemon/clients/client.h"
 #include "daemon/clients/submission.h"
@@ -18,8 +19,10 @@ namespace {
 
 // Submissions taken from one client before the others have their turn.
 constexpr int kSubmissionsPerTurn = 16;
-// So much memory is made at once, which takes tens of milliseconds at most.
-constexpr uint64_t kMemoryAtOnceMax = uint64_t{16} << 20U;
+// All clients' submissions have their turn before one client's have taken much longer than this. A guess: some short sums.
+constexpr base::Duration kTurnMax = std::chrono::milliseconds(2);
+// So much memory is made at once, which takes a tenth of a millisecond.
+constexpr uint64_t kMemoryAtOnceMax = uint64_t{256} << 10U;
 // Notes and requests that wait for an earlier request's stream. A guess: some notes for each request that may be in flight.
 constexpr size_t kHeldMax = size_t{4} * protocol::kRingSlots;
 
@@ -56,11 +59,20 @@ Result<> Client::make_buffer(const fb::BufferCreate& create, std::vector<base::U
         wanted.adopt ? nullptr
                      : context_.engine.inherit(*seat_, wanted.dtype, wanted.count, memory->device);
     if (kept) return answer_with(memory->request, kept, true);
+    auto paid = context_.engine.charge_buffer(process_.uid, memory->charge,
+                                              memory->device != nullptr ? 2 : 1);
+    if (!paid) {
+        quota_.release_buffer(memory->charge);
+        return paid.error();
+    }
+    memory->paid = std::move(*paid);
     const bool is_much = wanted.bytes() > kMemoryAtOnceMax;
     memory->wanted = std::move(wanted);
     memory->fds = std::move(fds);
     if (!is_much) {
-        make_memory(*memory);
+        while (make_piece(*memory)) {
+        }
+        finish_memory(*memory);
         return memory_made(*memory);
     }
     making_[memory->request] = memory;
@@ -70,16 +82,26 @@ Result<> Client::make_buffer(const fb::BufferCreate& create, std::vector<base::U
 
 // The client may be gone before that ends, and the devices soon after: nothing that is left in the loop holds the memory.
 void Client::make_aside(const std::shared_ptr<NewMemory>& memory) {
-    const auto made = [this, alive = std::weak_ptr<bool>(alive_), request = memory->request] {
-        if (alive.expired()) return;
+    const auto made = scope_.bind([this, request = memory->request] {
         const auto taken = making_.extract(request);
         if (taken.empty() || closing_ || !seat_) return;
         if (const auto sent = memory_made(*taken.mapped()); !sent) refuse(sent.error());
+    });
+    // Not for a client that is gone.
+    const auto piece = [memory, made, post = context_.loop.poster()](bool& ret_more) {
+        bool more = false;
+        const bool had_memory = base::attempt([&] {
+            more = make_piece(*memory);
+            if (!more) finish_memory(*memory);
+        });
+        if (!had_memory) memory->buffer = base::out_of_memory();
+        ret_more = had_memory && more;
+        if (!ret_more) post(made);
     };
-    context_.maker.run([memory, made, &loop = context_.loop, alive = std::weak_ptr<bool>(alive_)] {
-        if (alive.expired()) return;
-        make_memory(*memory);
-        loop.post(made);
+    context_.maker.run(reinterpret_cast<uintptr_t>(this), [piece = scope_.bind(piece)] {
+        bool more = false;
+        piece(more);
+        return more;
     });
 }
 
@@ -154,16 +176,26 @@ Result<> Client::on_buffer_free(const fb::BufferFree& free) {
 // -------------------------------------------------------------------------------------- requests
 
 bool Client::poll_ring() {
+    bool worked = false;
+    if (!base::attempt([&] { worked = take_submissions(); })) refuse(base::out_of_memory());
+    return worked;
+}
+
+bool Client::take_submissions() {
     if (!ring_ || closing_ || !seat_) return false;
     bool worked = false;
-    for (int i = 0; i < kSubmissionsPerTurn; ++i) {
+    const base::TimePoint began = base::now();
+    for (int i = 0; i < kSubmissionsPerTurn && (i == 0 || base::now() - began < kTurnMax); ++i) {
         protocol::SubmissionEntry entry;
         const auto taken = ring_->take(entry);
         if (!taken) {
             refuse(taken.error());
             return true;
         }
-        if (!*taken) break;
+        if (!*taken) {
+            cancel_late();
+            break;
+        }
         worked = true;
         submit(entry);
         if (closing_) break;
@@ -195,6 +227,7 @@ void Client::submit(const protocol::SubmissionEntry& entry) {
         request_ended(entry.id, failed(request.error()));
         return;
     }
+    request->mark = ring_->mark(request->id);
     const bool stages = DeviceStaging::concerns(*request);
     held_.push_back({entry, std::move(*request), !stages});
     if (stages) stage(held_.back());
@@ -206,9 +239,7 @@ void Client::stage(Held& held) {
     Request& request = *held.request;
     held.landed = staging_.begin(
         request, held.entry.event,
-        [this, alive = std::weak_ptr<bool>(alive_), id = request.id](const Result<>& result) {
-            if (!alive.expired()) came(id, result);
-        });
+        scope_.bind([this, id = request.id](const Result<>& result) { came(id, result); }));
     held.ready = !held.landed;
 }
 
@@ -225,9 +256,7 @@ void Client::came(uint64_t id, const Result<>& result) {
     const bool reads =
         protocol::reads_buffers(request.verb) &&
         (request.verb != protocol::Verb::broadcast || request.root == seat_->worker->rank);
-    const auto landing = [this, alive = std::weak_ptr<bool>(alive_), id](const Result<>& ended) {
-        if (!alive.expired()) landed(id, ended);
-    };
+    const auto landing = scope_.bind([this, id](const Result<>& ended) { landed(id, ended); });
     if (reads) {
         request.contents->bring(landing);
         return;
@@ -297,14 +326,22 @@ void Client::disarm_ring() {
     if (ring_) ring_->disarm();
 }
 
-void Client::on_cancel(const fb::Cancel& cancel) {
-    if (!ring_) return;
-    // The socket and the ring have no order between them: the request may still lie in the ring.
-    for (uint32_t taken = 0; taken < ring_->layout().slots; taken += kSubmissionsPerTurn) {
-        if (!poll_ring()) break;
+// The socket and the ring have no order between them, and the request may still lie in the ring: it is canceled when that is empty.
+base::Result<> Client::on_cancel(const fb::Cancel& cancel) {
+    if (!ring_) return {};
+    if (cancels_.size() >= ring_->layout().slots)
+        return base::make_error(ErrorKind::limit, "more than {} requests canceled at once",
+                                ring_->layout().slots);
+    cancels_.push_back(cancel.id());
+    poll_ring();
+    return {};
+}
+
+void Client::cancel_late() {
+    for (const uint64_t id : std::exchange(cancels_, {})) {
+        if (!seat_ || closing_) return;
+        if (!cancel_held(id)) context_.engine.cancel(*seat_, id);
     }
-    if (!seat_ || closing_ || cancel_held(cancel.id())) return;
-    context_.engine.cancel(*seat_, cancel.id());
 }
 
 }  // namespace pace::daemon

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "daemon/clients/client.h"
@@ -33,7 +33,9 @@ class ClientSet final : public base::Poller {
     uint32_t clients_max_;
     Counters& counters_;
     uint64_t next_ = 1;
-    std::unordered_map<uint64_t, std::unique_ptr<Client>> clients_;
+    uint64_t next_turn_ = 0;  // the client with which the next poll begins, or one after it
+    std::map<uint64_t, std::unique_ptr<Client>> clients_;
+    base::Scope scope_;
 };
 
 }  // namespace pace::daemon

@@ -24,6 +24,10 @@ using base::UniqueFd;
 
 namespace {
 
+constexpr base::Duration kLookAgain = std::chrono::seconds(1);
+// Each one that fails is another daemon that stopped in that very moment.
+constexpr int kLockAttempts = 16;
+
 // The folder of the socket, if only it is missing: systemd and the packages make it, a daemon started by hand should not
 // need them. Deeper folders are somebody's mistake.
 Result<> make_folder_of(const std::string& path) {
@@ -36,18 +40,28 @@ Result<> make_folder_of(const std::string& path) {
                            folder));
 }
 
+// Whether the path names this very file. Its holder removes it when it stops: a lock on a file that was opened before keeps nobody out.
+bool is_at(int fd, const std::string& path) {
+    struct stat opened {};
+    struct stat named {};
+    return fstat(fd, &opened) == 0 && stat(path.c_str(), &named) == 0 &&
+           opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
 // Two daemons at one socket would each serve half of the trainers: the lock decides, atomically, who is first, and goes
 // with its holder however that dies.
 Result<UniqueFd> lock_path(const std::string& path) {
     PACE_TRY(make_folder_of(path));
     const std::string lock = path + ".lock";
-    UniqueFd fd(open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-    if (!fd.valid()) return base::make_errno_error(errno, "open " + lock);
-    if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0)
-        return base::make_error(
-            ErrorKind::taken, "another paced serves {}; stop it, or give this one another `socket`",
-            path);
-    return fd;
+    for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
+        UniqueFd fd(open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+        if (!fd.valid()) return base::make_errno_error(errno, "open " + lock);
+        if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) break;
+        if (is_at(fd.get(), lock)) return fd;
+    }
+    return base::make_error(ErrorKind::taken,
+                            "another paced serves {}; stop it, or give this one another `socket`",
+                            path);
 }
 
 void give_to_group(const std::string& path, const std::string& name) {
@@ -92,8 +106,7 @@ Result<std::unique_ptr<Listener>> Listener::create(base::EventLoop& loop, std::s
     if (listen(socket.get(), 64) != 0) return base::make_errno_error(errno, "listen on " + path);
     std::unique_ptr<Listener> listener(new Listener(loop, std::move(path), std::move(lock),
                                                     std::move(socket), std::move(accepted)));
-    Listener* raw = listener.get();
-    PACE_TRY(loop.watch(raw->socket_.get(), EPOLLIN, [raw](uint32_t) { raw->accept_all(); }));
+    PACE_TRY(listener->watch());
     return listener;
 }
 
@@ -111,22 +124,29 @@ Listener::~Listener() {
     unlink((path_ + ".lock").c_str());
 }
 
-void Listener::accept_all() {
-    while (true) {
-        UniqueFd client(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-        if (!client.valid()) {
-            // EMFILE and its kin would make the loop spin on a socket that stays readable: say so, and look again later.
-            if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
-                base::log_error("cannot accept clients", {{"reason", std::strerror(errno)}});
-                loop_.unwatch(socket_.get());
-                loop_.run_after(std::chrono::seconds(1), [this] {
-                    [[maybe_unused]] const auto watched =
-                        loop_.watch(socket_.get(), EPOLLIN, [this](uint32_t) { accept_all(); });
-                });
-            }
-            return;
-        }
+Result<> Listener::watch() {
+    return loop_.watch(socket_.get(), EPOLLIN, [this](uint32_t) { accept_one(); });
+}
+
+void Listener::watch_again() {
+    const auto watched = watch();
+    if (watched) return;
+    base::log_error("cannot listen for clients", {{"reason", watched.error().message}});
+    again_ = loop_.run_after(kLookAgain, [this] { watch_again(); });
+}
+
+// One connection, however many there are: who is refused must have gone before the next one takes a descriptor.
+void Listener::accept_one() {
+    UniqueFd client(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (client.valid()) {
         accepted_(std::move(client));
+        return;
+    }
+    // EMFILE and its kin would make the loop spin on a socket that stays readable: say so, and look again later.
+    if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+        base::log_error("cannot accept clients", {{"reason", std::strerror(errno)}});
+        loop_.unwatch(socket_.get());
+        again_ = loop_.run_after(kLookAgain, [this] { watch_again(); });
     }
 }
 

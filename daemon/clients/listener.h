@@ -27,12 +27,15 @@ class Listener {
   private:
     Listener(base::EventLoop& loop, std::string path, base::UniqueFd lock, base::UniqueFd socket,
              std::function<void(base::UniqueFd)> accepted);
-    void accept_all();
+    base::Result<> watch();
+    void watch_again();
+    void accept_one();
 
     base::EventLoop& loop_;
     std::string path_;
     base::UniqueFd lock_;
     base::UniqueFd socket_;
+    base::Timer again_;  // while no client can be accepted
     std::function<void(base::UniqueFd)> accepted_;
 };
 

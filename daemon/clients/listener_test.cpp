@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <filesystem>
 #include <string>
+#include <thread>
+#include <vector>
 
 namespace pace::daemon {
 namespace {
@@ -41,6 +45,30 @@ TEST_F(ListenerTest, RefusesASocketThatAnotherServes) {
     const auto second = listen("/paced.sock");
     ASSERT_FALSE(second);
     EXPECT_EQ(second.error().kind, base::ErrorKind::taken);
+}
+
+// Each opens the lock, which another may remove before it is held.
+TEST_F(ListenerTest, KeepsOthersOutWhileTheyStopAndStart) {
+    constexpr int kThreads = 4;
+    constexpr int kRounds = 2000;
+    std::atomic<int> serving = 0;
+    std::atomic<int> most = 0;
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < kThreads; ++thread)
+        threads.emplace_back([&] {
+            const auto loop = base::EventLoop::create().value();
+            for (int round = 0; round < kRounds; ++round) {
+                const auto listener =
+                    Listener::create(*loop, folder_ + "/paced.sock", "", [](base::UniqueFd) {});
+                if (!listener) continue;
+                const int now = ++serving;
+                most = std::max(most.load(), now);
+                std::this_thread::yield();
+                --serving;
+            }
+        });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(most, 1) << "two had the lock";
 }
 
 TEST_F(ListenerTest, LeavesNothingBehind) {

@@ -1,4 +1,5 @@
-// Quota: what one client may use, and what it does use. Everything that costs memory or a descriptor is charged before it is made.
+// Quota: what one trainer may use, and what it does use, so that one that errs leaves room for its user's others. What its user pays is
+// in its account (exchange/accounts.h).
 #pragma once
 
 #include <cstddef>
@@ -13,18 +14,9 @@ struct QuotaLimits {
     uint32_t buffers_max = 1024;
 };
 
-// What all clients together use, under the daemon's own limit.
-struct MemoryBudget {
-    uint64_t bytes_max = 0;  // 0: no limit
-    uint64_t bytes_used = 0;
-};
-
 class Quota {
   public:
-    Quota(QuotaLimits limits, MemoryBudget& shared) : limits_(limits), shared_(shared) {}
-    Quota(const Quota&) = delete;
-    Quota& operator=(const Quota&) = delete;
-    ~Quota() { shared_.bytes_used -= bytes_; }
+    explicit Quota(QuotaLimits limits) : limits_(limits) {}
 
     base::Result<> charge_buffer(uint64_t bytes) {
         using base::ErrorKind;
@@ -37,22 +29,14 @@ class Quota {
                                     "{} bytes more would pass this client's limit of {} bytes "
                                     "(client_bytes_max; {} in use)",
                                     bytes, limits_.bytes_max, bytes_);
-        if (shared_.bytes_max != 0 &&
-            (bytes > shared_.bytes_max || shared_.bytes_used > shared_.bytes_max - bytes))
-            return base::make_error(ErrorKind::limit,
-                                    "{} bytes more would pass the daemon's limit of {} bytes for "
-                                    "all clients (memory_max; {} in use)",
-                                    bytes, shared_.bytes_max, shared_.bytes_used);
         ++buffers_;
         bytes_ += bytes;
-        shared_.bytes_used += bytes;
         return {};
     }
 
     void release_buffer(uint64_t bytes) {
         --buffers_;
         bytes_ -= bytes;
-        shared_.bytes_used -= bytes;
     }
 
     uint64_t bytes() const { return bytes_; }
@@ -60,7 +44,6 @@ class Quota {
 
   private:
     QuotaLimits limits_;
-    MemoryBudget& shared_;
     uint64_t bytes_ = 0;
     uint32_t buffers_ = 0;
 };

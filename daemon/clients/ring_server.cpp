@@ -36,12 +36,13 @@ Result<RingServer> RingServer::create(uint32_t member_capacity) {
     RingServer ring;
     ring.layout_ = {protocol::kRingSlots, member_capacity};
     PACE_TRY_ASSIGN(memory, base::MappedMemfd::create("pace-rings", ring.layout_.bytes(), true));
-    ring.memory_ = std::move(memory);
+    ring.memory_ = std::make_shared<base::MappedMemfd>(std::move(memory));
+    ring.marks_ = WriteMarks(ring.memory_, ring.layout_);
     ring.submission_doorbell_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     ring.completion_doorbell_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!ring.submission_doorbell_.valid() || !ring.completion_doorbell_.valid())
         return base::make_errno_error(errno, "create doorbells");
-    auto* header = new (ring.memory_.data()) RingHeader{};
+    auto* header = new (ring.memory_->data()) RingHeader{};
     header->magic = protocol::kRingMagic;
     header->version = protocol::kVersion;
     header->ring_slots = ring.layout_.slots;
@@ -51,21 +52,21 @@ Result<RingServer> RingServer::create(uint32_t member_capacity) {
 }
 
 RingHeader& RingServer::header() const {
-    return *reinterpret_cast<RingHeader*>(memory_.data());
+    return *reinterpret_cast<RingHeader*>(memory_->data());
 }
 
 SubmissionEntry& RingServer::submission(uint32_t index) const {
-    auto* slots = reinterpret_cast<SubmissionEntry*>(memory_.data() + layout_.submissions());
+    auto* slots = reinterpret_cast<SubmissionEntry*>(memory_->data() + layout_.submissions());
     return slots[index & (layout_.slots - 1)];
 }
 
 CompletionEntry& RingServer::completion(uint32_t index) const {
-    auto* slots = reinterpret_cast<CompletionEntry*>(memory_.data() + layout_.completions());
+    auto* slots = reinterpret_cast<CompletionEntry*>(memory_->data() + layout_.completions());
     return slots[index & (layout_.slots - 1)];
 }
 
 std::span<MemberEntry> RingServer::members(uint32_t index) const {
-    auto* lists = reinterpret_cast<MemberEntry*>(memory_.data() + layout_.members());
+    auto* lists = reinterpret_cast<MemberEntry*>(memory_->data() + layout_.members());
     const size_t slot = index & (layout_.slots - 1);
     return {lists + slot * layout_.member_capacity, layout_.member_capacity};
 }
@@ -120,6 +121,7 @@ void RingServer::complete(uint64_t id, const Ending& ending) {
     ++completion_tail_;
     auto& control = header().completion;
     control.tail.value.store(completion_tail_, std::memory_order_seq_cst);
+    marks_.release(id);
     if (control.consumer_sleeps.value.load(std::memory_order_seq_cst) != 0) {
         const uint64_t one = 1;
         [[maybe_unused]] const ssize_t written =

@@ -5,11 +5,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "base/memfd.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "daemon/clients/write_marks.h"
 #include "daemon/exchange/request.h"
 #include "protocol/ring.h"
 
@@ -19,7 +21,7 @@ class RingServer {
   public:
     static base::Result<RingServer> create(uint32_t member_capacity);
 
-    int memory_fd() const { return memory_.fd(); }
+    int memory_fd() const { return memory_->fd(); }
     int submission_doorbell() const { return submission_doorbell_.get(); }
     int completion_doorbell() const { return completion_doorbell_.get(); }
     const protocol::RingLayout& layout() const { return layout_; }
@@ -29,6 +31,9 @@ class RingServer {
 
     // Publishes the end of request `id`. At most ring_slots requests may be in flight, or this overwrites.
     void complete(uint64_t id, const Ending& ending);
+
+    // Says to the client, should this daemon die before complete(), what the buffers of request `id` hold.
+    WriteMarkPtr mark(uint64_t id) { return marks_.take(id); }
 
     // Asks the client to ring the doorbell for its next submission. False if one is there already.
     bool arm();
@@ -42,7 +47,8 @@ class RingServer {
     protocol::CompletionEntry& completion(uint32_t index) const;
     std::span<protocol::MemberEntry> members(uint32_t index) const;
 
-    base::MappedMemfd memory_;
+    std::shared_ptr<base::MappedMemfd> memory_;
+    WriteMarks marks_;
     base::UniqueFd submission_doorbell_;
     base::UniqueFd completion_doorbell_;
     protocol::RingLayout layout_;

@@ -89,22 +89,17 @@ TEST_F(Submission, RefusesStaleAndForeignHandles) {
     EXPECT_EQ(kind_of(entry(Verb::sync, {buffer})), base::ErrorKind::handle);
 }
 
-TEST(Quota, ChargesEveryByteBeforeItIsUsed) {
-    MemoryBudget budget{100, 0};
-    Quota first({80, 2}, budget);
-    EXPECT_TRUE(first.charge_buffer(50));
-    EXPECT_EQ(first.charge_buffer(40).error().kind, base::ErrorKind::limit);
-    EXPECT_TRUE(first.charge_buffer(30));
-    EXPECT_EQ(first.charge_buffer(1).error().kind, base::ErrorKind::limit);
-    {
-        Quota second({80, 2}, budget);
-        EXPECT_EQ(second.charge_buffer(30).error().kind, base::ErrorKind::limit)
-            << "the daemon's own limit";
-        EXPECT_TRUE(second.charge_buffer(20));
-        EXPECT_EQ(second.charge_buffer(~uint64_t{0}).error().kind, base::ErrorKind::limit)
-            << "no overflow";
-    }
-    EXPECT_EQ(budget.bytes_used, 80U) << "a client that goes gives back all";
+TEST(Quota, BoundsWhatOneTrainerHas) {
+    Quota quota({80, 3});
+    EXPECT_TRUE(quota.charge_buffer(50));
+    EXPECT_EQ(quota.charge_buffer(40).error().kind, base::ErrorKind::limit);
+    EXPECT_EQ(quota.charge_buffer(~uint64_t{0}).error().kind, base::ErrorKind::limit);
+    EXPECT_TRUE(quota.charge_buffer(30));
+    EXPECT_EQ(quota.charge_buffer(1).error().kind, base::ErrorKind::limit);
+    quota.release_buffer(50);
+    EXPECT_TRUE(quota.charge_buffer(20));
+    EXPECT_TRUE(quota.charge_buffer(0));
+    EXPECT_EQ(quota.charge_buffer(0).error().kind, base::ErrorKind::limit) << "a fourth buffer";
 }
 
 }  // namespace

@@ -3,7 +3,8 @@
 //     result[i] = round(scale · Σ over contributing nodes, in node order, of partial_node[i])
 //
 // where partial_node is the node's own weighted sum, rounded once to the element type
-// (addend.h, local_part.h); f64 accumulates in f64, all else in f32. With a single node there is no rounding
+// (addend.h, local_part.h), which must not be too large for that: who makes a mean gives its members weights that leave
+// room, and a greater scale. f64 accumulates in f64, all else in f32. With a single node there is no rounding
 // in between.
 //
 // With nodes in several zones (below), it is instead

@@ -52,6 +52,7 @@ class ChunkedBroadcast {
     ChunkedBroadcast(Communicator& communicator, size_t root, std::span<std::byte> bytes,
                      const BroadcastOptions& options)
         : communicator_(communicator),
+          source_(options.source),
           root_(root),
           bytes_(bytes),
           chunk_bytes_(chunk_bytes_of(options, bytes.size())),
@@ -79,10 +80,16 @@ class ChunkedBroadcast {
         return bytes_.subspan(range.begin, range.size());
     }
 
+    std::span<std::byte> made_chunk(size_t c) const {
+        const std::span<std::byte> made = chunk(c);
+        if (source_) source_(chunk_of({0, bytes_.size()}, chunk_bytes_, c), made.data());
+        return made;
+    }
+
     Task<Result<>> root_lane(size_t lane) {
         Operation sent;
         for (size_t c = lane; c < chunks_ && !communicator_.aborted(); c += window_) {
-            communicator_.post_send(sent, relay(c), slot(Phase::broadcast, c), chunk(c));
+            communicator_.post_send(sent, relay(c), slot(Phase::broadcast, c), made_chunk(c));
             communicator_.note(co_await sent.ended());
         }
         co_return communicator_.status();
@@ -110,6 +117,7 @@ class ChunkedBroadcast {
     }
 
     Communicator& communicator_;
+    const std::function<void(ByteRange, std::byte*)>& source_;
     size_t root_;
     std::span<std::byte> bytes_;
     size_t chunk_bytes_;
@@ -125,9 +133,12 @@ Task<Result<>> broadcast(Communicator& communicator, size_t root, std::span<std:
         co_return base::make_error(base::ErrorKind::invalid, "root is {} among {} nodes", root,
                                    communicator.size());
     if (communicator.aborted()) co_return communicator.status();
-    if (communicator.size() == 1 || bytes.empty()) co_return Result<>();
-    if (bytes.size() <= options.small_bytes_max)
-        co_return co_await tree_broadcast(communicator, root, bytes);
+    if (bytes.empty()) co_return Result<>();
+    const bool is_little = communicator.size() == 1 || bytes.size() <= options.small_bytes_max;
+    if (is_little && options.source && communicator.self() == root)
+        options.source({0, bytes.size()}, bytes.data());
+    if (communicator.size() == 1) co_return Result<>();
+    if (is_little) co_return co_await tree_broadcast(communicator, root, bytes);
     ChunkedBroadcast chunked(communicator, root, bytes, options);
     co_return co_await chunked.run();
 }

@@ -6,11 +6,13 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 
 #include "base/result.h"
 #include "base/task.h"
 #include "daemon/collectives/communicator.h"
+#include "daemon/collectives/layout.h"
 
 namespace pace::collectives {
 
@@ -23,9 +25,12 @@ struct BroadcastOptions {
     size_t chunk_bytes_max = 262144;
     // Chunks under way at once.
     size_t window = 16;
+    // At the root: writes what is sent of a range. A chunk of `bytes` is made so just before it leaves, and nobody waits for the whole
+    // vector to be copied first. Empty: `bytes` holds it already.
+    std::function<void(ByteRange, std::byte*)> source = {};
 };
 
-// `bytes` is read at node `root` and written at the others; equal sizes everywhere. Undefined after
+// `bytes` is read (or made, above) at node `root` and written at the others; equal sizes everywhere. Undefined after
 // an error, except at the root. The communicator must outlive the task. Ends when every operation
 // has ended.
 base::Task<base::Result<>> broadcast(Communicator& communicator, size_t root,

@@ -53,6 +53,41 @@ TEST_P(BroadcastAmong, EveryNodeGetsTheRootsBytes) {
                 }
 }
 
+std::byte made(size_t i) {
+    return static_cast<std::byte>(i % 251);
+}
+
+TEST_P(BroadcastAmong, TheRootMakesAChunkWhenItLeaves) {
+    constexpr size_t kSize = 640000;
+    const size_t nodes = GetParam();
+    const size_t root = nodes / 2;
+    for (const bool tree : {true, false}) {
+        TestCluster cluster(nodes, 1);
+        std::vector<Bytes> bytes(nodes, Bytes(kSize));
+        std::vector<ByteRange> asked;
+        BroadcastOptions options;
+        options.small_bytes_max = tree ? SIZE_MAX : 0;
+        options.chunk_bytes_min = options.chunk_bytes_max = 6400;
+        options.window = 3;
+        // Called by the root alone.
+        options.source = [&asked](ByteRange range, std::byte* out) {
+            asked.push_back(range);
+            for (size_t i = 0; i < range.size(); ++i) out[i] = made(range.begin + i);
+        };
+        for (size_t i = 0; i < nodes; ++i)
+            cluster.start(i, broadcast(cluster.communicator(i), root, bytes[i], options));
+        if (!tree && nodes > 1) {
+            EXPECT_LE(asked.size(), options.window) << "before anything has left";
+        }
+        cluster.run_well();
+        for (const Bytes& one : bytes)
+            for (size_t i = 0; i < kSize; ++i) ASSERT_EQ(one[i], made(i)) << i;
+        if (tree || nodes == 1) continue;
+        EXPECT_EQ(asked.size(), 100U);
+        for (const ByteRange range : asked) EXPECT_EQ(range.size(), 6400U);
+    }
+}
+
 TEST(Broadcast, RefusesARootThatIsNoNode) {
     TestCluster cluster(2);
     Bytes bytes(1);

@@ -10,6 +10,10 @@
 // other): the daemon calls peer_lost() from the transport's lost handler, and abort() on word from
 // elsewhere.
 //
+// Ending by force. A coroutine that finds no memory loses its Operations while they are under way, and the memory that they use.
+// An Operation that is destroyed so gives up its peer, at the transport: nothing touches that memory any more, and the exchange is
+// aborted. What the transport still ends later finds nobody.
+//
 // One thread, the transport's. A Communicator must outlive the collectives that run on it.
 #pragma once
 
@@ -43,6 +47,7 @@ struct Group {
 };
 
 class Communicator;
+class UnderWay;
 
 // One posted send or receive; awaited by one coroutine, possibly long after it was posted. Must
 // stay where it is until it has ended.
@@ -51,6 +56,9 @@ class Operation {
     Operation() = default;
     Operation(const Operation&) = delete;
     Operation& operator=(const Operation&) = delete;
+    ~Operation() {
+        if (pending_) give_up();
+    }
 
     bool pending() const { return pending_; }
 
@@ -74,6 +82,11 @@ class Operation {
 
   private:
     friend class Communicator;
+    friend class UnderWay;
+    void give_up();
+
+    UnderWay* under_way_ = nullptr;
+    uint32_t number_ = 0;  // there
     size_t node_ = 0;
     size_t bytes_ = 0;
     bool is_send_ = false;
@@ -92,7 +105,7 @@ class Communicator {
     };
 
     Communicator(transports::Transport& transport, Group group);
-    // Closes the exchange at the transport. All operations must have ended.
+    // Closes the exchange at the transport. All operations must have ended, but those that were given up.
     ~Communicator();
     Communicator(const Communicator&) = delete;
     Communicator& operator=(const Communicator&) = delete;
@@ -120,6 +133,9 @@ class Communicator {
     // The error of abort(), or success.
     base::Result<> status() const;
 
+    // The first node whose message showed that it is in another exchange.
+    std::optional<size_t> unlike() const { return unlike_; }
+
     // A sum says so before it writes, or lets a peer write, to its result for the first time: by then every
     // contributor has begun the exchange.
     void begin_result() { result_begun_ = true; }
@@ -133,14 +149,20 @@ class Communicator {
     std::vector<size_t> waiting_for() const;
 
   private:
+    friend class UnderWay;
+
     bool begin(Operation& operation, size_t node, size_t bytes, bool is_send);
-    void end(Operation& operation, base::Result<> result);
+    transports::Completion completion(const Operation& operation);
+    void end(Operation& operation, size_t node, base::Result<> result);
+    void given_up(size_t node);
     transports::Tag tag(uint32_t slot) const { return {group_.exchange, slot, group_.check}; }
 
     transports::Transport& transport_;
     Group group_;
     std::vector<uint32_t> pending_;  // operations under way, by node
+    UnderWay* under_way_;            // deletes itself
     bool result_begun_ = false;
+    std::optional<size_t> unlike_;
     std::optional<base::Error> error_;
     Counters counters_;
     base::TimePoint last_progress_;

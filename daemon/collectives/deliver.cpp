@@ -33,6 +33,18 @@ kernels::WorkerPool::Work sum_work(const LocalPart& part, double scale,
     };
 }
 
+kernels::WorkerPool::Work spread_work(const LocalPart& part,
+                                      const std::vector<Recipient>& recipients) {
+    const auto outs = std::make_shared<const Outs>(outs_by_segment(part.layout(), recipients));
+    return [&part, outs](size_t begin, size_t end) {
+        part.layout().for_each_piece({begin, end}, [&](const Piece& piece) {
+            const size_t first = piece.first * protocol::size_of(piece.dtype);
+            kernels::copy_into_all(part.members().front().segments[piece.segment] + first,
+                                   (*outs)[piece.segment], piece.bytes(), first);
+        });
+    };
+}
+
 kernels::WorkerPool::Work copy_work(const Layout& layout, const std::byte* result,
                                     const std::vector<Recipient>& recipients) {
     const auto outs = std::make_shared<const Outs>(outs_by_segment(layout, recipients));
@@ -54,6 +66,17 @@ void sum_into_members(const LocalPart& part, double scale, const std::vector<Rec
 void sum_into_members(const LocalPart& part, double scale, const std::vector<Recipient>& recipients,
                       kernels::WorkerPool& pool, Notice notice) {
     pool.submit(part.layout().bytes(), kGrainBytes, sum_work(part, scale, recipients),
+                std::move(notice.post), std::move(notice.done));
+}
+
+void copy_among_members(const LocalPart& part, const std::vector<Recipient>& recipients,
+                        kernels::WorkerPool& pool) {
+    pool.parallel_for(part.layout().bytes(), kGrainBytes, spread_work(part, recipients));
+}
+
+void copy_among_members(const LocalPart& part, const std::vector<Recipient>& recipients,
+                        kernels::WorkerPool& pool, Notice notice) {
+    pool.submit(part.layout().bytes(), kGrainBytes, spread_work(part, recipients),
                 std::move(notice.post), std::move(notice.done));
 }
 

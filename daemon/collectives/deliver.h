@@ -33,6 +33,12 @@ void sum_into_members(const LocalPart& part, double scale, const std::vector<Rec
 void sum_into_members(const LocalPart& part, double scale, const std::vector<Recipient>& recipients,
                       kernels::WorkerPool& pool, Notice notice);
 
+// Copies the bytes of the part's only member to every recipient. Same forms.
+void copy_among_members(const LocalPart& part, const std::vector<Recipient>& recipients,
+                        kernels::WorkerPool& pool);
+void copy_among_members(const LocalPart& part, const std::vector<Recipient>& recipients,
+                        kernels::WorkerPool& pool, Notice notice);
+
 // Copies `result` (layout.bytes() bytes, as all_reduce leaves them) to every recipient. Same forms.
 void copy_to_members(const Layout& layout, const std::byte* result,
                      const std::vector<Recipient>& recipients, kernels::WorkerPool& pool);

@@ -34,6 +34,35 @@ void expect_result(const std::vector<Worker>& workers, const Bytes& result) {
 class DeliverWith : public testing::TestWithParam<size_t> {};
 INSTANTIATE_TEST_SUITE_P(Threads, DeliverWith, testing::Values(0, 2));
 
+// Whatever they mean: a random bit pattern is often a NaN, and a sum would keep neither its sign nor its payload.
+TEST_P(DeliverWith, CopiesTheBitsOfOneMemberToTheOthers) {
+    kernels::WorkerPool pool(GetParam());
+    base::Random random(5);
+    for (const bool wait : {true, false}) {
+        std::vector<Worker> root = {random_worker(kLayout, 1.0, random)};
+        for (Bytes& segment : root[0].segments)
+            for (std::byte& byte : segment) byte = static_cast<std::byte>(random.next() | 0x60U);
+        const LocalPart part = local_part(kLayout, root);
+        std::vector<Worker> others = {random_worker(kLayout, 1.0, random),
+                                      random_worker(kLayout, 1.0, random)};
+        const std::vector<Recipient> recipients = recipients_of(others);
+        if (wait) {
+            copy_among_members(part, recipients, pool);
+        } else {
+            std::promise<void> done;
+            copy_among_members(
+                part, recipients, pool,
+                {[](const auto& callback) { callback(); }, [&done] { done.set_value(); }});
+            done.get_future().wait();
+        }
+        for (const Worker& other : others) EXPECT_EQ(other.segments, root[0].segments);
+        Bytes packed(kLayout.bytes(), std::byte{0xFF});
+        part.copy({0, kLayout.bytes()}, packed.data());
+        expect_result(root, packed);
+        EXPECT_EQ(packed.back(), std::byte{0});
+    }
+}
+
 TEST_P(DeliverWith, SumsInPlaceAndForThoseWhoDidNotContribute) {
     kernels::WorkerPool pool(GetParam());
     base::Random random(1);

@@ -2,6 +2,9 @@
 // step.
 #include <algorithm>
 #include <functional>
+#include <memory>
+#include <new>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -241,6 +244,67 @@ TEST(Failure, AbortEndsATransferWhoseOtherSideNeverComes) {
     cluster.communicator(0).abort({ErrorKind::timeout, "late"});
     cluster.run();
     EXPECT_EQ(cluster.outcome(0).error().kind, ErrorKind::timeout);
+}
+
+// Its memory is gone while the transport sends from it, and receives into it.
+base::Task<base::Result<>> starved(Communicator& communicator) {
+    std::vector<std::byte> sent(100'000);
+    std::vector<std::byte> received(100'000);
+    Operation sending;
+    Operation receiving;
+    Operation ended;
+    communicator.post_send(ended, 1, 3, {});
+    communicator.note(co_await ended.ended());
+    communicator.post_send(sending, 1, 1, sent);
+    communicator.post_receive(receiving, 1, 2, received);
+    throw std::bad_alloc();
+}
+
+base::Task<base::Result<>> well_fed(Communicator& communicator) {
+    std::vector<std::byte> sent(100'000);
+    std::vector<std::byte> received(100'000);
+    Operation sending;
+    Operation receiving;
+    communicator.post_send(sending, 0, 2, sent);
+    communicator.post_receive(receiving, 0, 1, received);
+    communicator.note(co_await sending.ended());
+    communicator.note(co_await receiving.ended());
+    co_return communicator.status();
+}
+
+TEST(Memory, ThatACollectiveDoesNotFindEndsItWithoutTouchingWhatItHad) {
+    TestCluster cluster(3);
+    cluster.start(0, starved(cluster.communicator(0)));
+    cluster.start(1, well_fed(cluster.communicator(1)));
+    std::optional<transports::PeerId> lost;
+    cluster.transport(0).set_peer_lost_handler(
+        [&](transports::PeerId peer, const base::Error&) { lost = peer; });
+    cluster.run();
+    ASSERT_TRUE(cluster.ended(0));
+    ASSERT_FALSE(cluster.outcome(0));
+    EXPECT_EQ(cluster.outcome(0).error().kind, ErrorKind::memory);
+    EXPECT_TRUE(cluster.communicator(0).aborted());
+    EXPECT_TRUE(cluster.communicator(0).waiting_for().empty());
+    ASSERT_TRUE(lost) << "the peer is connected anew by whoever hears this";
+    EXPECT_EQ(*lost, cluster.communicator(0).group().nodes[1]);
+}
+
+TEST(Memory, ThatACollectiveDoesNotFindMayEndTheCommunicatorAtOnce) {
+    transports::MemoryNetwork network;
+    const auto here = network.create();
+    const auto there = network.create();
+    Group group{.exchange = 7, .check = 1, .nodes = {}, .self = 0, .contributes = {}};
+    group.nodes = {0, here->connect(there->address()).value()};
+    auto communicator = std::make_unique<Communicator>(*here, group);
+    std::optional<base::Result<>> outcome;
+    base::spawn<base::Result<>>(starved(*communicator), [&](const base::Result<>& result) {
+        outcome = result;
+        communicator.reset();
+    });
+    while (network.progress()) {
+    }
+    ASSERT_TRUE(outcome);
+    EXPECT_EQ(outcome->error().kind, ErrorKind::memory);
 }
 
 }  // namespace

@@ -107,7 +107,8 @@ void widen_in_place(const Layout& halves, const Layout& own, std::byte* bytes) {
 }  // namespace
 
 Task<Result<>> half_all_reduce(Communicator& communicator, const LocalPart& part, double scale,
-                               std::span<std::byte> result, AllReduceOptions options, DType half) {
+                               std::span<std::byte> result, AllReduceOptions options, DType half,
+                               Elsewhere elsewhere) {
     if (half != DType::f16 && half != DType::bf16)
         co_return base::make_error(base::ErrorKind::invalid,
                                    "{} is no half type; let the sum travel as f16 or bf16",
@@ -123,7 +124,11 @@ Task<Result<>> half_all_reduce(Communicator& communicator, const LocalPart& part
     Result<> summed = co_await all_reduce(communicator, halves, scale,
                                           result.first(halves.layout().bytes()), options);
     if (!summed) co_return summed;
-    widen_in_place(halves.layout(), own, result.data());
+    const auto widen = [&] { widen_in_place(halves.layout(), own, result.data()); };
+    if (elsewhere)
+        co_await elsewhere(halves.layout().bytes() + own.bytes(), widen);
+    else
+        widen();
     co_return summed;
 }
 

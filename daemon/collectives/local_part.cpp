@@ -1,5 +1,6 @@
 #include "daemon/collectives/local_part.h"
 
+#include <cstring>
 #include <utility>
 
 namespace pace::collectives {
@@ -19,6 +20,15 @@ void LocalPart::sum(ByteRange range, double scale, std::byte* out) const {
     layout_.for_each_piece(range, [&](const Piece& piece) {
         kernels::weighted_sum(piece.dtype, sources_[piece.segment], scale,
                               out + (piece.offset - range.begin), piece.count, piece.first);
+    });
+    layout_.zero_padding(range, out);
+}
+
+void LocalPart::copy(ByteRange range, std::byte* out) const {
+    layout_.for_each_piece(range, [&](const Piece& piece) {
+        const std::byte* from = members_.front().segments[piece.segment];
+        std::memcpy(out + (piece.offset - range.begin),
+                    from + piece.first * protocol::size_of(piece.dtype), piece.bytes());
     });
     layout_.zero_padding(range, out);
 }

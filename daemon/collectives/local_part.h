@@ -33,6 +33,9 @@ class LocalPart final : public Addend {
 
     void sum(ByteRange range, double scale, std::byte* out) const override;
 
+    // Writes the bytes of the only member over `range` to `out`, whatever they mean: a NaN keeps its payload. Padding becomes zero.
+    void copy(ByteRange range, std::byte* out) const;
+
     // The members' own memory, where there is one member with weight 1 and the range lies within
     // one segment, padding excluded.
     std::span<const std::byte> direct(ByteRange range) const override;

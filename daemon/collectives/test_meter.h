@@ -28,6 +28,9 @@ class TestMeter final : public transports::Transport {
         return inner_.connect(address);
     }
     void disconnect(transports::PeerId peer) override { inner_.disconnect(peer); }
+    void give_up(transports::PeerId peer, const base::Error& error) override {
+        inner_.give_up(peer, error);
+    }
     void send(transports::PeerId peer, transports::Tag tag, std::span<const std::byte> bytes,
               transports::Completion completion) override {
         bytes_sent_[peer] += bytes.size();
@@ -38,6 +41,9 @@ class TestMeter final : public transports::Transport {
         inner_.receive(peer, tag, bytes, std::move(completion));
     }
     void close_exchange(uint64_t exchange) override { inner_.close_exchange(exchange); }
+    void end() override { inner_.end(); }
+    void ping(transports::PeerId peer) override { inner_.ping(peer); }
+    base::TimePoint heard(transports::PeerId peer) const override { return inner_.heard(peer); }
     void set_peer_lost_handler(transports::PeerLostHandler handler) override {
         inner_.set_peer_lost_handler(std::move(handler));
     }

@@ -12,7 +12,7 @@ namespace {
 
 // Messages that may wait for a controller that does not read. It is given up before that by its
 // silence, unless this daemon has very much to say.
-constexpr int kQueueMax = 100'000;
+constexpr control_zmq::Socket::Queues kQueues{.send_max = 10'000, .receive_max = 10'000};
 
 }  // namespace
 
@@ -27,8 +27,9 @@ base::Result<> Connection::read_keys(const std::string& controller_key_file,
 
 base::Result<> Connection::open() {
     PACE_TRY_ASSIGN(fresh, control_zmq::Socket::create(context_, control_zmq::SocketType::dealer,
-                                                       protocol::kToDaemonBytesMax, kQueueMax));
+                                                       protocol::kToDaemonBytesMax, kQueues));
     if (secret_key_) PACE_TRY(fresh.use_curve(*controller_key_, *secret_key_));
+    if (reconnects()) PACE_TRY(fresh.watch_connections());
     PACE_TRY(fresh.connect(endpoint_));
     // The wake-up is all that is wanted: poll() looks for itself.
     PACE_TRY(loop_.watch(fresh.fd(), EPOLLIN, [](uint32_t) {}));
@@ -41,6 +42,11 @@ void Connection::close() {
     if (!socket_) return;
     loop_.unwatch(socket_->fd());
     socket_.reset();
+}
+
+std::optional<control_zmq::ConnectionEvent> Connection::next_event() {
+    if (!socket_ || socket_->monitor() == nullptr) return std::nullopt;
+    return socket_->monitor()->next();
 }
 
 void Connection::reopen() {

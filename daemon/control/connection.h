@@ -49,6 +49,9 @@ class Connection {
     enum class Received { nothing, message, malformed };
     Received receive(std::span<const std::byte>& ret_bytes);
 
+    // What became of connections, one after the other; none if nothing has since.
+    std::optional<control_zmq::ConnectionEvent> next_event();
+
     void set_linger_ms(int milliseconds) {
         if (socket_) socket_->set_linger_ms(milliseconds);
     }

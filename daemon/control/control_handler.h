@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "daemon/control/messages.h"
 
@@ -30,6 +31,9 @@ class ControlHandler {
     // once per different error; the link asks again by itself, at least every second.
     virtual void on_refused(const base::Error& error) = 0;
 
+    // The link has not been attached for so long, because of this; said again at growing intervals while it lasts.
+    virtual void on_not_attached(const base::Error& because, base::Duration since) = 0;
+
     // What the next heartbeat says. `ret_heartbeat` comes empty.
     virtual void report(control::Heartbeat& ret_heartbeat) = 0;
 
@@ -43,6 +47,8 @@ class ControlHandler {
     virtual void on_server_end(const control::ServerEnd& end) = 0;
     virtual void on_group_abort(const control::GroupAbort& abort) = 0;
     virtual void on_worker_suspended(const control::WorkerSuspended& suspended) = 0;
+    virtual void on_no_model(const control::NoModel& missing) = 0;
+    virtual void on_job_deleted(const control::JobDeleted& deleted) = 0;
     virtual void on_worker_left(const control::WorkerLeft& left) = 0;
     virtual void on_withdrawn(const control::Withdrawn& withdrawn) = 0;
     virtual void on_node_gone(const control::NodeGone& gone) = 0;

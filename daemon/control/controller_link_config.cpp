@@ -3,6 +3,7 @@
 #include "protocol/nccl.h"
 #include "protocol/types.h"
 #include "protocol/zone.h"
+#include "service/controller/shell/zmq/endpoint.h"
 
 namespace pace::daemon {
 
@@ -35,6 +36,15 @@ base::Result<> check(const ControllerLinkConfig& config) {
         return base::make_error(base::ErrorKind::invalid,
                                 "CURVE needs both the controller's public key and this node's "
                                 "secret key; set both or none");
+    const bool has_keys = !config.secret_key_file.empty();
+    if (control_zmq::is_off_loopback(config.endpoint) && !has_keys && !config.insecure)
+        return base::make_error(
+            base::ErrorKind::denied,
+            "the controller {} is on another machine, or may be, and nothing would prove either "
+            "side to the other or hide what they say; make keys with `pacectl keygen` and set "
+            "curve_server_key_file and curve_secret_file, or set insecure = true on a closed "
+            "network",
+            config.endpoint);
     return {};
 }
 

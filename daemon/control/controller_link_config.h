@@ -30,6 +30,8 @@ struct ControllerLinkConfig {
     // written by `pacectl keygen`.
     std::string controller_key_file;
     std::string secret_key_file;
+    // Without them only a controller on this machine is talked to, unless this is set.
+    bool insecure = false;
 
     base::Duration silence_max = std::chrono::seconds(2);
 };

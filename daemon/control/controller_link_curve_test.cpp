@@ -35,6 +35,28 @@ TEST_F(ControllerLinkCurveTest, TheRightKeysAttach) {
     EXPECT_TRUE(until([&] { return a.link->attached(); }));
 }
 
+TEST_F(ControllerLinkCurveTest, WhoDoesNotAttachIsToldWhy) {
+    const std::string allowed = folder_ + "/allowed";
+    std::filesystem::create_directory(allowed);
+    std::filesystem::copy_file(folder_ + "/node.public", allowed + "/node.public");
+    config_.curve_allowed_dir = allowed;
+    serve(config_);
+    TestDaemon bare(*loop_, daemon_config("bare"));
+    TestDaemon wrong(*loop_, keyed("wrong", "intruder", "node"));
+    TestDaemon intruder(*loop_, keyed("intruder", "controller", "intruder"));
+    expect_words(obstacle_of(bare), "it asks for keys, and this daemon has none");
+    expect_words(obstacle_of(wrong), "it does not have the key of " + folder_ + "/intruder");
+    expect_words(obstacle_of(intruder), "it does not let the key of " + folder_);
+    // One line each, for the next ten seconds.
+    EXPECT_FALSE(until([&] { return bare.obstacles.size() > 1; }, milliseconds(1000)));
+}
+
+TEST_F(ControllerLinkCurveTest, ADaemonWithKeysIsToldThatTheControllerHasNone) {
+    serve({});
+    TestDaemon keen(*loop_, keyed("keen", "controller", "node"));
+    expect_words(obstacle_of(keen), "the controller has none");
+}
+
 TEST_F(ControllerLinkCurveTest, NoKeysOrTheWrongControllerKeyDoNot) {
     serve(config_);
     TestDaemon bare(*loop_, daemon_config("bare"));

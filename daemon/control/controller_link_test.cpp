@@ -147,6 +147,18 @@ TEST_P(ControllerLinkTest, StatusIsAnsweredToAnyoneConnected) {
     EXPECT_NE(a->status[0].json.find("\"name\":\"a\""), std::string::npos) << a->status[0].json;
 }
 
+TEST_P(ControllerLinkTest, HoweverManyAskForTheStatusEachGetsIt) {
+    const auto a = daemon("a");
+    for (int round = 0; round < 10; ++round) {
+        a->status.clear();
+        for (uint64_t request = 1; request <= 50; ++request)
+            ASSERT_TRUE(a->link->send(control::StatusRequest{request}));
+        ASSERT_TRUE(until([&] { return a->status.size() == 50; })) << a->status.size();
+        for (uint64_t request = 1; request <= 50; ++request)
+            EXPECT_EQ(a->status[request - 1].request, request);
+    }
+}
+
 TEST_P(ControllerLinkTest, ASecondDaemonOfTheSameNameIsRefusedUntilTheFirstLeaves) {
     auto first = daemon("a");
     auto second = std::make_unique<TestDaemon>(*loop_, config_of("a"));

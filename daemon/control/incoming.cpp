@@ -25,12 +25,15 @@ base::Error read_error(int32_t kind, const flatbuffers::String* message) {
 
 base::Result<JoinAccepted> read(const wire::JoinAccepted& table) {
     PACE_TRY_ASSIGN(options, protocol::read_job_options<JobOptions>(*table.options()));
-    return JoinAccepted{.request = table.request(),
-                        .job = table.job(),
-                        .rank = table.rank(),
-                        .options = std::move(options),
-                        .token = table.token(),
-                        .under_way = table.under_way()};
+    return JoinAccepted{
+        .request = table.request(),
+        .job = table.job(),
+        .rank = table.rank(),
+        .options = std::move(options),
+        .token = table.token(),
+        .under_way = table.under_way(),
+        .run = {std::string(protocol::text_of(table.run(), protocol::kNameBytesMax)),
+                table.began()}};
 }
 
 JoinRefused read(const wire::JoinRefused& table) {
@@ -38,7 +41,8 @@ JoinRefused read(const wire::JoinRefused& table) {
 }
 
 PrepareView read(const wire::PrepareView& table) {
-    return {.job = table.job(), .epoch = table.epoch(), .token = table.token()};
+    return {
+        .job = table.job(), .epoch = table.epoch(), .token = table.token(), .began = table.began()};
 }
 
 base::Result<CommitView> read(const wire::CommitView& table) {
@@ -76,6 +80,7 @@ base::Result<CommitView> read(const wire::CommitView& table) {
     view.missed = std::move(missed);
     view.model_lost = table.model_lost();
     view.saved_generation = table.saved_generation();
+    view.model_begins = table.model_begins();
     return view;
 }
 
@@ -120,6 +125,10 @@ WorkerSuspended read(const wire::WorkerSuspended& table) {
     return {.job = table.job(), .rank = table.rank(), .reason = reason_of(table.reason())};
 }
 
+JobDeleted read(const wire::JobDeleted& table) {
+    return {table.request()};
+}
+
 WorkerLeft read(const wire::WorkerLeft& table) {
     return {.request = table.request()};
 }
@@ -145,7 +154,7 @@ NodeKnown read(const wire::NodeKnown& table) {
 
 StatusReply read(const wire::StatusReply& table) {
     const std::string_view json = protocol::text_of(table.json(), protocol::kToDaemonBytesMax);
-    return {.request = table.request(), .json = std::string(json)};
+    return {.request = table.request(), .json = std::string(json), .number = table.number()};
 }
 
 bool deliver(const wire::Envelope& envelope, ControlHandler& handler, GroupOrder& order) {
@@ -186,6 +195,14 @@ bool deliver(const wire::Envelope& envelope, ControlHandler& handler, GroupOrder
             return true;
         case wire::Body::WorkerSuspended:
             handler.on_worker_suspended(read(*envelope.body_as_WorkerSuspended()));
+            return true;
+        case wire::Body::NoModel: {
+            const auto& table = *envelope.body_as_NoModel();
+            handler.on_no_model({.job = table.job(), .rank = table.rank()});
+            return true;
+        }
+        case wire::Body::JobDeleted:
+            handler.on_job_deleted(read(*envelope.body_as_JobDeleted()));
             return true;
         case wire::Body::WorkerLeft:
             handler.on_worker_left(read(*envelope.body_as_WorkerLeft()));

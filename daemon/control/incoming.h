@@ -20,6 +20,7 @@ base::Result<CommitView> read(const protocol::control::CommitView& table);
 void read(const protocol::control::GroupOrder& table, GroupOrder& ret_order);
 GroupAbort read(const protocol::control::GroupAbort& table);
 WorkerSuspended read(const protocol::control::WorkerSuspended& table);
+JobDeleted read(const protocol::control::JobDeleted& table);
 WorkerLeft read(const protocol::control::WorkerLeft& table);
 Withdrawn read(const protocol::control::Withdrawn& table);
 NodeGone read(const protocol::control::NodeGone& table);

@@ -60,7 +60,7 @@ class LyingController : public LinkFixture {
         LinkFixture::SetUp();
         auto context = control_zmq::Context::create().value();
         auto socket = control_zmq::Socket::create(context, control_zmq::SocketType::router,
-                                                  protocol::kToControllerBytesMax, 1000);
+                                                  protocol::kToControllerBytesMax, {1000, 1000});
         ASSERT_TRUE(socket);
         socket_.emplace(std::move(*socket));
         ASSERT_TRUE(socket_->bind("tcp://127.0.0.1:0"));
@@ -80,7 +80,7 @@ class LyingController : public LinkFixture {
                 if (envelope->body_type() == type) return true;
             }
             // The test's socket has no watch: keep turning without sleeping.
-            loop_->defer([] {});
+            loop_->defer(scope_.callback([] {}));
             return false;
         });
     }
@@ -106,6 +106,7 @@ class LyingController : public LinkFixture {
     std::optional<control_zmq::Socket> socket_;
     control_zmq::Socket::Message message_;
     std::string route_;
+    base::Scope scope_;
     uint64_t attachment_ = 0;
     std::unique_ptr<TestDaemon> daemon_;
 };

@@ -38,6 +38,9 @@ class TestDaemon final : public ControlHandler {
         detached_because = reason;
     }
     void on_refused(const base::Error& refusal) override { refusals.push_back(refusal); }
+    void on_not_attached(const base::Error& because, base::Duration /*since*/) override {
+        obstacles.push_back(because);
+    }
     void report(control::Heartbeat& ret_heartbeat) override { ret_heartbeat.workers = workers; }
     void on_join_accepted(const control::JoinAccepted& message) override {
         accepted.push_back(message);
@@ -58,6 +61,8 @@ class TestDaemon final : public ControlHandler {
     void on_server_end(const control::ServerEnd& /*end*/) override {}
     void on_group_abort(const control::GroupAbort& /*abort*/) override { ++aborts; }
     void on_worker_suspended(const control::WorkerSuspended& /*suspended*/) override {}
+    void on_no_model(const control::NoModel& /*missing*/) override {}
+    void on_job_deleted(const control::JobDeleted& job) override { deleted.push_back(job.request); }
     void on_worker_left(const control::WorkerLeft& leave) override {
         left.push_back(leave.request);
     }
@@ -77,9 +82,11 @@ class TestDaemon final : public ControlHandler {
     int withdrawn = 0;
     std::string detached_because;
     std::vector<base::Error> refusals;
+    std::vector<base::Error> obstacles;
     std::vector<control::JoinAccepted> accepted;
     std::vector<control::JoinRefused> refused;
-    std::vector<uint64_t> left;  // requests
+    std::vector<uint64_t> left;     // requests
+    std::vector<uint64_t> deleted;  // the same
     std::vector<control::CommitView> views;
     std::vector<control::GroupOrder> orders;
     std::vector<control::NodeGone> gone;
@@ -106,13 +113,12 @@ class LinkFixture : public testing::Test {
                base::Duration limit = std::chrono::seconds(20)) {
         const auto deadline = base::now() + limit;
         // So that a turn never sleeps past the deadline.
-        const auto alarm = loop_->run_at(deadline, [] {});
+        const base::Timer alarm = loop_->run_at(deadline, [] {});
         bool held = holds();
         while (!held && base::now() < deadline) {
             loop_->turn(true);
             held = holds();
         }
-        loop_->cancel_timer(alarm);
         return held;
     }
 
@@ -162,6 +168,16 @@ class LinkFixture : public testing::Test {
         message.options.group_size = 2;
         message.uid = 1000;
         return message;
+    }
+
+    static void expect_words(const std::string& text, const std::string& words) {
+        EXPECT_NE(text.find(words), std::string::npos) << text;
+    }
+
+    // What it says first of why it is not attached, within three seconds of now.
+    std::string obstacle_of(const TestDaemon& daemon) {
+        EXPECT_TRUE(until([&] { return !daemon.obstacles.empty(); }, std::chrono::seconds(3)));
+        return daemon.obstacles.empty() ? "" : daemon.obstacles.front().message;
     }
 
     std::unique_ptr<base::EventLoop> loop_ = base::EventLoop::create().value();

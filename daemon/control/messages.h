@@ -69,7 +69,7 @@ struct JobOptions {
     uint32_t group_min = 0;
     Weights weights = Weights::none;
     Missing missing = Missing::none;
-    double alpha = 0;
+    double alpha = -1;  // not given
     uint32_t group_wait_ms = 0;
     uint32_t history_window = 0;
     uint32_t worker_timeout_ms = 0;
@@ -116,7 +116,8 @@ struct WorkerReport {
     uint64_t rounds_submitted = 0;
     uint64_t busy_ms = 0;
     bool stopped = false;
-    uint64_t calls = 0;  // exchanges that this worker has called so far
+    uint64_t calls = 0;        // exchanges that this worker has called so far
+    uint64_t computed_us = 0;  // how long it has had no request in flight before them, in all
 };
 
 // A group that has ended and that the controller did not order; members by rank. See control.fbs.
@@ -149,6 +150,16 @@ struct PeerLost {
     std::string reason;
 };
 
+// One execution of a job, from its first worker's start until all its workers are gone.
+struct Run {
+    std::string id;      // as the workers give it, or their launcher; empty: none
+    uint64_t began = 0;  // nanoseconds since 1970
+    bool operator==(const Run&) const = default;
+};
+
+// When a worker that opens anew begins another run under the same name and identity.
+enum class Rerun : uint8_t { when_all_died = 0, when_none_lives = 1, never = 2 };
+
 // A worker wants in. `resume`: it was a member already and is announced again.
 struct WorkerJoin {
     RequestId request = 0;
@@ -159,12 +170,22 @@ struct WorkerJoin {
     uint64_t iteration = 0;
     uint64_t rounds_completed = 0;
     uint64_t epoch = 0;
+    Run run{};  // that the worker is of; without `began` unless it was in it already
+    uint64_t opened = 0;
+    Rerun rerun = Rerun::when_all_died;
 };
 
 // Answered by JoinAccepted with rank kNoRank, or JoinRefused.
 struct JobCreate {
     RequestId request = 0;
     JobOptions options;
+    uint32_t uid = 0;
+};
+
+// Answered by JobDeleted, or JoinRefused.
+struct JobDelete {
+    RequestId request = 0;
+    std::string name;
     uint32_t uid = 0;
 };
 
@@ -179,6 +200,7 @@ struct WorkerAdmit {
     JobId job = 0;
     Rank rank = 0;
     bool wants_model = false;
+    bool accepts_own = false;  // it was told that nobody can give it one
 };
 
 enum class ReadyStage : uint8_t { called = 0, announced = 1, arrived = 2 };
@@ -203,6 +225,7 @@ struct GroupDone {
     bool failed = false;
     uint64_t moving_ns = 0;
     uint64_t bytes = 0;
+    std::string reason{};  // if it failed
 };
 
 struct ViewPrepared {
@@ -212,6 +235,15 @@ struct ViewPrepared {
     uint64_t round_epoch = 0;   // the view over which the node's last round began
     uint64_t result_epoch = 0;  // that of its last completed round; 0: it has not that one's result
     ServerReport server{};      // of a server job
+    uint64_t newer_epoch = 0;   // not 0: refused, for a view that is not older
+    std::vector<Rank> without_model{};  // workers here that can give a newcomer none
+};
+
+// The way to another node: cut, since nothing has come from it for so long, or whole again.
+struct LinkCut {
+    NodeId node = 0;
+    bool cut = false;
+    uint64_t silent_ms = 0;
 };
 
 struct Stalled {
@@ -221,6 +253,7 @@ struct Stalled {
 
 struct StatusRequest {
     RequestId request = 0;
+    uint64_t seen = 0;  // the number of the last reply that has come
 };
 
 // ---- controller to daemon
@@ -232,6 +265,7 @@ struct JoinAccepted {
     JobOptions options;  // as the job has them, defaults filled in
     uint64_t token = 0;
     bool under_way = false;
+    Run run{};
 };
 
 struct JoinRefused {
@@ -243,6 +277,7 @@ struct PrepareView {
     JobId job = 0;
     uint64_t epoch = 0;
     uint64_t token = 0;  // the job's, as in JoinAccepted
+    uint64_t began = 0;  // its run's
 };
 
 struct Member {
@@ -255,7 +290,7 @@ struct Member {
 
 struct Adoption {
     Rank newcomer = 0;
-    Rank donor = 0;
+    Rank donor = 0;  // kNoRank: the newcomer waits for the model in a round, as all do
     bool operator==(const Adoption&) const = default;
 };
 
@@ -275,6 +310,7 @@ struct CommitView {
     std::vector<ServerEntry> missed{};
     bool model_lost = false;
     uint64_t saved_generation = 0;  // not 0: of the checkpoint that the model is again
+    bool model_begins = false;      // the generation does: whoever is to keep a shard makes it now
 };
 
 struct Part {
@@ -309,6 +345,16 @@ struct WorkerSuspended {
     std::string reason;
 };
 
+// Nobody can give the worker the model that it asked for; it is in no view.
+struct NoModel {
+    JobId job = 0;
+    Rank rank = 0;
+};
+
+struct JobDeleted {
+    RequestId request = 0;
+};
+
 struct WorkerLeft {
     uint64_t request = 0;
 };
@@ -333,6 +379,7 @@ struct NodeKnown {
 struct StatusReply {
     RequestId request = 0;
     std::string json;
+    uint64_t number = 0;  // of this reply, for the next request
 };
 
 }  // namespace pace::daemon::control

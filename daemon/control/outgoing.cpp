@@ -32,9 +32,9 @@ Outgoing::Bytes Outgoing::write(const Heartbeat& message) {
     std::vector<flatbuffers::Offset<wire::WorkerReport>> reports;
     reports.reserve(message.workers.size());
     for (const WorkerReport& report : message.workers)
-        reports.push_back(wire::CreateWorkerReport(builder, report.job, report.rank,
-                                                   report.iteration, report.rounds_submitted,
-                                                   report.busy_ms, report.stopped, report.calls));
+        reports.push_back(wire::CreateWorkerReport(
+            builder, report.job, report.rank, report.iteration, report.rounds_submitted,
+            report.busy_ms, report.stopped, report.calls, report.computed_us));
     std::vector<flatbuffers::Offset<wire::GroupReport>> groups;
     groups.reserve(message.groups.size());
     for (const GroupReport& group : message.groups)
@@ -67,7 +67,9 @@ Outgoing::Bytes Outgoing::write(const WorkerJoin& message) {
     const auto options = protocol::write_job_options(builder, message.options);
     return finish(wire::CreateWorkerJoin(builder, message.request, message.rank, options,
                                          message.uid, message.resume, message.iteration,
-                                         message.rounds_completed, message.epoch));
+                                         message.rounds_completed, message.epoch,
+                                         builder.CreateString(message.run.id), message.run.began,
+                                         message.opened, static_cast<wire::Rerun>(message.rerun)));
 }
 
 Outgoing::Bytes Outgoing::write(const JobCreate& message) {
@@ -76,14 +78,20 @@ Outgoing::Bytes Outgoing::write(const JobCreate& message) {
     return finish(wire::CreateJobCreate(builder, message.request, options, message.uid));
 }
 
+Outgoing::Bytes Outgoing::write(const JobDelete& message) {
+    auto& builder = envelope_.begin();
+    return finish(wire::CreateJobDelete(builder, message.request,
+                                        builder.CreateString(message.name), message.uid));
+}
+
 Outgoing::Bytes Outgoing::write(const WorkerLeave& message) {
     return finish(wire::CreateWorkerLeave(envelope_.begin(), message.job, message.rank,
                                           message.orderly, message.request));
 }
 
 Outgoing::Bytes Outgoing::write(const WorkerAdmit& message) {
-    return finish(
-        wire::CreateWorkerAdmit(envelope_.begin(), message.job, message.rank, message.wants_model));
+    return finish(wire::CreateWorkerAdmit(envelope_.begin(), message.job, message.rank,
+                                          message.wants_model, message.accepts_own));
 }
 
 Outgoing::Bytes Outgoing::write(const Ready& message) {
@@ -97,8 +105,10 @@ Outgoing::Bytes Outgoing::write(const Withdraw& message) {
 }
 
 Outgoing::Bytes Outgoing::write(const GroupDone& message) {
-    return finish(wire::CreateGroupDone(envelope_.begin(), message.job, message.group,
-                                        message.failed, message.moving_ns, message.bytes));
+    auto& builder = envelope_.begin();
+    return finish(wire::CreateGroupDone(builder, message.job, message.group, message.failed,
+                                        message.moving_ns, message.bytes,
+                                        text(builder, message.reason)));
 }
 
 Outgoing::Bytes Outgoing::write(const ViewPrepared& message) {
@@ -106,8 +116,10 @@ Outgoing::Bytes Outgoing::write(const ViewPrepared& message) {
     flatbuffers::Offset<wire::ServerReport> server;
     if (message.server.generation != 0 || !message.server.saved.empty())
         server = protocol::write_report(builder, message.server);
+    const auto without = builder.CreateVector(message.without_model);
     return finish(wire::CreateViewPrepared(builder, message.job, message.epoch, message.completed,
-                                           message.round_epoch, message.result_epoch, server));
+                                           message.round_epoch, message.result_epoch, server,
+                                           message.newer_epoch, without));
 }
 
 Outgoing::Bytes Outgoing::write(const ServerStored& message) {
@@ -138,6 +150,11 @@ Outgoing::Bytes Outgoing::write(const CheckpointAsked& message) {
                                               message.rank, message.own));
 }
 
+Outgoing::Bytes Outgoing::write(const LinkCut& message) {
+    return finish(
+        wire::CreateLinkCut(envelope_.begin(), message.node, message.cut, message.silent_ms));
+}
+
 Outgoing::Bytes Outgoing::write(const Stalled& message) {
     auto& builder = envelope_.begin();
     return finish(
@@ -145,7 +162,7 @@ Outgoing::Bytes Outgoing::write(const Stalled& message) {
 }
 
 Outgoing::Bytes Outgoing::write(const StatusRequest& message) {
-    return finish(wire::CreateStatusRequest(envelope_.begin(), message.request));
+    return finish(wire::CreateStatusRequest(envelope_.begin(), message.request, message.seen));
 }
 
 }  // namespace pace::daemon::control

@@ -40,6 +40,7 @@ class Outgoing {
     Bytes write(const PeerLost& message);
     Bytes write(const WorkerJoin& message);
     Bytes write(const JobCreate& message);
+    Bytes write(const JobDelete& message);
     Bytes write(const WorkerLeave& message);
     Bytes write(const WorkerAdmit& message);
     Bytes write(const Ready& message);
@@ -47,6 +48,7 @@ class Outgoing {
     Bytes write(const GroupDone& message);
     Bytes write(const ViewPrepared& message);
     Bytes write(const Stalled& message);
+    Bytes write(const LinkCut& message);
     Bytes write(const ServerStored& message);
     Bytes write(const ServerAsked& message);
     Bytes write(const ServerAssigned& message);

@@ -70,6 +70,7 @@ struct ServerReport {
     ServerLedger ledger;
     std::vector<ServerEntry> tail;
     std::vector<SavedModel> saved;
+    bool model_lost = false;  // and nothing has been assigned since
     bool operator==(const ServerReport&) const = default;
 };
 

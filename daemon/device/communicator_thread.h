@@ -9,13 +9,13 @@
 // The loop makes queueing, and idle after summing; the thread makes the others. Either may make aborting.
 #pragma once
 
-#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/condition.h"
 #include "base/cuda_driver.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -106,7 +106,7 @@ class CommunicatorThread {
     base::UniqueFd news_;
 
     mutable std::mutex mutex_;
-    std::condition_variable changed_;
+    base::Condition changed_;
     Phase phase_ = Phase::making;
     bool leaving_ = false;
     bool ended_ = false;

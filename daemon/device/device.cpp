@@ -30,10 +30,10 @@ class Device::Bell {
         const std::unique_ptr<std::shared_ptr<Bell>> own(static_cast<std::shared_ptr<Bell>*>(bell));
         const std::scoped_lock lock((*own)->mutex_);
         if ((*own)->loop_ == nullptr) return;
-        (*own)->loop_->post([bell = *own] {
+        (*own)->loop_->post(base::keep(*own, [](const Bell& ringing) {
             // In the loop's thread, as silence() is.
-            if (bell->loop_ != nullptr) bell->device_->look();
-        });
+            if (ringing.loop_ != nullptr) ringing.device_->look();
+        }));
     }
 
   private:
@@ -84,7 +84,6 @@ Result<std::unique_ptr<Device>> Device::open(const CudaDriver& driver, Facts fac
 
 Device::~Device() {
     bell_->silence();
-    if (look_again_ != 0) loop_.cancel_timer(look_again_);
     if (context_ == nullptr) return;
     {
         const ContextScope scope = enter();
@@ -146,7 +145,8 @@ void Device::when_done(CUstream stream, std::function<void(const Result<>&)> cal
     waiter.callback = std::move(callback);
     if (const auto queued = queue_waiter(stream, waiter); !queued) {
         if (waiter.event != nullptr) free_events_.push_back(waiter.event);
-        loop_.defer([callback = std::move(waiter.callback), queued] { callback(queued); });
+        loop_.defer(
+            scope_.callback([callback = std::move(waiter.callback), queued] { callback(queued); }));
         return;
     }
     waiters_[stream].push_back(std::move(waiter));
@@ -154,11 +154,7 @@ void Device::when_done(CUstream stream, std::function<void(const Result<>&)> cal
 }
 
 void Device::look_later() {
-    if (look_again_ != 0) return;
-    look_again_ = loop_.run_after(kLookAgain, [this] {
-        look_again_ = 0;
-        look();
-    });
+    if (!look_again_.pending()) look_again_ = loop_.run_after(kLookAgain, [this] { look(); });
 }
 
 // Whose place has been reached is told, in the order of each stream.

@@ -82,8 +82,9 @@ class Device {
     base::cuda::CUcontext context_ = nullptr;
     std::vector<base::cuda::CUevent> free_events_;
     std::map<base::cuda::CUstream, std::deque<Waiter>> waiters_;  // in the order of each stream
-    base::EventLoop::TimerId look_again_ = 0;
+    base::Timer look_again_;
     std::shared_ptr<Bell> bell_;
+    base::Scope scope_;
 };
 
 }  // namespace pace::device

@@ -59,7 +59,8 @@ std::shared_ptr<GpuCommunicator> GpuCommunicator::create(base::EventLoop& loop,
     std::shared_ptr<GpuCommunicator> made(new GpuCommunicator(loop, std::move(ranks)));
     made->ready_ = std::move(ready);
     if (const auto begun = made->begin(library, id, world, deadline); !begun)
-        loop.defer([made, begun] { made->finish(made->ready_, begun); });
+        loop.defer(base::keep(
+            made, [begun](GpuCommunicator& unmade) { unmade.finish(unmade.ready_, begun); }));
     return made;
 }
 
@@ -177,7 +178,8 @@ Result<> GpuCommunicator::begin_sum(std::vector<Share> shares) {
 
 void GpuCommunicator::sum(std::vector<Share> shares, Callback ended) {
     if (const auto begun = begin_sum(std::move(shares)); !begun) {
-        loop_.defer([ended = std::move(ended), begun] { ended(begun); });
+        loop_.defer(base::keep(shared_from_this(), [ended = std::move(ended), begun](
+                                                       const GpuCommunicator&) { ended(begun); }));
         return;
     }
     ended_ = std::move(ended);

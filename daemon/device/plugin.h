@@ -27,7 +27,8 @@ extern "C" {
 typedef uint32_t pace_device_dtype;
 
 /* out_j[i] = round(scale * sum over k of weights[k] * inputs[k][i]), for all i < count and all j < output_count, in the order
- * of the inputs. Half types accumulate in f32. An output may be exactly an input; partial overlap is not allowed. */
+ * of the inputs, a mean with the headroom of daemon/kernels/headroom.h. Half types accumulate in f32. An output may be exactly an
+ * input; partial overlap is not allowed. */
 typedef struct pace_device_sum {
     pace_device_dtype dtype; /* of all; f32, f64, f16, bf16 */
     uint32_t input_count;    /* 0: the outputs become zero */

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/clock.h"
@@ -30,6 +31,14 @@ class Active {
     // Whether it waits for whoever has not called yet, so that only the controller judges who is late; one whose members have
     // all called is given up when it does not move. So is one that was aborted: it only waits for what it has begun to send.
     virtual bool patient() const = 0;
+    // One that is not patient is given up when nothing has moved for so many progress deadlines.
+    virtual int deadlines() const { return 1; }
+    // In words, for the log: "round 12".
+    virtual std::string what() const = 0;
+
+    // What the watch has done about it.
+    base::TimePoint given_up{};
+    base::TimePoint logged{};
 };
 
 }  // namespace pace::daemon

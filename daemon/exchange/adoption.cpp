@@ -28,14 +28,10 @@ size_t packed_bytes(const collectives::Layout& layout, bool with_initial) {
 
 }  // namespace
 
-// The newcomer's end of a transfer. Frees itself when it has ended.
-class Adoptions::Taking {
-  public:
-    Taking(Services& services, collectives::Group group)
-        : communicator(services.transport, std::move(group)) {}
-    Scratch memory;
-    collectives::Communicator communicator;
-};
+// The donor is at a boundary when its trainer calls, which may be long after: it is waited for as long as its node answers.
+Transfer::About Adoptions::about(control::Rank newcomer, NodeId other) const {
+    return {job_.id, fmt::format("a model for worker {}", newcomer), other, 0};
+}
 
 uint64_t Adoptions::number(control::Rank newcomer) const {
     return exchange_number(job_.token, ExchangeKind::adoption, job_.view.epoch, newcomer);
@@ -44,6 +40,7 @@ uint64_t Adoptions::number(control::Rank newcomer) const {
 void Adoptions::commit(const control::CommitView& view) {
     donations_.clear();
     for (const control::Adoption& adoption : view.adoptions) {
+        if (adoption.donor == control::kNoRank) continue;
         const NodeId from = job_.view.node_of(adoption.donor);
         const NodeId to = job_.view.node_of(adoption.newcomer);
         if (to == job_.services.self) {
@@ -59,7 +56,7 @@ void Adoptions::commit(const control::CommitView& view) {
         donations_.push_back({adoption.donor, adoption.newcomer, to});
         const WorkerPtr donor = job_.find(adoption.donor);
         if (donor && donor->state != Worker::State::idle && donor->state != Worker::State::moving &&
-            donor->head().is_made())
+            donor->state != Worker::State::taking && donor->head().is_made())
             at_boundary(donor);
     }
 }
@@ -79,10 +76,13 @@ void Adoptions::stop(const base::Error& error) {
 
 void Adoptions::at_boundary(const WorkerPtr& donor) {
     // Who waits for a model has none to give.
-    if (donations_.empty() || donor->state == Worker::State::adopting) return;
+    if (donations_.empty() || donor->state == Worker::State::adopting ||
+        donor->state == Worker::State::taking)
+        return;
     const auto round = job_.model_round(*donor);
     if (!round) return;  // with its next request
-    Model model{model_of(*donor), {}, {donor->iteration, *round}};
+    Model model{donor, model_of(*donor), {}, nullptr, donor->head().id, {donor->iteration, *round}};
+    if (model.buffers.empty()) return;  // with its next average
     model.segments = segments_of(model.buffers);
     const bool on_gpu = common_device(model.buffers) != nullptr;
     // In the order of the request's stream; without one, with its next request.
@@ -106,20 +106,21 @@ void Adoptions::at_boundary(const WorkerPtr& donor) {
 void Adoptions::donate_from_device(const DeviceLane& lane, Model model, std::vector<Donation> due) {
     const collectives::Layout layout = layout_of(model.buffers);
     auto memory = std::make_shared<Scratch>();
-    const auto room = memory->reserve(layout.bytes());
+    const auto room = memory->reserve(layout.bytes(), job_.payer());
     auto queued = room ? Result<>() : Result<>(room.error());
     if (room) {
         std::vector<std::byte*> to;
         for (size_t i = 0; i < model.buffers.size(); ++i)
             to.push_back(room->data() + layout.offset(i));
         model.segments.assign(to.begin(), to.end());
+        model.copy = memory;
         queued = lane.copy_to_host(model.buffers, to);
     }
     const std::vector<BufferPtr> keep = model.buffers;
     lane.when_done(
-        keep, [this, alive = std::weak_ptr<bool>(alive_), memory, queued, model = std::move(model),
-               due = std::move(due), epoch = job_.view.epoch](const Result<>& copied) {
-            if (alive.expired() || job_.view.epoch != epoch) return;
+        keep, job_.scope.bind([this, memory, queued, model = std::move(model), due = std::move(due),
+                               epoch = job_.view.epoch](const Result<>& copied) {
+            if (job_.view.epoch != epoch) return;
             for (const Donation& donation : due) {
                 if (copied && queued) {
                     donate(donation, model);
@@ -129,12 +130,21 @@ void Adoptions::donate_from_device(const DeviceLane& lane, Model model, std::vec
                     job_.wants_view = true;  // the next one names another donor
                 }
             }
-        });
+        }));
 }
 
-// The buffers of its latest broadcast, or the copies of them that its request has.
+bool Adoptions::has_model(const Worker& worker) {
+    return worker.state != Worker::State::adopting && worker.state != Worker::State::taking &&
+           (!worker.model.empty() || worker.average_digest.has_value());
+}
+
+// The buffers of its latest broadcast, or the copies of them that its request has. One that has made no broadcast with this daemon
+// has its model in what it averages.
 std::vector<BufferPtr> Adoptions::model_of(const Worker& donor) {
-    if (donor.queue.empty() || !donor.head().keeps_local) return donor.model;
+    if (donor.queue.empty()) return donor.model;
+    if (donor.model.empty() && donor.head().verb == protocol::Verb::average)
+        return donor.head().buffers;
+    if (!donor.head().keeps_local) return donor.model;
     const std::vector<BufferPtr>& copies = donor.head().buffers;
     if (copies.size() < donor.model.size()) return donor.model;
     std::vector<BufferPtr> first(copies.begin(),
@@ -142,46 +152,80 @@ std::vector<BufferPtr> Adoptions::model_of(const Worker& donor) {
     return digest_of(first) == digest_of(donor.model) ? first : donor.model;
 }
 
+struct Adoptions::Packing {
+    Donation donation;
+    Model model;
+    uint64_t epoch = 0;
+    Header header;
+    collectives::Layout layout;
+    std::shared_ptr<Scratch> initial;  // null: there is none
+    Scratch memory;
+    size_t bytes = 0;
+
+    // Any thread.
+    void pack() {
+        std::byte* const to = memory.data();
+        std::memcpy(to, &header, sizeof(header));
+        const collectives::LocalPart copy(layout, {{model.segments, 1.0}});
+        copy.partial({0, layout.bytes()}, to + sizeof(header));
+        if (initial)
+            std::memcpy(to + sizeof(header) + layout.bytes(), initial->data(), layout.bytes());
+    }
+};
+
+// Work that reads workers' buffers, or writes a newcomer's. It owns what it works on: `done` is not called if this is gone by then.
+void Adoptions::copy_held(size_t bytes, std::function<void()> work, std::function<void()> done) {
+    job_.hold->begin();
+    job_.services.aside().run(bytes, std::move(work),
+                              [hold = job_.hold, done = job_.scope.bind(std::move(done))] {
+                                  done();
+                                  hold->end();
+                              });
+}
+
 void Adoptions::donate(const Donation& donation, const Model& model) {
     ++job_.services.counters.adoptions;
-    if (donation.node == job_.services.self) {
-        const WorkerPtr newcomer = job_.find(donation.newcomer);
-        if (newcomer && newcomer->state == Worker::State::adopting)
-            take_here(newcomer, donation.donor, model);
-        return;
-    }
-    size_t bytes = 0;
-    auto packed = model.buffers.empty()
-                      ? Result<Scratch>(base::make_error(ErrorKind::invalid, "no model"))
-                      : pack(model, bytes);
-    if (!packed) {
+    if (donation.node != job_.services.self) return give(donation, model);
+    const WorkerPtr newcomer = job_.find(donation.newcomer);
+    if (newcomer && newcomer->state == Worker::State::adopting)
+        take_here(newcomer, donation.donor, model);
+}
+
+void Adoptions::give(const Donation& donation, const Model& model) {
+    auto packing = std::make_shared<Packing>();
+    packing->donation = donation;
+    packing->model = model;
+    packing->epoch = job_.view.epoch;
+    packing->layout = layout_of(model.buffers);
+    packing->bytes = packed_bytes(packing->layout, job_.keeps_initial());
+    if (job_.keeps_initial() && job_.initial.valid) packing->initial = job_.initial.memory;
+    packing->header.iteration = model.origin.iteration;
+    packing->header.round = model.origin.round;
+    packing->header.has_initial = packing->initial ? 1 : 0;
+    if (model.buffers.empty() || !packing->memory.reserve(packing->bytes, job_.payer())) {
         send_poison(job_.services, number(donation.newcomer), {donation.node});
         return;
     }
-    gifts_.push_back(Gift::give(job_.services, number(donation.newcomer), digest_of(model.buffers),
-                                donation.node, std::move(*packed), bytes));
+    copy_held(
+        2 * packing->bytes, [packing] { packing->pack(); }, [this, packing] { packed(packing); });
 }
 
-Result<Scratch> Adoptions::pack(const Model& model, size_t& ret_bytes) const {
-    const collectives::Layout layout = layout_of(model.buffers);
-    ret_bytes = packed_bytes(layout, job_.keeps_initial());
-    Scratch scratch;
-    PACE_TRY_ASSIGN(bytes, scratch.reserve(ret_bytes));
-    Header header;
-    header.iteration = model.origin.iteration;
-    header.round = model.origin.round;
-    header.has_initial = job_.keeps_initial() && job_.initial.valid ? 1 : 0;
-    std::memcpy(bytes.data(), &header, sizeof(header));
-    const collectives::LocalPart copy(layout, {{model.segments, 1.0}});
-    copy.partial({0, layout.bytes()}, bytes.data() + sizeof(header));
-    if (header.has_initial != 0)
-        std::memcpy(bytes.data() + sizeof(header) + layout.bytes(), job_.initial.memory.data(),
-                    layout.bytes());
-    return scratch;
+void Adoptions::packed(const std::shared_ptr<Packing>& packing) {
+    const Donation& donation = packing->donation;
+    if (job_.view.epoch != packing->epoch) return;  // the view that it is of is over
+    if (!packing->model.stands()) {
+        // The next one names a donor again.
+        send_poison(job_.services, number(donation.newcomer), {donation.node});
+        job_.wants_view = true;
+        return;
+    }
+    gifts_.push_back(Gift::give(job_.services, about(donation.newcomer, donation.node),
+                                number(donation.newcomer), digest_of(packing->model.buffers),
+                                std::move(packing->memory), packing->bytes));
 }
 
 void Adoptions::take_here(const WorkerPtr& newcomer, control::Rank donor, const Model& model) {
-    const auto& target = newcomer->head().buffers;
+    const std::vector<BufferPtr> target = newcomer->head().buffers;
     if (model.buffers.empty() || digest_of(target) != digest_of(model.buffers)) {
         taken(newcomer, {},
               base::make_error(ErrorKind::mismatch,
@@ -190,59 +234,108 @@ void Adoptions::take_here(const WorkerPtr& newcomer, control::Rank donor, const 
                                newcomer->rank, donor));
         return;
     }
-    for (size_t i = 0; i < target.size(); ++i)
-        std::memcpy(target[i]->memory.data(), model.segments[i], target[i]->bytes());
-    taken(newcomer, model.origin, {});
+    tell_writing(newcomer->head().mark);
+    newcomer->state = Worker::State::taking;
+    copy_held(
+        2 * layout_of(target).bytes(),
+        [target, model] {
+            for (size_t i = 0; i < target.size(); ++i)
+                std::memcpy(target[i]->memory.data(), model.segments[i], target[i]->bytes());
+        },
+        [this, newcomer, model] {
+            if (model.stands()) {
+                copied(newcomer, model.origin);
+                return;
+            }
+            newcomer->state = Worker::State::adopting;
+            job_.wants_view = true;
+        });
 }
 
 void Adoptions::take_from(const WorkerPtr& newcomer, NodeId node) {
     const auto peer = job_.services.peers.peer(node);
-    if (!peer) return;  // the controller names another donor when it hears that the node is gone
+    if (!peer) {
+        // The next view names another donor.
+        job_.wants_view = true;
+        return;
+    }
     collectives::Group group;
     group.exchange = number(newcomer->rank);
     group.check = newcomer->head().digest;
     group.nodes = {*peer, 0};
     group.self = 1;
-    auto taking = std::make_shared<Taking>(job_.services, std::move(group));
+    auto taking =
+        std::make_shared<Transfer>(job_.services, std::move(group), about(newcomer->rank, node));
     const collectives::Layout layout = layout_of(newcomer->head().buffers);
-    const auto bytes = taking->memory.reserve(packed_bytes(layout, job_.keeps_initial()));
+    const auto bytes =
+        taking->memory.reserve(packed_bytes(layout, job_.keeps_initial()), job_.payer());
     if (!bytes) {
         taken(newcomer, {}, bytes.error());
         return;
     }
     takings_.push_back(taking);
+    taking->watch(taking);
     auto task =
         collectives::transfer_from(taking->communicator, 0, *bytes, job_.services.options.transfer);
     base::spawn<Result<>>(
-        std::move(task), [this, taking, newcomer, layout](const Result<>& result) {
-            if (!result && result.error().kind != ErrorKind::mismatch) {
+        std::move(task), job_.scope.bind([this, taking, newcomer, id = newcomer->head().id,
+                                          epoch = job_.view.epoch](const Result<>& result) {
+            // Another view has named a donor since.
+            if (job_.view.epoch != epoch || newcomer->state != Worker::State::adopting) return;
+            taking->log_failure(result);
+            const bool is_lost = !result && result.error().kind != ErrorKind::mismatch;
+            if (is_lost || newcomer->head().id != id) {
                 // The next view names a donor again. It is on its way if this one was stopped for it.
-                job_.wants_view = result.error().kind != ErrorKind::aborted;
+                const bool stopped = !result && result.error().kind == ErrorKind::aborted;
+                if (!stopped) job_.wants_view = true;
                 return;
             }
-            if (newcomer->state != Worker::State::adopting) return;
             if (!result) {
                 taken(newcomer, {}, result);
                 return;
             }
-            Header header;
-            const std::byte* data = taking->memory.data();
-            std::memcpy(&header, data, sizeof(header));
-            const auto& target = newcomer->head().buffers;
+            arrived(taking, newcomer);
+        }));
+}
+
+// From the memory in which the model has come to where it belongs.
+void Adoptions::arrived(const std::shared_ptr<Transfer>& taking, const WorkerPtr& newcomer) {
+    Header header;
+    std::memcpy(&header, taking->memory.data(), sizeof(header));
+    const std::vector<BufferPtr> target = newcomer->head().buffers;
+    const collectives::Layout layout = layout_of(target);
+    std::shared_ptr<Scratch> initial;
+    const bool brings_initial =
+        header.has_initial != 0 && !job_.initial.valid && !job_.initial.is_coming;
+    if (brings_initial && job_.initial.memory->reserve(layout.bytes(), job_.payer())) {
+        initial = job_.initial.memory;
+        job_.initial.is_coming = true;
+    }
+    newcomer->state = Worker::State::taking;
+    tell_writing(newcomer->head().mark);
+    copy_held(
+        2 * packed_bytes(layout, initial != nullptr),
+        [taking, target, layout, initial] {
+            const std::byte* const model = taking->memory.data() + sizeof(Header);
             for (size_t i = 0; i < target.size(); ++i)
-                std::memcpy(target[i]->memory.data(), data + sizeof(header) + layout.offset(i),
-                            target[i]->bytes());
-            if (header.has_initial != 0 && !job_.initial.valid) {
-                const auto initial = job_.initial.memory.reserve(layout.bytes());
-                if (initial) {
-                    std::memcpy(initial->data(), data + sizeof(header) + layout.bytes(),
-                                layout.bytes());
-                    job_.initial.digest = newcomer->head().digest;
-                    job_.initial.valid = true;
-                }
-            }
-            taken(newcomer, {header.iteration, header.round}, {});
+                std::memcpy(target[i]->memory.data(), model + layout.offset(i), target[i]->bytes());
+            if (initial) std::memcpy(initial->data(), model + layout.bytes(), layout.bytes());
+        },
+        [this, newcomer, header, target, initial] {
+            if (initial) job_.initial_came(target);
+            copied(newcomer, {header.iteration, header.round});
         });
+}
+
+// The model is in the newcomer's buffers. Meanwhile its place in the job may have been lost.
+void Adoptions::copied(const WorkerPtr& newcomer, Origin origin) {
+    if (job_.find(newcomer->rank) != newcomer) return;
+    if (newcomer->newcomer) {
+        newcomer->state = Worker::State::idle;
+        job_.advance(newcomer);
+        return;
+    }
+    taken(newcomer, origin, {});
 }
 
 void Adoptions::taken(const WorkerPtr& newcomer, Origin origin, const Result<>& result) {
@@ -250,11 +343,13 @@ void Adoptions::taken(const WorkerPtr& newcomer, Origin origin, const Result<>& 
         job_.end_head(newcomer, failed(result.error()));
         return;
     }
+    tell_whole(newcomer->head().mark);
     newcomer->model = newcomer->head().buffers;
     newcomer->iteration = origin.iteration;
     job_.adopted(*newcomer, origin.round);
     Ending ending;
     ending.iteration = origin.iteration;
+    ending.group = origin.round == 0 ? 0 : origin.round - 1;  // the last that it has
     ending.queued_ns = base::now_ns() - newcomer->head().submitted_ns;
     job_.end_head(newcomer, std::move(ending));
 }

@@ -1,11 +1,14 @@
 // Adoptions: a newcomer's first broadcast is answered with the current model of a healthy worker.
 //
 // The model is taken at the donor's next *boundary*: when it has a request waiting, whose buffers are made, and none in an
-// exchange, so that its trainer is not writing; of one that goes on with its buffers, the copy of them is taken. What travels is one vector: a header, the buffers of the donor's latest broadcast,
-// and, if the job keeps one, the initial model.
+// exchange, so that its trainer is not writing; of one that goes on with its buffers, the copy of them is taken. Copies are made
+// beside the loop; meanwhile nothing is written to the job's buffers here (model_hold.h), and a donor whose request has ended before
+// that has given nothing. What travels is one vector: a header, the buffers of the donor's latest broadcast
+// (or, if it has made none with this daemon, of its average), and, if the job keeps one, the initial model.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -23,6 +26,9 @@ class Adoptions {
     void commit(const control::CommitView& view);
     void stop(const base::Error& error);
 
+    // The worker's model is here, at its next boundary at the latest.
+    static bool has_model(const Worker& worker);
+
     // The worker is at a boundary: whoever waits for its model gets it now.
     void at_boundary(const WorkerPtr& donor);
 
@@ -37,29 +43,41 @@ class Adoptions {
         uint64_t iteration = 0;  // its donor's
         uint64_t round = 0;      // it has the results of the rounds before
     };
-    class Taking;
 
     // A worker's model at a boundary, as it was then.
     struct Model {
+        WorkerPtr donor;
         std::vector<BufferPtr> buffers;
         std::vector<const std::byte*> segments;  // what they held
+        std::shared_ptr<Scratch> copy;           // in which the segments lie; null: in the buffers
+        uint64_t request = 0;  // the donor's, as long as which nobody writes there
         Origin origin;
+        // Whether its memory still is what it was.
+        bool stands() const {
+            return copy || (!donor->queue.empty() && donor->head().id == request);
+        }
     };
+    // A model on its way to another node, and what it is made of.
+    struct Packing;
 
+    void copy_held(size_t bytes, std::function<void()> work, std::function<void()> done);
     void donate(const Donation& donation, const Model& model);
+    void give(const Donation& donation, const Model& model);
+    void packed(const std::shared_ptr<Packing>& packing);
     static std::vector<BufferPtr> model_of(const Worker& donor);
     void donate_from_device(const DeviceLane& lane, Model model, std::vector<Donation> due);
     void take_here(const WorkerPtr& newcomer, control::Rank donor, const Model& model);
     void take_from(const WorkerPtr& newcomer, NodeId node);
+    void copied(const WorkerPtr& newcomer, Origin origin);
+    void arrived(const std::shared_ptr<Transfer>& taking, const WorkerPtr& newcomer);
     void taken(const WorkerPtr& newcomer, Origin origin, const base::Result<>& result);
     uint64_t number(control::Rank newcomer) const;
-    base::Result<Scratch> pack(const Model& model, size_t& ret_bytes) const;
+    Transfer::About about(control::Rank newcomer, NodeId other) const;
 
     JobState& job_;
     std::vector<Donation> donations_;
-    std::vector<std::weak_ptr<Gift>> gifts_;
-    std::vector<std::weak_ptr<Taking>> takings_;
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    std::vector<std::weak_ptr<Transfer>> gifts_;
+    std::vector<std::weak_ptr<Transfer>> takings_;
 };
 
 }  // namespace pace::daemon

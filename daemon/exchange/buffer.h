@@ -9,6 +9,7 @@
 #include "base/memfd.h"
 #include "daemon/device/device_memory.h"
 #include "daemon/device/pinned_memory.h"
+#include "daemon/exchange/accounts.h"
 #include "protocol/types.h"
 
 namespace pace::daemon {
@@ -28,6 +29,7 @@ struct Buffer {
     base::MappedMemfd memory;
     protocol::DType dtype = protocol::DType::f32;
     uint64_t count = 0;
+    Charge charge;                      // what its user pays, for as long as it is anywhere
     std::optional<OnDevice> on_device;  // destroyed before its twin
 
     size_t bytes() const { return count * protocol::size_of(dtype); }

@@ -1,6 +1,7 @@
 #include "daemon/exchange/call_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace pace::daemon {
 
@@ -27,6 +28,11 @@ std::string call_text(const Request& request) {
     if (request.verb == protocol::Verb::broadcast)
         text += fmt::format(" from root {}", request.root);
     return text + " of " + buffers_text(request.buffers);
+}
+
+std::string caller_text(const std::string& name, const std::vector<control::Rank>& ranks) {
+    if (ranks.size() == 1) return fmt::format("worker {} on node {}", ranks.front(), name);
+    return fmt::format("a worker on node {} ({})", name, fmt::join(ranks, " or "));
 }
 
 }  // namespace pace::daemon

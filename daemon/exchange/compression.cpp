@@ -78,6 +78,7 @@ void Compression::measure_links() {
     Exchange::Plan plan;
     plan.kind = Exchange::Kind::probe;
     plan.job = job_.id;
+    plan.what = "measuring links";
     plan.nodes = job_.view.nodes();
     plan.number = exchange_number(job_.token, ExchangeKind::probe, job_.view.epoch, 0);
     const auto self = std::find(plan.nodes.begin(), plan.nodes.end(), job_.services.self);
@@ -86,17 +87,27 @@ void Compression::measure_links() {
         return;
     }
     plan.self = static_cast<size_t>(self - plan.nodes.begin());
-    auto probe = Exchange::start(job_.services, std::move(plan), {},
-                                 [this](Exchange& done, const Result<>& result) {
-                                     probe_.reset();
-                                     measured(result, done.link());
-                                 });
+    auto probe = Exchange::start(
+        job_.services, std::move(plan), {},
+        job_.scope.bind([this, epoch = job_.view.epoch](Exchange& done, const Result<>& result) {
+            // One of an earlier view may end when the next has begun.
+            if (probe_.get() == &done) probe_.reset();
+            if (epoch == job_.view.epoch) measured(result, done.link());
+        }));
     if (!probe->ended()) probe_ = std::move(probe);
 }
 
 void Compression::measured(const Result<>& result, const sparse::Link& link) {
-    // The next view measures anew.
-    if (!result) return;
+    if (!result) {
+        // No round begins before the links are measured: the next view does. It is on its way if this one was stopped for it.
+        if (result.error().kind == ErrorKind::aborted) return;
+        base::log_warning("links could not be measured; another view is asked for",
+                          {{"job", job_.options.name},
+                           {"nodes", job_.services.peers.names(job_.view.nodes())},
+                           {"reason", result.error().message}});
+        job_.wants_view = true;
+        return;
+    }
     link_ = link;
     measured_epoch_ = job_.view.epoch;
     base::log_info("links measured",

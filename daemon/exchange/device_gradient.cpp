@@ -152,28 +152,30 @@ Result<> DeviceGradient::form_piece(size_t segment, size_t first, size_t count, 
             PACE_TRY(form_other(segment, first + i, std::min(kTileElements, count - i), place + i));
         return {};
     }
-    pace_device_sum sum = sum_of_members(segment, first, count);
+    pace_device_sum sum = sum_of_members(segment, first, count, 1.0);
     add_input(sum, floats(residual_) + place, 1.0);
     add_output(sum, floats(gradient_) + place);
     return check(kernels_.sum(&sum, stream_), "sum");
 }
 
 Result<> DeviceGradient::form_other(size_t segment, size_t first, size_t count, size_t place) {
-    pace_device_sum own = sum_of_members(segment, first, count);
+    const double room = sparse::room_for(run_->members.size());
+    pace_device_sum own = sum_of_members(segment, first, count, 1.0 / room);
     add_output(own, floats(own_));
     PACE_TRY(check(kernels_.sum(&own, stream_), "sum"));
     const auto widen = conversion(run_->layout.segments()[segment].dtype, DType::f32, count,
                                   floats(own_), floats(single_));
     PACE_TRY(check(kernels_.convert(&widen, stream_), "convert"));
     pace_device_sum sum = sum_of(DType::f32, count, 1.0);
-    add_input(sum, floats(single_), 1.0);
+    add_input(sum, floats(single_), room);
     add_input(sum, floats(residual_) + place, 1.0);
     add_output(sum, floats(gradient_) + place);
     return check(kernels_.sum(&sum, stream_), "sum");
 }
 
-pace_device_sum DeviceGradient::sum_of_members(size_t segment, size_t first, size_t count) const {
-    return sum_of(run_->members, run_->layout.segments()[segment], segment, first, count, 1.0);
+pace_device_sum DeviceGradient::sum_of_members(size_t segment, size_t first, size_t count,
+                                               double scale) const {
+    return sum_of(run_->members, run_->layout.segments()[segment], segment, first, count, scale);
 }
 
 Entries DeviceGradient::top_k(size_t begin, size_t length, size_t k) {

@@ -108,7 +108,7 @@ class DeviceGradient final : public sparse::FarGradient {
 
     base::Result<> form_piece(size_t segment, size_t first, size_t count, size_t place);
     base::Result<> form_other(size_t segment, size_t first, size_t count, size_t place);
-    pace_device_sum sum_of_members(size_t segment, size_t first, size_t count) const;
+    pace_device_sum sum_of_members(size_t segment, size_t first, size_t count, double scale) const;
     base::Result<> choose(size_t begin, size_t length, size_t k, sparse::Entries& ret_entries);
     base::Result<> put(base::cuda::CUdeviceptr out, size_t length, size_t element_bytes,
                        std::span<const uint32_t> indices, const std::byte* values);

@@ -15,8 +15,12 @@ namespace {
 
 // How often exchanges among nodes are looked at for progress, while there are any.
 constexpr base::Duration kWatchInterval = std::chrono::milliseconds(50);
-// A job without workers on this node is forgotten after this; longer than any exchange of it can last.
-constexpr base::Duration kUnusedKeep = std::chrono::seconds(30);
+
+// For people, and to tell which of two runs was the later one.
+uint64_t since_1970_ns() {
+    const auto since = std::chrono::system_clock::now().time_since_epoch();
+    return static_cast<uint64_t>(std::chrono::nanoseconds(since).count());
+}
 
 }  // namespace
 
@@ -24,12 +28,16 @@ Engine::Engine(Services& services)
     : services_(services),
       gpu_groups_(services.loop, services.options.nccl_communicators),
       questions_(services.loop),
-      links_(services) {
+      orphanage_(services.options.buffers_keep),
+      links_(services),
+      peer_watch_(services, [this](NodeId node, bool cut, base::Duration silent) {
+          services_.control->send(control::LinkCut{
+              node, cut, static_cast<uint64_t>(silent / std::chrono::milliseconds(1))});
+      }) {
     services_.gpu_groups = &gpu_groups_;
     services_.exchange_began = [this] {
-        if (watching_) return;
-        watching_ = true;
-        services_.loop.run_after(kWatchInterval, [this] { watch(); });
+        if (!watch_timer_.pending())
+            watch_timer_ = services_.loop.run_after(kWatchInterval, [this] { watch(); });
     };
 }
 
@@ -51,13 +59,13 @@ void Engine::forget(uint64_t ticket) {
 uint64_t Engine::join(const JoinRequest& request, WorkerPort* port, const Joined& joined) {
     const uint64_t ticket = questions_.new_ticket();
     Questions::Question question;
-    if (const auto fits = ShardDisk::check(services_, request.options, request.uid); !fits) {
+    if (const auto fits = check_job(request.options, request.uid); !fits) {
         question.refused = [joined](const base::Error& error) { joined(error); };
         question.send = [] { return true; };
         ask(ticket, std::move(question));
-        services_.loop.defer([this, ticket, error = fits.error()] {
+        services_.loop.defer(scope_.callback([this, ticket, error = fits.error()] {
             on_join_refused({.request = ticket, .error = error});
-        });
+        }));
         return ticket;
     }
     question.send = [this, ticket, request] {
@@ -66,7 +74,11 @@ uint64_t Engine::join(const JoinRequest& request, WorkerPort* port, const Joined
         message.rank = request.rank;
         message.options = request.options;
         message.uid = request.uid;
-        message.iteration = orphanage_.iteration({request.options.name, request.rank});
+        message.iteration = reached(request, 0);
+        message.rounds_completed = request.rounds_untrusted;
+        message.run = request.run;
+        message.opened = since_1970_ns();
+        message.rerun = request.rerun;
         return services_.control->send(message);
     };
     question.accepted = [this, request, port, joined](const control::JoinAccepted& accepted) {
@@ -74,6 +86,26 @@ uint64_t Engine::join(const JoinRequest& request, WorkerPort* port, const Joined
     };
     question.refused = [joined](const base::Error& error) { joined(error); };
     return ask(ticket, std::move(question));
+}
+
+// The step of a model server's worker is what the server says.
+uint64_t Engine::reached(const JoinRequest& request, uint64_t kept) {
+    const bool is_served = request.options.policy >= control::Policy::bsp;
+    return is_served ? kept : std::max(kept, request.iteration_untrusted);
+}
+
+// What only this node knows of a job: whether it has room for its part of a model, and a folder for its checkpoints.
+Result<> Engine::check_job(const control::JobOptions& options, uint32_t uid) const {
+    if (options.policy >= control::Policy::bsp) {
+        const uint64_t parts = options.shards == 0 ? options.world : options.shards;
+        const uint64_t nodes = std::max<uint64_t>(1, std::min<uint64_t>(parts, options.world));
+        const uint64_t here = options.elements / nodes;
+        PACE_TRY(services_.accounts->check_possible(
+            here > UINT64_MAX / sizeof(float) ? UINT64_MAX : here * sizeof(float),
+            fmt::format("a model of {} elements, over at most {} nodes,", options.elements,
+                        nodes)));
+    }
+    return ShardDisk::check(services_, options, uid);
 }
 
 void Engine::seat(const JoinRequest& request, WorkerPort* port,
@@ -85,36 +117,11 @@ void Engine::seat(const JoinRequest& request, WorkerPort* port,
     worker->uid = request.uid;
     worker->port = port;
     worker->newcomer = accepted.under_way;
-    worker->iteration = orphanage_.iteration({request.options.name, request.rank});
+    worker->iteration = reached(
+        request, orphanage_.iteration({request.uid, accepted.token, accepted.rank}, base::now()));
     job->add(worker);
+    if (request.again) job->came_again(*worker);
     joined(Seat{job, worker, accepted.under_way});
-}
-
-uint64_t Engine::create_job(const control::JobOptions& options, uint32_t uid,
-                            const Answered& answered) {
-    const uint64_t ticket = questions_.new_ticket();
-    Questions::Question question;
-    question.send = [this, ticket, options, uid] {
-        control::JobCreate message;
-        message.request = ticket;
-        message.options = options;
-        message.uid = uid;
-        return services_.control->send(message);
-    };
-    question.accepted = [answered](const control::JoinAccepted&) { answered(std::string()); };
-    question.refused = [answered](const base::Error& error) { answered(error); };
-    return ask(ticket, std::move(question));
-}
-
-uint64_t Engine::status(const Answered& answered) {
-    const uint64_t ticket = questions_.new_ticket();
-    Questions::Question question;
-    question.send = [this, ticket] {
-        return services_.control->send(control::StatusRequest{ticket});
-    };
-    question.document = answered;
-    question.refused = [answered](const base::Error& error) { answered(error); };
-    return ask(ticket, std::move(question));
 }
 
 void Engine::submit(const Seat& seat, Request request) {
@@ -145,7 +152,7 @@ void Engine::cancel(const Seat& seat, uint64_t id) {
 }
 
 uint64_t Engine::leave(const Seat& seat, const std::function<void()>& left) {
-    orphanage_.drop({seat.job->state().options.name, seat.worker->rank});
+    orphanage_.drop(key_of(seat));
     remove(seat);
     const uint64_t ticket = questions_.new_ticket();
     Questions::Question question;
@@ -155,29 +162,15 @@ uint64_t Engine::leave(const Seat& seat, const std::function<void()>& left) {
     question.done = left;
     question.refused = [left](const base::Error& /*error*/) { left(); };
     if (!questions_.ask(ticket, question)) {
-        services_.loop.defer([this, ticket] { on_worker_left({ticket}); });
+        services_.loop.defer(scope_.callback([this, ticket] { on_worker_left({ticket}); }));
     }
     tell_owing(*seat.job);
     return ticket;
 }
 
-void Engine::bury(const Seat& seat, std::vector<BufferPtr> buffers) {
-    orphanage_.keep({seat.job->state().options.name, seat.worker->rank}, std::move(buffers),
-                    seat.worker->iteration);
-    remove(seat);
-    tell_leave(*seat.job, seat.worker->rank, false);
-    tell_owing(*seat.job);
-}
-
 void Engine::remove(const Seat& seat) {
     seat.job->remove(seat.worker);
     if (seat.job->unused()) drop_unused_later();
-}
-
-BufferPtr Engine::inherit(const Seat& seat, protocol::DType dtype, uint64_t count,
-                          const device::Device* device) {
-    return orphanage_.take({seat.job->state().options.name, seat.worker->rank}, dtype, count,
-                           device);
 }
 
 bool Engine::tell_leave(const Job& job, control::Rank rank, bool orderly, uint64_t request) {
@@ -195,18 +188,6 @@ void Engine::tell_owing(const Job& job) {
     if (job.keeps_shards() || (job.unused() && job.owes())) tell_leave(job, control::kNoRank, true);
 }
 
-void Engine::drop_unused_later() {
-    services_.loop.run_after(kUnusedKeep, [this] {
-        const auto is_over = [](const auto& entry) {
-            return entry.second->unused() && !entry.second->keeps_shards();
-        };
-        std::erase_if(by_id_, is_over);
-        std::erase_if(jobs_, is_over);
-        if (jobs_.empty()) gpu_groups_.rest();
-        orphanage_.drop_expired();
-    });
-}
-
 // ------------------------------------------------------------------------- what the controller says
 
 std::shared_ptr<Job> Engine::job(control::JobId id) const {
@@ -214,15 +195,37 @@ std::shared_ptr<Job> Engine::job(control::JobId id) const {
     return entry == by_id_.end() ? nullptr : entry->second;
 }
 
+// Its workers here, if there are any, did not hear of the end: the daemon had no controller then.
+void Engine::give_up(Job& job, const control::Run& next) {
+    const auto error = base::make_error(
+        ErrorKind::closed,
+        "the run of job \"{}\" that this worker is in is over: {} has begun under its name; "
+        "open another session to take part in that one",
+        job.state().options.name, next.id.empty() ? std::string("another") : next.id);
+    if (!job.unused())
+        base::log_warning("a run is over, and has workers here",
+                          {{"job", job.state().options.name}});
+    const auto workers = job.state().workers;
+    for (const auto& [rank, worker] : workers) job.refuse(worker, error);
+    job.invalidate(error);
+    std::erase_if(by_id_, [&](const auto& entry) { return entry.second.get() == &job; });
+}
+
 std::shared_ptr<Job> Engine::job_of(const control::JoinAccepted& accepted, uint32_t uid) {
     std::shared_ptr<Job>& job = jobs_[accepted.options.name];
-    if (job && job->unused() && job->state().id != accepted.job)
-        job.reset();  // another job of that name
+    const bool is_another = job && job->state().id != accepted.job;
+    const bool is_another_run = is_another && job->state().run.began != accepted.run.began;
+    if (is_another_run) give_up(*job, accepted.run);
+    if (is_another_run || (is_another && job->unused())) job.reset();
     if (!job) job = std::make_shared<Job>(services_, accepted.options, uid);
     std::erase_if(by_id_, [&](const auto& entry) { return entry.second == job; });
     job->state().id = accepted.job;
     job->state().token = accepted.token;
+    job->state().run = accepted.run;
     by_id_[accepted.job] = job;
+    std::erase_if(services_.users,
+                  [this](const auto& entry) { return !by_id_.contains(entry.first); });
+    services_.users[accepted.job] = job->state().uid;
     return job;
 }
 
@@ -235,9 +238,11 @@ void Engine::on_attached(control::NodeId self) {
         for (const auto& [name, job] : jobs_) job->invalidate(error);
         services_.peers.forget_all();
         links_.forget_all();
+        peer_watch_.forget_all();
     }
     services_.self = self;
     links_.attached();
+    peer_watch_.attached();
     for (const auto& [name, job] : jobs_) {
         for (const auto& [rank, worker] : job->state().workers) announce(job, worker);
         tell_owing(*job);
@@ -279,6 +284,7 @@ void Engine::on_detached(bool excluded, const std::string& reason) {
     for (const auto& [name, job] : jobs_) job->invalidate(error);
     services_.peers.forget_all();
     links_.forget_all();
+    peer_watch_.forget_all();
 }
 
 void Engine::on_refused(const base::Error& error) {
@@ -289,6 +295,8 @@ void Engine::on_refused(const base::Error& error) {
 void Engine::report(control::Heartbeat& ret_heartbeat) {
     for (const auto& [name, job] : jobs_) {
         job->report(ret_heartbeat);
+        job->tell_long_waits();
+        for (const NodeId node : job->look_again()) peer_watch_.suspect(node);
         tell_owing(*job);
         if (!job->state().wants_view) continue;
         services_.control->send(control::Stalled{job->state().id, {}});
@@ -319,43 +327,49 @@ void Engine::on_join_refused(const control::JoinRefused& refused) {
 }
 
 void Engine::on_prepare_view(const control::PrepareView& view) {
-    if (const auto found = job(view.job)) {
-        found->prepare(view);
-        return;
-    }
+    if (with_job(view.job, [&view](Job& found) { found.prepare(view); })) return;
     // A job that has no worker here any more has nothing to stop.
     services_.control->send(control::ViewPrepared{.job = view.job, .epoch = view.epoch});
 }
 
 void Engine::on_commit_view(const control::CommitView& view) {
-    const auto found = job(view.job);
-    if (!found || view.epoch <= found->state().view.epoch) return;
-    found->commit(view);
-    const JobState& state = found->state();
-    links_.commit({state.id, state.token, state.view.epoch, state.view.nodes()});
+    with_job(view.job, [this, &view](Job& found) {
+        const JobState& state = found.state();
+        if (view.epoch <= state.view.epoch) return;
+        found.commit(view);
+        links_.commit({state.id, state.token, state.view.epoch, state.view.nodes()});
+    });
 }
 
 void Engine::on_group_order(const control::GroupOrder& order) {
-    if (const auto found = job(order.job)) {
-        found->order(order);
-        return;
-    }
-    services_.control->send(
-        control::GroupDone{.job = order.job, .group = order.group, .failed = true});
+    if (with_job(order.job, [&order](Job& found) { found.order(order); })) return;
+    services_.control->send(control::GroupDone{.job = order.job,
+                                               .group = order.group,
+                                               .failed = true,
+                                               .reason = "the job has no worker here"});
 }
 
 void Engine::on_group_abort(const control::GroupAbort& abort) {
-    if (const auto found = job(abort.job))
-        found->abort_group(abort.group, base::make_error(ErrorKind::aborted, "{}", abort.reason));
+    with_job(abort.job, [&abort](Job& found) {
+        found.abort_group(abort.group, base::make_error(ErrorKind::aborted, "{}", abort.reason));
+    });
 }
 
 void Engine::on_worker_suspended(const control::WorkerSuspended& suspended) {
-    const auto found = job(suspended.job);
+    with_job(suspended.job, [&suspended](Job& found) {
+        base::log_warning("worker suspended", {{"job", found.state().options.name},
+                                               {"rank", suspended.rank},
+                                               {"reason", suspended.reason}});
+        found.suspend(suspended.rank, suspended.reason);
+    });
+}
+
+void Engine::on_no_model(const control::NoModel& missing) {
+    const auto found = job(missing.job);
     if (!found) return;
-    base::log_warning("worker suspended", {{"job", found->state().options.name},
-                                           {"rank", suspended.rank},
-                                           {"reason", suspended.reason}});
-    found->suspend(suspended.rank, suspended.reason);
+    base::log_warning("nobody can give a newcomer the model",
+                      {{"job", found->state().options.name}, {"rank", missing.rank}});
+    found->no_model(missing.rank);
 }
 
 void Engine::on_worker_left(const control::WorkerLeft& left) {
@@ -364,31 +378,7 @@ void Engine::on_worker_left(const control::WorkerLeft& left) {
 }
 
 void Engine::on_withdrawn(const control::Withdrawn& withdrawn) {
-    if (const auto found = job(withdrawn.job)) found->withdrawn(withdrawn.rank);
-}
-
-void Engine::on_node_known(const control::NodeKnown& known) {
-    if (known.node != services_.self) services_.peers.know(known.node, known.name, known.address);
-}
-
-void Engine::on_node_gone(const control::NodeGone& gone) {
-    base::log_warning("peer is gone",
-                      {{"peer", services_.peers.name(gone.node)}, {"reason", gone.reason}});
-    const auto peer = services_.peers.peer(gone.node);
-    const auto error = base::make_error(ErrorKind::unavailable, "{} is gone: {}",
-                                        services_.peers.name(gone.node), gone.reason);
-    services_.peers.forget(gone.node);
-    links_.forget(gone.node);
-    gpu_groups_.forget(gone.node);
-    if (!peer) return;
-    for (const auto& weak : std::vector(services_.active)) {
-        if (const auto exchange = weak.lock()) exchange->peer_lost(*peer, error);
-    }
-}
-
-void Engine::on_status_reply(const control::StatusReply& reply) {
-    Questions::Question question;
-    if (questions_.take(reply.request, question)) question.document(reply.json);
+    with_job(withdrawn.job, [&withdrawn](Job& found) { found.withdrawn(withdrawn.rank); });
 }
 
 }  // namespace pace::daemon

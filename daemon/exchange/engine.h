@@ -11,12 +11,14 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/attempt.h"
 #include "base/result.h"
 #include "daemon/control/control_handler.h"
 #include "daemon/exchange/gpu_groups.h"
 #include "daemon/exchange/job.h"
 #include "daemon/exchange/links.h"
 #include "daemon/exchange/orphanage.h"
+#include "daemon/exchange/peer_watch.h"
 #include "daemon/exchange/questions.h"
 
 namespace pace::daemon {
@@ -25,6 +27,13 @@ struct JoinRequest {
     control::Rank rank = 0;
     control::JobOptions options;
     uint32_t uid = 0;
+    // The session had this place before, and has lost its daemon: its trainer goes on where it was.
+    bool again = false;
+    // What the worker says it had come to with a daemon that is gone.
+    uint64_t iteration_untrusted = 0;
+    uint64_t rounds_untrusted = 0;
+    control::Run run;  // without `began` unless it was in it already
+    control::Rerun rerun = control::Rerun::when_all_died;
 };
 
 // A worker's place in a job, as the session holds it.
@@ -46,6 +55,8 @@ class Engine final : public ControlHandler {
     uint64_t join(const JoinRequest& request, WorkerPort* port, const Joined& joined);
     // As a worker-less job. `answered` gets an empty string.
     uint64_t create_job(const control::JobOptions& options, uint32_t uid, const Answered& answered);
+    // Of one without workers, if it is this user's, or the user is root. `answered` gets an empty string.
+    uint64_t delete_job(const std::string& name, uint32_t uid, const Answered& answered);
     // The controller's status document.
     uint64_t status(const Answered& answered);
     // The asker is gone; a place that the controller still gives is given back.
@@ -65,12 +76,17 @@ class Engine final : public ControlHandler {
         return seat.job->sums_on_device(*seat.worker, request);
     }
 
-    // A dead predecessor's buffer of this type and length, if there is one.
+    // A dead predecessor's buffer of this type and length, if there is one: of the same user, in the same job.
     BufferPtr inherit(const Seat& seat, protocol::DType dtype, uint64_t count,
                       const device::Device* device);
+    // Charges a buffer to the user. What is kept of dead trainers gives way: the user's own, and others' if all together have too much.
+    base::Result<Charge> charge_buffer(uint32_t user, uint64_t bytes, uint32_t descriptors);
 
     // From the transport.
     void peer_lost(transports::PeerId peer, const base::Error& error);
+
+    // A callback had no memory, and it is not known whose: every job ends what it does.
+    void run_out_of_memory();
 
     // Ends everything; afterwards no exchange is under way. Blocks for at most a second, while the transport lets go.
     void shut_down();
@@ -89,6 +105,7 @@ class Engine final : public ControlHandler {
     void on_attached(control::NodeId self) override;
     void on_detached(bool excluded, const std::string& reason) override;
     void on_refused(const base::Error& error) override;
+    void on_not_attached(const base::Error& because, base::Duration since) override;
     void report(control::Heartbeat& ret_heartbeat) override;
     void on_join_accepted(const control::JoinAccepted& accepted) override;
     void on_join_refused(const control::JoinRefused& refused) override;
@@ -100,6 +117,8 @@ class Engine final : public ControlHandler {
     void on_server_end(const control::ServerEnd& end) override;
     void on_group_abort(const control::GroupAbort& abort) override;
     void on_worker_suspended(const control::WorkerSuspended& suspended) override;
+    void on_no_model(const control::NoModel& missing) override;
+    void on_job_deleted(const control::JobDeleted& deleted) override;
     void on_worker_left(const control::WorkerLeft& left) override;
     void on_withdrawn(const control::Withdrawn& withdrawn) override;
     void on_node_gone(const control::NodeGone& gone) override;
@@ -109,15 +128,33 @@ class Engine final : public ControlHandler {
   private:
     uint64_t ask(uint64_t ticket, Questions::Question question);
     std::shared_ptr<Job> job(control::JobId id) const;
+    static uint64_t reached(const JoinRequest& request, uint64_t kept);
+    void give_up(Job& job, const control::Run& next);
     std::shared_ptr<Job> job_of(const control::JoinAccepted& accepted, uint32_t uid);
     void seat(const JoinRequest& request, WorkerPort* port, const control::JoinAccepted& accepted,
               const Joined& joined);
+    base::Result<> check_job(const control::JobOptions& options, uint32_t uid) const;
     void announce(const std::shared_ptr<Job>& job, const WorkerPtr& worker);
     void remove(const Seat& seat);
     bool tell_leave(const Job& job, control::Rank rank, bool orderly, uint64_t request = 0);
     void tell_owing(const Job& job);
+    // False if there is no such job. If there is no memory for `work`, only that job ends what it does.
+    template <typename Work>
+    bool with_job(control::JobId id, const Work& work) {
+        const std::shared_ptr<Job> found = job(id);
+        if (!found) return false;
+        if (!base::attempt([&] { work(*found); })) found->run_out_of_memory();
+        return true;
+    }
+    void drop_unused();
     void drop_unused_later();
+    static Orphanage::Key key_of(const Seat& seat);
+    void sweep_orphanage();
+    bool give_up_kept(uint32_t user, uint64_t bytes);
     void watch();
+    void connect_anew(NodeId node);
+    void log_wait(Active& exchange, base::Duration stalled_for,
+                  const std::vector<NodeId>& nodes) const;
 
     Services& services_;
     GpuGroups gpu_groups_;  // before the jobs, whose results may lie in its memory
@@ -125,8 +162,12 @@ class Engine final : public ControlHandler {
     std::unordered_map<control::JobId, std::shared_ptr<Job>> by_id_;
     Questions questions_;
     Orphanage orphanage_;
+    base::Timer sweeping_;
     Links links_;
-    bool watching_ = false;
+    PeerWatch peer_watch_;
+    base::Timer watch_timer_;
+    base::Timer drop_timer_;
+    base::Scope scope_;
 };
 
 }  // namespace pace::daemon

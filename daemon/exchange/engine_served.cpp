@@ -16,11 +16,11 @@ std::vector<Engine::ShardSummary> Engine::shards() const {
 }
 
 void Engine::on_server_order(const control::ServerOrder& order) {
-    if (const auto found = job(order.job)) found->order(order);
+    with_job(order.job, [&order](Job& found) { found.order(order); });
 }
 
 void Engine::on_checkpoint_ended(const control::CheckpointEnded& ended) {
-    if (const auto found = job(ended.job)) found->checkpoint_ended(ended);
+    with_job(ended.job, [&ended](Job& found) { found.checkpoint_ended(ended); });
 }
 
 void Engine::on_server_end(const control::ServerEnd& end) {

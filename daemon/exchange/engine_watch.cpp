@@ -1,4 +1,8 @@
-// Engine: what goes wrong. Connections that are lost, exchanges that do not move, and the end of all.
+// Engine: other nodes, what goes wrong, and what ends. Connections that are lost, exchanges that do not move, jobs that nobody uses, and the end of
+// all.
+#include <algorithm>
+#include <set>
+
 #include "base/log.h"
 #include "daemon/control/controller_link.h"
 #include "daemon/exchange/engine.h"
@@ -7,12 +11,23 @@ namespace pace::daemon {
 
 using base::ErrorKind;
 
+namespace {
+
+// How often unused jobs are looked at again, until their time has come.
+constexpr int kLooksPerUnusedKeep = 6;
+// Whoever is waited for so long is asked whether it can be reached at all.
+constexpr base::Duration kStallSuspicious = std::chrono::milliseconds(100);
+// Whoever is waited for so long is named in the log.
+constexpr base::Duration kWaitNoticeable = std::chrono::seconds(10);
+
+}  // namespace
+
 void Engine::peer_lost(transports::PeerId peer, const base::Error& error) {
     const NodeId node = services_.peers.lost(peer);
     for (const auto& weak : std::vector(services_.active)) {
         if (const auto exchange = weak.lock()) exchange->peer_lost(peer, error);
     }
-    if (node == 0) return;
+    if (node == 0 || peer_watch_.lost(node)) return;
     base::log_warning("lost the connection to a peer",
                       {{"peer", services_.peers.name(node)}, {"reason", error.message}});
     control::PeerLost lost;
@@ -21,38 +36,129 @@ void Engine::peer_lost(transports::PeerId peer, const base::Error& error) {
     services_.control->send(lost);
 }
 
+void Engine::on_node_known(const control::NodeKnown& known) {
+    if (known.node == services_.self) return;
+    services_.peers.know(known.node, known.name, known.address);
+    peer_watch_.known(known.node);
+}
+
+void Engine::on_node_gone(const control::NodeGone& gone) {
+    base::log_warning("peer is gone",
+                      {{"peer", services_.peers.name(gone.node)}, {"reason", gone.reason}});
+    const auto peer = services_.peers.peer(gone.node);
+    const auto error = base::make_error(ErrorKind::unavailable, "{} is gone: {}",
+                                        services_.peers.name(gone.node), gone.reason);
+    services_.peers.forget(gone.node);
+    peer_watch_.forget(gone.node);
+    links_.forget(gone.node);
+    gpu_groups_.forget(gone.node);
+    if (!peer) return;
+    for (const auto& weak : std::vector(services_.active)) {
+        if (const auto exchange = weak.lock()) exchange->peer_lost(*peer, error);
+    }
+}
+
+void Engine::on_not_attached(const base::Error& because, base::Duration since) {
+    questions_.set_refusal(because);
+    base::log_warning(
+        "not attached to the controller",
+        {{"for", fmt::format("{:.0f} s", base::to_seconds(since))}, {"because", because.message}});
+}
+
 void Engine::watch() {
-    watching_ = false;
     const base::TimePoint now = base::now();
+    std::set<NodeId> stuck;
     for (const auto& weak : std::vector(services_.active)) {
         const auto exchange = weak.lock();
-        if (!exchange || exchange->stalled_for(now) < services_.options.progress_deadline) continue;
+        if (!exchange) continue;
+        const base::Duration stalled_for = exchange->stalled_for(now);
+        if (stalled_for < kStallSuspicious) continue;
         const std::vector<NodeId> culprits = exchange->waiting_for();
+        for (const NodeId culprit : culprits) peer_watch_.suspect(culprit);
+        log_wait(*exchange, stalled_for, culprits);
+        if (stalled_for < services_.options.progress_deadline * exchange->deadlines()) continue;
         control::Stalled stalled;
         stalled.job = exchange->job();
         stalled.waiting_for = culprits;
         services_.control->send(stalled);
         if (exchange->patient()) continue;
-        exchange->abort(
-            base::make_error(ErrorKind::timeout, "no progress for {} ms",
-                             services_.options.progress_deadline / std::chrono::milliseconds(1)));
-        // Sends to a frozen peer end only with its connection.
-        for (const NodeId culprit : culprits) {
-            base::log_warning("connecting anew to a peer that does not move",
-                              {{"peer", services_.peers.name(culprit)}});
-            services_.peers.reconnect(culprit);
-        }
+        exchange->abort(base::make_error(
+            ErrorKind::timeout, "nothing has moved for {} ms; waited for {}",
+            stalled_for / std::chrono::milliseconds(1), services_.peers.names(culprits)));
+        // That ends all but what a peer has asked for and does not take; with the connection others' exchanges end, too.
+        if (exchange->given_up == base::TimePoint{}) exchange->given_up = now;
+        if (now - exchange->given_up < services_.options.progress_deadline) continue;
+        exchange->given_up = now;
+        stuck.insert(culprits.begin(), culprits.end());
     }
-    if (!services_.active.empty()) services_.exchange_began();
+    for (const NodeId node : stuck) connect_anew(node);
+    if (services_.has_active()) services_.exchange_began();
+}
+
+void Engine::drop_unused_later() {
+    if (!drop_timer_.pending())
+        drop_timer_ =
+            services_.loop.run_after(services_.options.unused_keep, [this] { drop_unused(); });
+}
+
+// Each in its own time: another may have become unused a moment ago, in the middle of an exchange.
+void Engine::drop_unused() {
+    const base::TimePoint now = base::now();
+    const base::Duration keep = services_.options.unused_keep;
+    const auto is_over = [now, keep](const auto& entry) {
+        const Job& job = *entry.second;
+        return job.unused() && now - job.unused_since() >= keep && !job.is_exchanging() &&
+               !job.keeps_shards();
+    };
+    std::erase_if(by_id_, is_over);
+    std::erase_if(jobs_, is_over);
+    if (jobs_.empty()) gpu_groups_.rest();
+    const bool more = std::any_of(jobs_.begin(), jobs_.end(),
+                                  [](const auto& entry) { return entry.second->unused(); });
+    if (more)
+        drop_timer_ =
+            services_.loop.run_after(keep / kLooksPerUnusedKeep, [this] { drop_unused(); });
+}
+
+void Engine::run_out_of_memory() {
+    const auto jobs = jobs_;
+    for (const auto& [name, job] : jobs) job->run_out_of_memory();
+}
+
+// The other end is not told, and what it has sent is lost: all rounds between the two begin anew, which the controller sees to.
+void Engine::connect_anew(NodeId node) {
+    base::log_warning("connecting anew to a peer that does not move",
+                      {{"peer", services_.peers.name(node)}});
+    services_.peers.reconnect(node);
+    services_.control->send(control::PeerLost{node, "it does not take what it has asked for"});
+}
+
+// That others are late is no fault; who waits for long without knowing wants to know for whom.
+void Engine::log_wait(Active& exchange, base::Duration stalled_for,
+                      const std::vector<NodeId>& nodes) const {
+    const base::TimePoint now = base::now();
+    const base::TimePoint since = now - stalled_for;
+    if (stalled_for < kWaitNoticeable || nodes.empty()) return;
+    // At growing intervals: after as long again as it has waited.
+    if (exchange.logged > since && now - exchange.logged < (exchange.logged - since)) return;
+    exchange.logged = now;
+    base::log_warning(
+        "an exchange waits",
+        {{"job_id", exchange.job()},
+         {"what", exchange.what()},
+         {"for", services_.peers.names(nodes)},
+         {"silent_ms", stalled_for / std::chrono::milliseconds(1)},
+         {"why", exchange.patient() ? "their workers have not called" : "nothing moves"}});
 }
 
 void Engine::shut_down() {
     const auto error = base::make_error(ErrorKind::aborted, "the daemon is stopping");
     for (const auto& [name, job] : jobs_) job->invalidate(error);
     links_.forget_all();
+    peer_watch_.forget_all();
     services_.peers.forget_all();
     const base::TimePoint deadline = base::now() + std::chrono::seconds(1);
-    while (!services_.active.empty() && base::now() < deadline) services_.loop.turn(false);
+    while (services_.has_active() && base::now() < deadline) services_.loop.turn(false);
 }
 
 }  // namespace pace::daemon

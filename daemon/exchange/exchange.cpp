@@ -15,35 +15,12 @@ using base::Task;
 
 namespace {
 
-// An exchange that has not moved for this long asks the others whether they are in the same one.
-constexpr base::Duration kStallNoticeable = std::chrono::milliseconds(100);
-
 size_t bytes_touched(const Exchange::Plan& plan) {
-    return plan.layout.bytes() * (plan.contributions.size() + plan.recipients.size());
+    const size_t copies = plan.copy_to.empty() ? 0 : 1;
+    return plan.layout.bytes() * (plan.contributions.size() + plan.recipients.size() + copies);
 }
 
 }  // namespace
-
-std::vector<const std::byte*> segments_of(const std::vector<BufferPtr>& buffers) {
-    std::vector<const std::byte*> segments;
-    segments.reserve(buffers.size());
-    for (const BufferPtr& buffer : buffers) segments.push_back(buffer->memory.data());
-    return segments;
-}
-
-std::vector<std::byte*> memory_of(const std::vector<BufferPtr>& buffers) {
-    std::vector<std::byte*> segments;
-    segments.reserve(buffers.size());
-    for (const BufferPtr& buffer : buffers) segments.push_back(buffer->memory.data());
-    return segments;
-}
-
-collectives::Layout layout_of(const std::vector<BufferPtr>& buffers) {
-    std::vector<collectives::Segment> segments;
-    segments.reserve(buffers.size());
-    for (const BufferPtr& buffer : buffers) segments.push_back({buffer->dtype, buffer->count});
-    return collectives::Layout(std::move(segments));
-}
 
 std::shared_ptr<Exchange> Exchange::start(Services& services, Plan plan, Scratch scratch,
                                           Done done) {
@@ -78,12 +55,12 @@ void Exchange::begin() {
     }
     if (auto joined = join_nodes(); !joined) {
         // Not from inside start(): the caller has not stored the exchange yet.
-        services_.loop.defer([keep = self_, joined] { keep->finish(joined); });
+        services_.loop.defer(base::keep(self_, [joined](Exchange& own) { own.finish(joined); }));
         return;
     }
     services_.active.push_back(self_);
     services_.exchange_began();
-    base::spawn<Result<>>(run_among_nodes(),
+    base::spawn<Result<>>(plan_.numbers.empty() ? run_among_nodes() : run_telling(),
                           [this](const Result<>& result) { network_ended(result); });
 }
 
@@ -98,23 +75,38 @@ Exchange::Exchange(Services& services, Plan plan, Scratch scratch, Done done)
         members.push_back({contribution.segments, contribution.weight});
     part_.emplace(plan_.layout, std::move(members));
     for (const auto& buffers : plan_.recipients) recipients_.push_back({memory_of(buffers)});
+    if (!plan_.copy_to.empty()) recipients_.push_back({plan_.copy_to});
+}
+
+// True: the step comes later.
+bool Exchange::waits_for_hold(void (Exchange::*step)()) {
+    if (!plan_.hold || !plan_.hold->is_held()) return false;
+    plan_.hold->when_free([this, keep = self_, step] { (this->*step)(); });
+    return true;
 }
 
 void Exchange::run_local() {
+    if (waits_for_hold(&Exchange::run_local)) return;
     const bool nothing_to_do = plan_.layout.bytes() == 0 || recipients_.empty();
     if (nothing_to_do) {
         finish({});
         return;
     }
+    const bool copies = plan_.kind == Kind::broadcast;
+    tell_writing(plan_.marks);
     if (bytes_touched(plan_) <= services_.options.inline_bytes_max) {
-        collectives::sum_into_members(*part_, plan_.scale, recipients_, services_.pool);
+        if (copies)
+            collectives::copy_among_members(*part_, recipients_, services_.pool);
+        else
+            collectives::sum_into_members(*part_, plan_.scale, recipients_, services_.pool);
         finish({});
         return;
     }
-    base::EventLoop& loop = services_.loop;
-    collectives::sum_into_members(
-        *part_, plan_.scale, recipients_, services_.pool,
-        {[&loop](auto callback) { loop.post(std::move(callback)); }, [this] { finish({}); }});
+    if (copies)
+        collectives::copy_among_members(*part_, recipients_, services_.pool, done_here());
+    else
+        collectives::sum_into_members(*part_, plan_.scale, recipients_, services_.pool,
+                                      done_here());
 }
 
 Task<Result<>> Exchange::await_members() {
@@ -144,7 +136,7 @@ Result<> Exchange::join_nodes() {
         PACE_TRY_ASSIGN(peer, services_.peers.peer(plan_.nodes[i]));
         group.nodes.push_back(peer);
     }
-    PACE_TRY_ASSIGN(result, scratch_.reserve(plan_.layout.bytes()));
+    PACE_TRY_ASSIGN(result, scratch_.reserve(plan_.layout.bytes(), services_.payer_of(plan_.job)));
     result_ = result;
     communicator_ =
         std::make_unique<collectives::Communicator>(services_.transport, std::move(group));
@@ -180,12 +172,14 @@ Task<Result<>> Exchange::run_by_hosts() {
         case Kind::barrier:
             co_return co_await collectives::barrier(*communicator_);
         case Kind::broadcast: {
-            if (plan_.root == plan_.self) part_->partial({0, plan_.layout.bytes()}, result_.data());
+            collectives::BroadcastOptions broadcast = options.broadcast;
+            broadcast.source = [this](collectives::ByteRange range, std::byte* out) {
+                part_->copy(range, out);
+            };
             // The root sends without receiving; the barrier beside it keeps it from going on before all have
             // begun the same broadcast.
             std::vector<Task<Result<>>> both;
-            both.push_back(
-                collectives::broadcast(*communicator_, plan_.root, result_, options.broadcast));
+            both.push_back(collectives::broadcast(*communicator_, plan_.root, result_, broadcast));
             both.push_back(collectives::barrier(*communicator_));
             co_await base::when_all(std::move(both));
             co_return communicator_->status();
@@ -210,8 +204,9 @@ Task<Result<>> Exchange::reduce() {
             *communicator_, *part_, plan_.scale, result_, options, services_.options.piece_bytes,
             *plan_.progress);
     if (plan_.half)
-        co_return co_await collectives::half_all_reduce(*communicator_, *part_, plan_.scale,
-                                                        result_, options, *plan_.half);
+        co_return co_await collectives::half_all_reduce(
+            *communicator_, *part_, plan_.scale, result_, options, *plan_.half,
+            [this](size_t bytes, auto work) { return aside(bytes, std::move(work)); });
     co_return co_await collectives::all_reduce(*communicator_, *part_, plan_.scale, result_,
                                                options);
 }
@@ -234,7 +229,8 @@ void Exchange::network_ended(const Result<>& result) {
     services_.counters.bytes_sent += traffic().bytes_sent;
     services_.counters.bytes_received += traffic().bytes_received;
     // What ends within the node ends from a poll of its own participants, which must outlive that.
-    if (sparse_ && sparse_->is_flat()) services_.loop.defer([keep = shared_from_this()] {});
+    if (sparse_ && sparse_->is_flat())
+        services_.loop.defer(base::keep(shared_from_this(), [](const Exchange&) {}));
     if (!result) {
         ++services_.counters.exchanges_aborted;
         finish(result);
@@ -250,25 +246,31 @@ void Exchange::network_ended(const Result<>& result) {
 }
 
 void Exchange::deliver() {
+    if (waits_for_hold(&Exchange::deliver)) return;
     if (plan_.layout.bytes() == 0 || recipients_.empty()) {
         finish({});
         return;
     }
+    tell_writing(plan_.marks);
     if (plan_.layout.bytes() * (recipients_.size() + 1) <= services_.options.inline_bytes_max) {
         collectives::copy_to_members(plan_.layout, result_.data(), recipients_, services_.pool);
         finish({});
         return;
     }
-    base::EventLoop& loop = services_.loop;
-    collectives::copy_to_members(
-        plan_.layout, result_.data(), recipients_, services_.pool,
-        {[&loop](auto callback) { loop.post(std::move(callback)); }, [this] { finish({}); }});
+    collectives::copy_to_members(plan_.layout, result_.data(), recipients_, services_.pool,
+                                 done_here());
+}
+
+// What the pool does is all that was left to do.
+collectives::Notice Exchange::done_here() {
+    return {services_.loop.poster(), base::keep(self_, [](Exchange& own) { own.finish({}); })};
 }
 
 void Exchange::finish(const Result<>& result) {
     const std::shared_ptr<Exchange> keep = std::move(self_);
     const Done done = std::move(done_);
     ended_ = true;
+    if (result) tell_whole(plan_.marks);
     if (gpu_sum_) gpu_sum_->release();  // who is told may begin the next one
     if (cut_) end_cut();
     done(*this, result);
@@ -302,42 +304,6 @@ void Exchange::wake() {
     progress->wake();
 }
 
-base::Duration Exchange::stalled_for(base::TimePoint now) {
-    base::TimePoint last = communicator_ ? communicator_->last_progress() : base::TimePoint{};
-    if (!is_made()) {
-        // It is this node that the others wait for, at most so long.
-        last = std::max(last, plan_.progress->moved());
-        if (now - last > services_.options.making_deadline && !abort_)
-            abort(base::make_error(ErrorKind::timeout,
-                                   "a member of its group has made nothing ready for {} ms",
-                                   (now - last) / std::chrono::milliseconds(1)));
-        return base::Duration::zero();
-    }
-    if (!communicator_) return base::Duration::zero();
-    if (busy_here_ || (cut_ && cut_->is_working())) {
-        busy_until_ = now;
-        return base::Duration::zero();
-    }
-    last = std::max(last, busy_until_);
-    if (gpu_sum_ && gpu_sum_->running_since() != base::TimePoint{}) {
-        if (abort_) return base::Duration::zero();  // NCCL lets go in its own time
-        if (now - gpu_sum_->running_since() >= kStallNoticeable) listen_for_disagreement();
-        return stalled_on_gpus(now);
-    }
-    if (sparse_) last = std::max(last, sparse_->last_progress());
-    const base::Duration stalled = now - last;
-    if (stalled >= kStallNoticeable) listen_for_disagreement();
-    return stalled;
-}
-
-std::vector<NodeId> Exchange::waiting_for() const {
-    std::vector<NodeId> nodes;
-    if (!communicator_) return nodes;
-    if (sparse_ && sparse_->is_flat()) return sparse_->waiting_for();
-    for (const size_t index : communicator_->waiting_for()) nodes.push_back(plan_.nodes[index]);
-    return nodes;
-}
-
 collectives::Communicator::Counters Exchange::traffic() const {
     if (sparse_ && sparse_->is_flat()) return sparse_->traffic();
     return communicator_ ? communicator_->counters() : collectives::Communicator::Counters{};
@@ -347,41 +313,6 @@ bool Exchange::scratch_touched() const {
     if (!communicator_) return false;
     if (plan_.kind != Kind::reduce) return true;
     return communicator_->result_begun() || (sparse_ && sparse_->result_begun());
-}
-
-void Exchange::listen_for_disagreement() {
-    if (listening_) return;
-    listening_ = true;
-    const auto disagree = [weak = weak_from_this()](bool disagrees) {
-        const auto exchange = weak.lock();
-        if (exchange && disagrees)
-            exchange->abort(base::make_error(ErrorKind::mismatch,
-                                             "another node cannot take part in this exchange as "
-                                             "called here: the workers disagree about verb, "
-                                             "buffers or order"));
-    };
-    for (size_t i = 0; i < plan_.nodes.size(); ++i) {
-        if (i == plan_.self) continue;
-        const transports::PeerId peer = communicator_->group().nodes[i];
-        services_.transport.receive(peer, {plan_.number, kPoisonSlot, 0}, {},
-                                    [disagree](const Result<>& got) { disagree(got.ok()); });
-        // Two collectives that differ share no message by which they could find out.
-        services_.transport.receive(peer, {plan_.number, kCallSlot, plan_.check}, {},
-                                    [disagree](const Result<>& got) {
-                                        disagree(!got && got.error().kind == ErrorKind::mismatch);
-                                    });
-        services_.transport.send(peer, {plan_.number, kCallSlot, plan_.check}, {},
-                                 [](const Result<>&) {});
-    }
-}
-
-void send_poison(Services& services, uint64_t number, const std::vector<NodeId>& nodes) {
-    for (const NodeId node : nodes) {
-        if (node == services.self) continue;
-        const auto peer = services.peers.peer(node);
-        if (peer)
-            services.transport.send(*peer, {number, kPoisonSlot, 0}, {}, [](const Result<>&) {});
-    }
 }
 
 }  // namespace pace::daemon

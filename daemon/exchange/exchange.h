@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -25,6 +26,7 @@
 #include "daemon/exchange/device_gradient.h"
 #include "daemon/exchange/device_sum.h"
 #include "daemon/exchange/gpu_sum.h"
+#include "daemon/exchange/model_hold.h"
 #include "daemon/exchange/request.h"
 #include "daemon/exchange/scratch.h"
 #include "daemon/exchange/services.h"
@@ -37,6 +39,8 @@ namespace pace::daemon {
 inline constexpr uint32_t kPoisonSlot = 0x0FFFFFFFU;
 // The slot on which nodes of a stalled exchange compare what was called.
 inline constexpr uint32_t kCallSlot = 0x0FFFFFFEU;
+// The slot of what members tell each other besides (Exchange::Plan::numbers). Slot 0x0FFFFFFD is gpu_sum.h's.
+inline constexpr uint32_t kNumbersSlot = 0x0FFFFFFCU;
 
 class Exchange final : public Active, public std::enable_shared_from_this<Exchange> {
   public:
@@ -50,6 +54,7 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     struct Plan {
         Kind kind = Kind::reduce;
         uint32_t job = 0;
+        std::string what;  // in words, for the log
         // A round waits for whoever has not called yet, and the controller judges who is late; a group's members are all ready,
         // so that one that does not move is given up.
         bool patient = true;
@@ -73,9 +78,23 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
         collectives::Layout layout;
         std::vector<Contribution> contributions;  // of this node's members, by rank
         std::vector<std::vector<BufferPtr>> recipients;
+        WriteMarkList marks;  // of the requests whose buffers those are
+        // Memory that gets the result besides, a pointer per segment; empty: none. It must stay until the end.
+        std::vector<std::byte*> copy_to;
         // Of the contributions from buffers on GPUs, what their members have there; empty if there are none.
         std::vector<DeviceMember> on_device;
-        std::vector<BufferPtr> keep;  // what the contributions point into
+        // What the contributions point into.
+        std::vector<BufferPtr> keep;
+        std::shared_ptr<Scratch> keep_initial{};
+        // Nothing is written to the members while it is held; null: never.
+        std::shared_ptr<ModelHold> hold{};
+        // What each node's members tell all the others besides, by node, a number for each member; own ones are filled in. All
+        // have as many. Empty: nothing.
+        std::vector<std::vector<uint64_t>> numbers;
+
+        // Of a mean among nodes with at most so many members each: their parts get room, so that none that is rounded for
+        // the way is infinite though the mean is not. All nodes say the same number.
+        void make_room(size_t members_max);
     };
 
     using Done = std::function<void(Exchange&, const base::Result<>&)>;
@@ -93,6 +112,7 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     std::vector<NodeId> waiting_for() const override;
     uint32_t job() const override { return plan_.job; }
     bool patient() const override { return plan_.patient && !abort_; }
+    std::string what() const override { return plan_.what; }
 
     bool ended() const { return ended_; }
     // It failed on this node's GPU: what the members had there may be gone, so that it cannot be begun again.
@@ -113,6 +133,8 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     std::unique_ptr<DeviceResult> take_device_result();
     // Whether the scratch may hold something else than it was given with.
     bool scratch_touched() const;
+    // After a mismatch: the node that called something else, or that was the first to say so; 0 if it is not known.
+    NodeId unlike() const;
     size_t result_bytes() const { return plan_.layout.bytes(); }
 
   private:
@@ -133,6 +155,7 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     base::Task<base::Result<>> pin_scratch();
     base::Task<> until(const bool& ended);
     base::Task<> in_pool(std::function<void()> work);
+    base::Task<> aside(size_t bytes, std::function<void()> work);
     bool all_on_gpus() const;
     bool may_cut_on_gpu() const;
     sparse::Residual& residual_here() const;
@@ -150,6 +173,7 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     void commit_on_gpus();
     base::Duration stalled_on_gpus(base::TimePoint now) const;
     bool is_local() const { return plan_.nodes.size() <= 1 && !plan_.top_k; }
+    bool waits_for_hold(void (Exchange::*step)());
     void run_local();
     base::Task<base::Result<>> await_members();
     void members_ended(const base::Result<>& result);
@@ -160,9 +184,11 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     base::Task<base::Result<>> reduce();
     base::Task<base::Result<>> probe();
     base::Task<base::Result<>> run_among_nodes();
+    base::Task<base::Result<>> run_telling();
     base::Task<base::Result<>> run_by_hosts();
     void network_ended(const base::Result<>& result);
     void deliver();
+    collectives::Notice done_here();
     void finish(const base::Result<>& result);
     void listen_for_disagreement();
 
@@ -182,6 +208,7 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     sparse::Link link_;
     std::shared_ptr<Exchange> self_;  // held while under way
     bool listening_ = false;
+    NodeId unlike_ = 0;    // as it has told
     size_t coming_ = 0;    // members whose contents are on their way from a GPU
     base::Result<> came_;  // of those that have come
     std::function<void(const base::Result<>&)> when_came_;

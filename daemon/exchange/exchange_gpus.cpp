@@ -22,7 +22,7 @@ constexpr size_t kFlowBytesMin = size_t{4} << 20U;
 bool Exchange::may_sum_where_they_are() const {
     const bool all = plan_.on_device.size() == plan_.contributions.size() &&
                      plan_.on_device.size() == std::max<size_t>(plan_.recipients.size(), 1);
-    if (!all || !is_local() || !is_made() || services_.gpus == nullptr ||
+    if (!all || !is_local() || !is_made() || services_.gpus == nullptr || !plan_.copy_to.empty() ||
         !why_not_on_device(plan_.on_device, plan_.layout).empty())
         return false;
     return plan_.recipients.empty() || kernels().ok();
@@ -39,6 +39,7 @@ void Exchange::sum_where_they_are() {
         finish({});
         return;
     }
+    tell_writing(plan_.marks);
     const auto summed = sum_on_device(**kernels(), plan_.on_device, plan_.layout, plan_.scale);
     if (summed) {
         ++services_.counters.sums_on_device;
@@ -46,7 +47,7 @@ void Exchange::sum_where_they_are() {
         return;
     }
     contents_lost_ = true;
-    services_.loop.defer([keep = self_, summed] { keep->finish(summed); });
+    services_.loop.defer(base::keep(self_, [summed](Exchange& own) { own.finish(summed); }));
 }
 
 void Exchange::bring_to_host(std::function<void(const Result<>&)> then) {
@@ -74,7 +75,7 @@ void Exchange::contents_came() {
 void Exchange::begin_on_host() {
     bring_to_host([this](const Result<>& came) {
         if (came) return begin();
-        services_.loop.defer([keep = self_, came] { keep->finish(came); });
+        services_.loop.defer(base::keep(self_, [came](Exchange& own) { own.finish(came); }));
     });
 }
 
@@ -132,6 +133,7 @@ Task<bool> Exchange::flow() {
     auto places = flow_places();
     if (!places) co_return false;
     std::erase_if(recipients_, [this](const auto& recipient) { return is_on_gpu(recipient); });
+    tell_writing(plan_.marks);
     flow_ = std::make_shared<DeviceFlow>(plan_.on_device, std::move(*places), plan_.layout,
                                          result_.data(),
                                          [this](const base::Error& error) { abort(error); });
@@ -162,16 +164,21 @@ Task<Result<>> Exchange::pin_scratch() {
 
 // What would hold up the loop.
 Task<> Exchange::in_pool(std::function<void()> work) {
+    return aside(SIZE_MAX, std::move(work));
+}
+
+// The same if it touches so many bytes that it would.
+Task<> Exchange::aside(size_t bytes, std::function<void()> work) {
     bool ended = false;
-    base::EventLoop& loop = services_.loop;
-    services_.pool.submit(
-        1, 1, [&work](size_t, size_t) { work(); },
-        [&loop](auto callback) { loop.post(std::move(callback)); },
-        [this, keep = self_, &ended] {
+    bool had_memory = false;
+    services_.aside().run(
+        bytes, [&had_memory, &work] { had_memory = base::attempt(work); },
+        base::keep(self_, [&ended](Exchange& own) {
             ended = true;
-            came_changed_.notify();
-        });
+            own.came_changed_.notify();
+        }));
     co_await until(ended);
+    if (!had_memory) throw std::bad_alloc();  // the exchange ends with this
 }
 
 // ------------------------------------------------------------------------------ from GPU to GPU
@@ -215,10 +222,10 @@ bool Exchange::go_among_gpus_here() {
 void Exchange::summed_here(const Result<>& result) {
     leave_active();
     if (result) return commit_on_gpus();
-    services_.loop.defer([keep = self_] {
-        keep->gpu_sum_.reset();
-        keep->begin_on_host();
-    });
+    services_.loop.defer(base::keep(self_, [](Exchange& own) {
+        own.gpu_sum_.reset();
+        own.begin_on_host();
+    }));
 }
 
 // Whether it goes from GPU to GPU.
@@ -231,6 +238,7 @@ Task<Result<bool>> Exchange::meet_gpus() {
 
 void Exchange::commit_on_gpus() {
     ++services_.counters.sums_among_gpus;
+    tell_writing(plan_.marks);
     const Result<> committed = gpu_sum_->commit();
     contents_lost_ = !committed;
     finish(committed);

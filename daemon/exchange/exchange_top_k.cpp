@@ -88,6 +88,7 @@ Task<> Exchange::bring_back(Residual& residual) {
 
 void Exchange::commit_cut() {
     ++services_.counters.top_k_on_device;
+    tell_writing(plan_.marks);
     const Result<> committed = give_on_device(plan_.on_device, plan_.layout, *cut_result_);
     contents_lost_ = !committed;
     if (!committed) {

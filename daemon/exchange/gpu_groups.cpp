@@ -165,10 +165,9 @@ void GpuGroups::make(const Place& place, const std::vector<GpuCard>& cards) {
     const uint64_t serial = serial_of(*cards.front().fresh);
     auto communicator = GpuCommunicator::create(
         loop_, **library, *cards.front().fresh, world, std::move(ranks), kMakingDeadline,
-        [this, alive = std::weak_ptr<bool>(alive_), key = Key{place.nodes, place.gpus},
-         serial](const Result<>& result) {
-            if (!alive.expired()) made(key, serial, result);
-        });
+        scope_.bind([this, key = Key{place.nodes, place.gpus}, serial](const Result<>& result) {
+            made(key, serial, result);
+        }));
     entries_.push_back(
         {place.nodes, place.gpus, cards, serial, base::now(), std::move(communicator)});
 }

@@ -104,7 +104,7 @@ class GpuGroups {
     std::vector<Key> want_fresh_;  // of the first node: others do not know what it knows
     std::vector<std::shared_ptr<device::DeviceMemory>> scratch_;
     // For callbacks that come when this is gone.
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    base::Scope scope_;
 };
 
 }  // namespace pace::daemon

@@ -1,7 +1,11 @@
 #include "daemon/exchange/groups.h"
 
 #include <algorithm>
+#include <map>
+#include <new>
 
+#include "base/attempt.h"
+#include "base/log.h"
 #include "daemon/control/controller_link.h"
 #include "daemon/exchange/digest.h"
 
@@ -14,6 +18,8 @@ namespace {
 
 // How long the buffers of a dead trainer wait for an order that was already under way.
 constexpr base::Duration kDepartedKeep = std::chrono::seconds(2);
+// What failed for a cut is not tried again before.
+constexpr base::Duration kCutPause = std::chrono::milliseconds(300);
 
 // Equal weights are applied as one division at the end: fewer roundings, and a sum without multiplications.
 bool weights_are_equal(const control::GroupOrder& order) {
@@ -21,6 +27,13 @@ bool weights_are_equal(const control::GroupOrder& order) {
     const double first = order.members.front().weight;
     return std::all_of(order.members.begin(), order.members.end(),
                        [first](const control::Part& part) { return part.weight == first; });
+}
+
+size_t most_on_a_node(const control::GroupOrder& order) {
+    std::map<NodeId, size_t> counts;
+    size_t most = 0;
+    for (const control::Part& part : order.members) most = std::max(most, ++counts[part.node]);
+    return most;
 }
 
 std::shared_ptr<MemberList> members_of(const control::GroupOrder& order) {
@@ -89,6 +102,22 @@ void Groups::signal(Worker& worker, control::ReadyStage stage) {
     if (worker.withdrawing) withdraw(worker);
 }
 
+bool Groups::has_cut(const std::vector<NodeId>& nodes) const {
+    return std::any_of(nodes.begin(), nodes.end(),
+                       [this](NodeId node) { return job_.services.peers.is_cut(node); });
+}
+
+// The controller would name the same group, until it knows of the cut and what to do about it.
+void Groups::signal_later(const WorkerPtr& worker) {
+    pauses_[worker->rank] =
+        job_.services.loop.run_after(kCutPause, [this, weak = std::weak_ptr(worker)] {
+            const WorkerPtr waiting = weak.lock();
+            if (!waiting || waiting->port == nullptr) return;
+            if (waiting->state == Worker::State::ready)
+                signal(*waiting, control::ReadyStage::called);
+        });
+}
+
 void Groups::withdraw(Worker& worker) {
     if (are_static() || worker.lagging) {
         withdrawn(worker.rank);
@@ -106,10 +135,10 @@ void Groups::withdrawn(control::Rank rank) {
 }
 
 void Groups::departed(const WorkerPtr& worker) {
-    departed_.push_back(worker);
-    job_.services.loop.run_after(kDepartedKeep, [this, weak = std::weak_ptr(worker)] {
-        std::erase_if(departed_, [&](const WorkerPtr& other) { return other == weak.lock(); });
+    auto expiry = job_.services.loop.run_after(kDepartedKeep, [this, gone = worker.get()] {
+        std::erase_if(departed_, [&](const Departed& other) { return other.worker.get() == gone; });
     });
+    departed_.push_back({worker, std::move(expiry)});
 }
 
 WorkerPtr Groups::claim(const control::Part& part, uint32_t digest) {
@@ -119,9 +148,11 @@ WorkerPtr Groups::claim(const control::Part& part, uint32_t digest) {
     };
     WorkerPtr worker = job_.find(part.rank);
     if (fits(worker)) return worker;
-    const auto gone = std::find_if(departed_.begin(), departed_.end(), fits);
+    const auto gone =
+        std::find_if(departed_.begin(), departed_.end(),
+                     [&fits](const Departed& departed) { return fits(departed.worker); });
     if (gone == departed_.end()) return nullptr;
-    worker = *gone;
+    worker = std::move(gone->worker);
     departed_.erase(gone);
     return worker;
 }
@@ -140,17 +171,19 @@ void Groups::order(const control::GroupOrder& order) {
         if (worker) members.push_back(std::move(worker));
     }
     Exchange::Plan plan;
-    if (!complete || members.empty() || running_.contains(order.group) ||
-        !plan_group(order, members, plan)) {
-        refuse(order, members);
-        return;
-    }
+    if (!complete || members.empty())
+        return refuse(order, members, "a worker that it names waits for no such group here");
+    if (running_.contains(order.group)) return refuse(order, members, "it is under way already");
+    if (!plan_group(order, members, plan))
+        return refuse(order, members, "the initial model that it weighs was not broadcast here");
     run(order, members, std::move(plan));
 }
 
 bool Groups::plan_group(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,
                         Exchange::Plan& ret_plan) const {
     ret_plan.job = job_.id;
+    ret_plan.hold = job_.hold;
+    ret_plan.what = fmt::format("group {}", order.group);
     ret_plan.patient = false;
     ret_plan.number = number_of(order);
     ret_plan.nodes = nodes_of(order);
@@ -172,15 +205,18 @@ bool Groups::plan_group(const control::GroupOrder& order, const std::vector<Work
         if (request.contents) ret_plan.on_device.push_back({request.contents, weight});
         ret_plan.keep.insert(ret_plan.keep.end(), request.buffers.begin(), request.buffers.end());
         ret_plan.recipients.push_back(request.buffers);
+        ret_plan.marks.push_back(request.mark);
     }
+    if (equal) ret_plan.make_room(most_on_a_node(order));
     ret_plan.progress = progress_of(members, ret_plan.layout);
     if (order.initial_weight == 0 || ret_plan.self != 0) return true;
     // The first node brings the initial model.
     if (!job_.initial.valid || job_.initial.digest != digest_of(members.front()->head().buffers))
         return false;
+    ret_plan.keep_initial = job_.initial.memory;
     std::vector<const std::byte*> segments;
     for (size_t i = 0; i < ret_plan.layout.segments().size(); ++i)
-        segments.push_back(job_.initial.memory.data() + ret_plan.layout.offset(i));
+        segments.push_back(job_.initial.memory->data() + ret_plan.layout.offset(i));
     ret_plan.contributions.push_back({std::move(segments), order.initial_weight});
     return true;
 }
@@ -195,17 +231,35 @@ void Groups::run(const control::GroupOrder& order, const std::vector<WorkerPtr>&
     // A worker alone keeps its own model: there is nothing to compute.
     const bool alone = order.members.size() == 1 && order.initial_weight == 0;
     if (alone) plan.recipients.clear();
-    if (plan.progress) moving_.push_back({order.group, plan.progress, members});
-    Scratch scratch = job_.group_begins(plan.nodes);
-    if (scratch.size() == 0 && !spare_.empty()) {
-        scratch = std::move(spare_.back());
+    if (alone) plan.marks.clear();
+    const bool begun = base::attempt([&] {
+        if (plan.progress) moving_.push_back({order.group, plan.progress, members});
+        job_.group_begins(plan.nodes);
+        auto exchange = Exchange::start(
+            job_.services, std::move(plan), spare_memory(),
+            job_.scope.bind([this, order, members](Exchange& done, const Result<>& result) {
+                ended(order, members, done, result);
+            }));
+        if (!exchange->ended()) running_.emplace(order.group, std::move(exchange));
+    });
+    if (begun) return;
+    // Nothing moves them: whoever meets this ends their requests.
+    std::erase_if(moving_, [&](const Moving& other) { return other.group == order.group; });
+    for (const WorkerPtr& worker : members)
+        if (worker->state == Worker::State::moving) worker->state = Worker::State::ready;
+    throw std::bad_alloc();
+}
+
+// Of a group that has ended; or of a round, which reserves its own again when it needs some.
+Scratch Groups::spare_memory() {
+    Scratch memory;
+    if (spare_.empty()) {
+        memory = job_.round_memory();
+    } else {
+        memory = std::move(spare_.back());
         spare_.pop_back();
     }
-    auto exchange = Exchange::start(job_.services, std::move(plan), std::move(scratch),
-                                    [this, order, members](Exchange& done, const Result<>& result) {
-                                        ended(order, members, done, result);
-                                    });
-    if (!exchange->ended()) running_.emplace(order.group, std::move(exchange));
+    return memory;
 }
 
 void Groups::ended(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,
@@ -214,11 +268,12 @@ void Groups::ended(const control::GroupOrder& order, const std::vector<WorkerPtr
     std::erase_if(moving_, [&](const Moving& other) { return other.group == order.group; });
     if (exchange.plan().nodes.size() > 1) spare_.push_back(exchange.take_scratch());
     const uint64_t now = base::now_ns();
-    if (!are_static()) tell_done(order, members.front(), exchange, !result);
+    if (!are_static()) tell_done(order, members.front(), exchange, result);
     if (!result && are_static()) {
-        failed_static(members, result.error());
+        failed_static(members, result.error(), exchange.unlike());
         return;
     }
+    if (!result) log_failure(order, exchange, result.error());
     if (!result && exchange.contents_lost()) {
         for (const WorkerPtr& worker : members) job_.end_head(worker, failed(result.error()));
         return;
@@ -227,15 +282,21 @@ void Groups::ended(const control::GroupOrder& order, const std::vector<WorkerPtr
         for (const WorkerPtr& worker : members) {
             worker->state = Worker::State::ready;
             if (!worker->head().is_made()) fall_behind(*worker);
-            if (worker->port != nullptr) signal(*worker, control::ReadyStage::called);
+            if (worker->port == nullptr) continue;
+            if (has_cut(exchange.plan().nodes)) {
+                signal_later(worker);
+            } else {
+                signal(*worker, control::ReadyStage::called);
+            }
         }
         return;
     }
     ++job_.services.counters.groups;
     if (are_static()) note_ended(order, members, exchange);
-    const auto list = members_of(order);
+    const control::GroupOrder known = are_static() ? with_iterations(order, exchange) : order;
+    const auto list = members_of(known);
     for (const WorkerPtr& worker : members) {
-        worker->iteration = are_static() ? worker->head().iteration : order.iteration;
+        worker->iteration = known.iteration;
         Ending ending;
         ending.iteration = worker->iteration;
         ending.group = order.group;
@@ -251,23 +312,37 @@ void Groups::ended(const control::GroupOrder& order, const std::vector<WorkerPtr
     }
 }
 
+// Once for a group and node. One that is aborted on the controller's word is in its log.
+void Groups::log_failure(const control::GroupOrder& order, const Exchange& exchange,
+                         const base::Error& error) const {
+    if (error.kind == ErrorKind::aborted) return;
+    base::log_warning("a group's exchange has failed",
+                      {{"job", job_.options.name},
+                       {"group", order.group},
+                       {"nodes", job_.services.peers.names(exchange.plan().nodes)},
+                       {"reason", error.message}});
+}
+
 void Groups::tell_done(const control::GroupOrder& order, const WorkerPtr& first,
-                       const Exchange& exchange, bool failed) {
+                       const Exchange& exchange, const Result<>& result) {
     control::GroupDone done;
     done.job = job_.id;
     done.group = order.group;
-    done.failed = failed;
+    done.failed = !result;
+    if (!result) done.reason = result.error().message;
     done.moving_ns = base::now_ns() - first->moving_since_ns;
     done.bytes = exchange.traffic().bytes_sent;
     job_.services.control->send(done);
 }
 
-void Groups::refuse(const control::GroupOrder& order, const std::vector<WorkerPtr>& members) {
+void Groups::refuse(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,
+                    const std::string& reason) {
     send_poison(job_.services, number_of(order), nodes_of(order));
     control::GroupDone done;
     done.job = job_.id;
     done.group = order.group;
     done.failed = true;
+    done.reason = reason;
     job_.services.control->send(done);
     const bool lacks_initial = order.initial_weight != 0 && !job_.initial.valid;
     for (const WorkerPtr& worker : members) {
@@ -293,7 +368,6 @@ void Groups::abort(control::GroupId group, const base::Error& error) {
 }
 
 void Groups::abort_all(const base::Error& error) {
-    for (const auto& [group, held] : held_) job_.services.loop.cancel_timer(held.timer);
     held_.clear();
     std::vector<std::shared_ptr<Exchange>> exchanges;
     for (const auto& [group, exchange] : running_) exchanges.push_back(exchange);

@@ -49,6 +49,8 @@ class Groups {
     // Tells of the static groups that have ended since the last time.
     void report(std::vector<control::GroupReport>& ret_reports);
 
+    bool is_exchanging() const { return !running_.empty(); }
+
     // The trainer of a worker with a ready signal is gone. An order that names it may be under way: its buffers stay for that.
     void departed(const WorkerPtr& worker);
 
@@ -69,14 +71,20 @@ class Groups {
     WorkerPtr claim(const control::Part& part, uint32_t digest);
     bool plan_group(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,
                     Exchange::Plan& ret_plan) const;
+    void log_failure(const control::GroupOrder& order, const Exchange& exchange,
+                     const base::Error& error) const;
     void tell_done(const control::GroupOrder& order, const WorkerPtr& first,
-                   const Exchange& exchange, bool failed);
+                   const Exchange& exchange, const base::Result<>& result);
     void run(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,
              Exchange::Plan plan);
     void ended(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,
                Exchange& exchange, const base::Result<>& result);
-    void refuse(const control::GroupOrder& order, const std::vector<WorkerPtr>& members);
+    void refuse(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,
+                const std::string& reason);
     void signal(Worker& worker, control::ReadyStage stage);
+    Scratch spare_memory();
+    bool has_cut(const std::vector<NodeId>& nodes) const;
+    void signal_later(const WorkerPtr& worker);
 
     const Worker* awaited(const control::GroupOrder& order, const control::Part& part) const;
     bool is_early(const control::GroupOrder& order) const;
@@ -99,26 +107,34 @@ class Groups {
     void begin_static(const Worker& worker);
     std::vector<WorkerPtr> complete_with(const Worker& worker) const;
     void run_static(const std::vector<WorkerPtr>& members);
-    void end_unlike(const std::vector<WorkerPtr>& members);
+    void end_unlike(const std::vector<WorkerPtr>& members, NodeId unlike);
+    static control::GroupOrder with_iterations(const control::GroupOrder& order,
+                                               const Exchange& exchange);
     void note_ended(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,
                     const Exchange& exchange);
-    void failed_static(const std::vector<WorkerPtr>& members, const base::Error& error);
+    void failed_static(const std::vector<WorkerPtr>& members, const base::Error& error,
+                       NodeId unlike);
 
     // An order whose members here have not all arrived.
     struct Held {
         control::GroupOrder order;
-        base::EventLoop::TimerId timer = 0;
+        base::Timer timer;
+    };
+    struct Departed {
+        WorkerPtr worker;
+        base::Timer expiry;
     };
 
     JobState& job_;
     std::map<control::GroupId, Held> held_;
     std::unordered_map<control::GroupId, std::shared_ptr<Exchange>> running_;
     std::vector<Moving> moving_;
-    std::vector<WorkerPtr> departed_;
+    std::vector<Departed> departed_;
     std::vector<Scratch> spare_;
     protocol::StaticGroups static_groups_;
     bool may_begin_static_ = false;
     EndedGroups ended_static_;
+    std::map<control::Rank, base::Timer> pauses_;  // before a worker signals again
 };
 
 }  // namespace pace::daemon

@@ -74,15 +74,14 @@ void Groups::hold(const control::GroupOrder& order) {
             patience =
                 std::min(patience, std::max(kHoldLeast, (now - worker->announced->since) / 2));
     }
-    const auto timer =
+    auto timer =
         job_.services.loop.run_after(patience, [this, group = order.group] { give_up(group); });
-    held_.insert_or_assign(order.group, Held{order, timer});
+    held_.insert_or_assign(order.group, Held{order, std::move(timer)});
 }
 
 std::optional<control::GroupOrder> Groups::take_held(control::GroupId group) {
     const auto held = held_.find(group);
     if (held == held_.end()) return std::nullopt;
-    job_.services.loop.cancel_timer(held->second.timer);
     control::GroupOrder order = std::move(held->second.order);
     held_.erase(held);
     return order;
@@ -96,7 +95,7 @@ bool Groups::give_up(control::GroupId group) {
         if (part.node != job_.services.self) continue;
         if (WorkerPtr worker = claim(part, order->digest)) arrived.push_back(std::move(worker));
     }
-    refuse(*order, arrived);
+    refuse(*order, arrived, "a worker that it names has not called as announced");
     return true;
 }
 

@@ -65,7 +65,7 @@ void Groups::run_static(const std::vector<WorkerPtr>& members) {
     order.job = job_.id;
     order.group = mix(mix(job_.view.epoch, first.turn), ranks.front());
     order.digest = first.head().digest;
-    // Of the members' iterations nothing is known, but that they have called as often as this one.
+    // Of the members' iterations nothing is known yet, but that they have called as often as this one.
     for (const control::Rank rank : ranks)
         order.members.push_back({rank, job_.view.node_of(rank), first.head().iteration,
                                  1.0 / static_cast<double>(ranks.size()), job_.view.zone_of(rank),
@@ -80,12 +80,35 @@ void Groups::run_static(const std::vector<WorkerPtr>& members) {
     Exchange::Plan plan;
     if (!alike) {
         send_poison(job_.services, number_of(order), nodes_of(order));
-        end_unlike(members);
+        end_unlike(members, job_.services.self);
         return;
     }
     plan_group(order, members, plan);
     plan.patient = true;
+    for (const NodeId node : plan.nodes) {
+        auto& iterations = plan.numbers.emplace_back();
+        for (const control::Part& part : order.members)
+            if (part.node == node) iterations.push_back(0);
+    }
+    for (size_t i = 0; i < members.size(); ++i)
+        plan.numbers[plan.self][i] = members[i]->head().iteration;
     run(order, members, std::move(plan));
+}
+
+// With what its members' nodes have told each other while they exchanged: their iterations.
+control::GroupOrder Groups::with_iterations(const control::GroupOrder& order,
+                                            const Exchange& exchange) {
+    control::GroupOrder told = order;
+    const Exchange::Plan& plan = exchange.plan();
+    std::vector<size_t> next(plan.nodes.size(), 0);
+    told.iteration = 0;
+    for (control::Part& part : told.members) {
+        const auto node = static_cast<size_t>(
+            std::find(plan.nodes.begin(), plan.nodes.end(), part.node) - plan.nodes.begin());
+        part.iteration = plan.numbers[node][next[node]++];
+        told.iteration = std::max(told.iteration, part.iteration);
+    }
+    return told;
 }
 
 // The controller hears of it with the next heartbeat. Members are in node order; here those of one node are by rank.
@@ -114,19 +137,19 @@ void Groups::report(std::vector<control::GroupReport>& ret_reports) {
     if (!resuming) ended_static_.take(job_.id, base::now_ns(), ret_reports);
 }
 
-void Groups::end_unlike(const std::vector<WorkerPtr>& members) {
+void Groups::end_unlike(const std::vector<WorkerPtr>& members, NodeId unlike) {
     for (const WorkerPtr& worker : members)
         job_.end_head(worker, failed(base::make_error(
                                   ErrorKind::mismatch,
-                                  "worker {} called {} and another member of its group something "
-                                  "else: {}",
-                                  worker->rank, call_text(worker->head()), kCallAlike)));
+                                  "worker {} called {} and {} something else: {}", worker->rank,
+                                  call_text(worker->head()), job_.caller_at(unlike), kCallAlike)));
 }
 
 // Unless they disagree, the members are ready again, for the next view; one that has begun meanwhile has them already.
-void Groups::failed_static(const std::vector<WorkerPtr>& members, const base::Error& error) {
+void Groups::failed_static(const std::vector<WorkerPtr>& members, const base::Error& error,
+                           NodeId unlike) {
     if (error.kind == ErrorKind::mismatch) {
-        end_unlike(members);
+        end_unlike(members, unlike);
         return;
     }
     for (const WorkerPtr& worker : members) {

@@ -1,12 +1,13 @@
 #include "daemon/exchange/handover.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "base/log.h"
 #include "daemon/exchange/digest.h"
+#include "daemon/exchange/handover_list.h"
 
 namespace pace::daemon {
 
@@ -15,17 +16,16 @@ using base::Result;
 namespace {
 
 constexpr uint32_t kCheck = 0x44454254;
-constexpr size_t kDebtsMax = 16;
-constexpr uint64_t kElementsMax = uint64_t{1} << 32U;
-
-struct List {
-    struct Entry {
-        uint64_t counts = 0;
-        uint64_t elements = 0;
-    };
-    uint64_t debts = 0;
-    std::array<Entry, kDebtsMax> entries{};
-};
+Result<std::vector<float>> floats_of(std::span<const std::byte> bytes) {
+    try {
+        std::vector<float> floats(bytes.size() / sizeof(float));
+        std::memcpy(floats.data(), bytes.data(), floats.size() * sizeof(float));
+        return floats;
+    } catch (const std::bad_alloc&) {
+        return base::make_error(base::ErrorKind::memory, "there is no memory for {} bytes",
+                                bytes.size());
+    }
+}
 
 // Of the view, the node with the next number.
 NodeId heir_of(const View& view, NodeId leaver) {
@@ -42,6 +42,12 @@ uint64_t Handover::number(uint64_t epoch, NodeId leaver, uint64_t part) const {
     return mix(exchange_number(job_.token, ExchangeKind::handover, epoch, leaver), part);
 }
 
+// The other has its own exchanges to end before.
+Transfer::About Handover::about(NodeId other) const {
+    constexpr int kDeadlines = 5;
+    return {job_.id, "what a node owed", other, kDeadlines};
+}
+
 Handover::~Handover() {
     stop(base::make_error(base::ErrorKind::aborted, "the job is over on this node"));
 }
@@ -49,16 +55,20 @@ Handover::~Handover() {
 void Handover::give(std::vector<Debt> debts) {
     const NodeId self = job_.services.self;
     const Leaving leaving = *std::exchange(leaving_, std::nullopt);
+    if (job_.services.peers.is_cut(leaving.heir)) {
+        // It stays here, and comes back with this node.
+        for (Debt& debt : debts) events_.inherit(std::move(debt));
+        return;
+    }
     debts.resize(std::min(debts.size(), kDebtsMax));
-    List list;
-    list.debts = debts.size();
-    for (size_t i = 0; i < debts.size(); ++i)
-        list.entries[i] = {debts[i].counts, debts[i].values.size()};
+    std::vector<DebtSize> sizes;
+    for (const Debt& debt : debts) sizes.push_back({debt.counts, debt.values.size()});
+    const std::vector<std::byte> list = write(sizes);
     const auto send = [&](uint64_t part, const void* data, size_t bytes) {
-        (void)Gift::give_copy(job_.services, number(leaving.epoch, self, part), kCheck,
-                              leaving.heir, {static_cast<const std::byte*>(data), bytes});
+        (void)Gift::give_copy(job_.services, about(leaving.heir), number(leaving.epoch, self, part),
+                              kCheck, {static_cast<const std::byte*>(data), bytes});
     };
-    send(0, &list, sizeof(list));
+    send(0, list.data(), list.size());
     for (size_t i = 0; i < debts.size(); ++i)
         send(i + 1, debts[i].values.data(), debts[i].values.size() * sizeof(float));
 }
@@ -84,10 +94,8 @@ void Handover::take(NodeId leaver, uint64_t epoch, uint64_t part, size_t bytes,
                     const std::function<void(std::span<const std::byte>)>& taken) {
     std::erase_if(takings_, [](const auto& weak) { return weak.expired(); });
     const auto taking =
-        Taking::take(job_.services, number(epoch, leaver, part), kCheck, leaver, bytes,
-                     [this, taken, alive = std::weak_ptr(alive_)](
-                         const Result<std::span<const std::byte>>& result) {
-                         if (alive.expired()) return;
+        Taking::take(scope_, job_.services, about(leaver), number(epoch, leaver, part), kCheck,
+                     bytes, [this, taken](const Result<std::span<const std::byte>>& result) {
                          if (result) taken(*result);
                          if (--takings_under_way_ == 0) events_.settled();
                      });
@@ -96,22 +104,43 @@ void Handover::take(NodeId leaver, uint64_t epoch, uint64_t part, size_t bytes,
 }
 
 void Handover::take_list(NodeId leaver, uint64_t epoch) {
-    take(leaver, epoch, 0, sizeof(List), [this, leaver, epoch](std::span<const std::byte> list) {
-        take_debts(leaver, epoch, list);
-    });
+    take(leaver, epoch, 0, kHandoverListBytes,
+         [this, leaver, epoch](std::span<const std::byte> list) {
+             take_debts(leaver, epoch, list);
+         });
+}
+
+void Handover::refused(NodeId leaver, const base::Error& error) const {
+    base::log_warning("what a node owes is lost here", {{"job", job_.options.name},
+                                                        {"node", job_.services.peers.name(leaver)},
+                                                        {"reason", error.message}});
 }
 
 void Handover::take_debts(NodeId leaver, uint64_t epoch,
                           std::span<const std::byte> list_untrusted) {
-    List list;
-    std::memcpy(&list, list_untrusted.data(), sizeof(list));
-    for (size_t i = 0; i < std::min<size_t>(list.debts, kDebtsMax); ++i) {
-        const List::Entry entry = list.entries[i];
-        if (entry.elements > kElementsMax) return;
-        take(leaver, epoch, i + 1, entry.elements * sizeof(float),
-             [this, leaver, entry](std::span<const std::byte> bytes) {
-                 Debt debt{entry.counts, std::vector<float>(entry.elements)};
-                 std::memcpy(debt.values.data(), bytes.data(), bytes.size());
+    const auto list = read_handover_list(list_untrusted);
+    if (!list) {
+        refused(leaver, list.error());
+        return;
+    }
+    for (size_t i = 0; i < list->size(); ++i) {
+        const DebtSize entry = (*list)[i];
+        const uint64_t bytes = entry.elements * sizeof(float);
+        // For what comes and for what is made of it.
+        auto charge = job_.payer().charge(2 * bytes, "what a node that leaves owes");
+        if (!charge) {
+            refused(leaver, charge.error());
+            continue;
+        }
+        const auto paid = std::make_shared<Charge>(std::move(*charge));
+        take(leaver, epoch, i + 1, bytes,
+             [this, leaver, entry, paid](std::span<const std::byte> values) {
+                 auto floats = floats_of(values);
+                 if (!floats) {
+                     refused(leaver, floats.error());
+                     return;
+                 }
+                 Debt debt{entry.counts, std::move(*floats)};
                  base::log_info("took over what a node owed",
                                 {{"job", job_.options.name},
                                  {"node", job_.services.peers.name(leaver)},

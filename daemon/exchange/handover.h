@@ -51,7 +51,9 @@ class Handover {
         NodeId heir = 0;
     };
 
+    Transfer::About about(NodeId other) const;
     uint64_t number(uint64_t epoch, NodeId leaver, uint64_t part) const;
+    void refused(NodeId leaver, const base::Error& error) const;
     void take_list(NodeId leaver, uint64_t epoch);
     void take_debts(NodeId leaver, uint64_t epoch, std::span<const std::byte> list_untrusted);
     void take(NodeId leaver, uint64_t epoch, uint64_t part, size_t bytes,
@@ -60,9 +62,9 @@ class Handover {
     JobState& job_;
     Events events_;
     std::optional<Leaving> leaving_;
-    std::vector<std::weak_ptr<Taking>> takings_;
+    std::vector<std::weak_ptr<Transfer>> takings_;
     size_t takings_under_way_ = 0;
-    std::shared_ptr<Handover*> alive_ = std::make_shared<Handover*>(this);
+    base::Scope scope_;
 };
 
 }  // namespace pace::daemon

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "daemon/control/controller_link.h"
-#include "daemon/exchange/nonfinite.h"
 
 namespace pace::daemon {
 
@@ -24,8 +23,15 @@ Job::Job(Services& services, control::JobOptions options, uint32_t uid)
     : state_(services, std::move(options), uid),
       rounds_(state_),
       groups_(state_),
-      adoptions_(state_) {
-    state_.group_begins = [this](const std::vector<NodeId>& nodes) { return rounds_.met(nodes); };
+      adoptions_(state_),
+      vetting_(
+          services, state_.options.reject_nonfinite,
+          [this](const WorkerPtr& worker, Request request) { take(worker, std::move(request)); },
+          [](const WorkerPtr& worker, const Request& request, Place place) {
+              refuse_nonfinite(*worker, request, place);
+          }) {
+    state_.group_begins = [this](const std::vector<NodeId>& nodes) { rounds_.met(nodes); };
+    state_.round_memory = [this] { return rounds_.spare_memory(); };
     state_.advance = [this](const WorkerPtr& worker) { advance(worker); };
     state_.model_round = [this](const Worker& worker) { return rounds_.model_round(worker); };
     state_.adopted = [this](const Worker& newcomer, uint64_t round) {
@@ -37,6 +43,11 @@ Job::Job(Services& services, control::JobOptions options, uint32_t uid)
     state_.broadcasted = [this](uint64_t round, const std::vector<BufferPtr>& buffers) {
         serving_->broadcasted(round, buffers);
     };
+}
+
+Job::~Job() {
+    state_.scope.end();
+    invalidate(base::make_error(ErrorKind::closed, "the job has ended here"));
 }
 
 base::Result<> Job::check_verb(Verb verb) const {
@@ -88,12 +99,17 @@ bool Job::sums_on_device(const Worker& worker, const Request& request) const {
 }
 
 void Job::submit(const WorkerPtr& worker, Request request) {
-    if (request.verb == Verb::reduce && state_.options.reject_nonfinite) {
-        if (const auto place = find_nonfinite(request.buffers, state_.services.pool)) {
-            refuse_nonfinite(*worker, request, *place);
-            return;
-        }
+    if (worker->refusal) {
+        if (worker->port != nullptr)
+            worker->port->request_ended(request.id, failed(*worker->refusal));
+        return;
     }
+    vetting_.submit(worker, std::move(request));
+}
+
+void Job::take(const WorkerPtr& worker, Request request) {
+    if (worker->state == Worker::State::idle && worker->queue.empty())
+        worker->stop_computing(base::now());
     if (request.verb == Verb::push) {
         serving_->push(worker, std::move(request));
         return;
@@ -152,6 +168,10 @@ void Job::advance(const WorkerPtr& worker) {
         serving_->pull(worker);
         return;
     }
+    if (verb == Verb::broadcast && serving_ && serving_->awaits_root(*worker)) {
+        worker->state = Worker::State::pulling;
+        return;
+    }
     if (verb == Verb::broadcast && serving_ && serving_->is_rolled_back(worker->rank)) {
         serving_->begin_pull(worker);
         return;
@@ -159,17 +179,9 @@ void Job::advance(const WorkerPtr& worker) {
     rounds_.called(worker);
 }
 
-// The model is there already: whoever waits for others to broadcast it gets that one.
-void Job::leave_rounds() {
-    for (const auto& [rank, worker] : state_.workers)
-        if (worker->state == Worker::State::waiting && worker->head().verb == Verb::broadcast &&
-            rounds_.withdraw(*worker))
-            worker->state = Worker::State::pulling;
-}
-
 void Job::begin_newcomer(const WorkerPtr& worker) {
     const Verb verb = worker->head().verb;
-    if (is_partial(state_.options) && verb != Verb::broadcast) {
+    if (is_partial(state_.options) && verb != Verb::broadcast && !worker->accepts_own) {
         // Its daemon may have died while it computed, and its session have reconnected by itself.
         state_.end_head(worker,
                         ended_as(Outcome::stale,
@@ -179,8 +191,7 @@ void Job::begin_newcomer(const WorkerPtr& worker) {
         return;
     }
     if (serving_ && (verb == Verb::broadcast || verb == Verb::pull)) {
-        admit(worker, false);
-        worker->state = Worker::State::pulling;
+        if (serving_->join(worker)) admit(worker, false);
         return;
     }
     admit(worker, verb == Verb::broadcast);
@@ -197,6 +208,7 @@ void Job::admit(const WorkerPtr& worker, bool wants_model) {
     message.job = state_.id;
     message.rank = worker->rank;
     message.wants_model = wants_model;
+    message.accepts_own = worker->accepts_own;
     worker->admit_sent = state_.services.control->send(message);
 }
 
@@ -213,6 +225,12 @@ void Job::ready(const WorkerPtr& worker, uint64_t id, uint64_t elements) {
 
 void Job::cancel(const WorkerPtr& worker, uint64_t id) {
     const std::string message = "canceled before it had begun";
+    if (vetting_.cancel(*worker, id)) {
+        Ending ending = ended_as(Outcome::canceled, message);
+        ending.iteration = worker->iteration;
+        if (worker->port != nullptr) worker->port->request_ended(id, ending);
+        return;
+    }
     if (serving_ && serving_->cancel(worker, id, message)) return;
     const auto request = request_of(*worker, id);
     if (request == worker->queue.end()) return;
@@ -243,109 +261,15 @@ void Job::cancel(const WorkerPtr& worker, uint64_t id) {
 void Job::remove(const WorkerPtr& worker) {
     const auto entry = state_.workers.find(worker->rank);
     if (entry != state_.workers.end() && entry->second == worker) state_.workers.erase(entry);
+    unused_since_ = base::now();
     worker->port = nullptr;
+    vetting_.forget(*worker);
     rounds_.left(*worker);
     groups_.left(*worker);
     if (worker->state == Worker::State::ready && worker->head().is_made()) groups_.departed(worker);
     if (serving_) serving_->left(*worker);
     // An adoption that is under way finds the worker gone.
     if (worker->state == Worker::State::adopting) worker->state = Worker::State::refused;
-}
-
-void Job::prepare(const control::PrepareView& view) {
-    if (view.epoch <= state_.view.epoch) return;
-    state_.token = view.token;
-    const auto error = base::make_error(ErrorKind::aborted, "the job's membership is changing");
-    adoptions_.stop(error);
-    groups_.prepare(error);
-    rounds_.prepare(view.epoch);
-}
-
-void Job::withdrawn(control::Rank rank) {
-    if (serving_) {
-        serving_->withdrawn(rank);
-    } else {
-        groups_.withdrawn(rank);
-    }
-}
-
-void Job::refuse(const WorkerPtr& worker, const base::Error& error) {
-    state_.end_all(worker, failed(error));
-    if (serving_) serving_->end_asides(worker, failed(error));
-}
-
-void Job::commit(const control::CommitView& view) {
-    if (view.epoch <= state_.view.epoch) return;
-    state_.view.epoch = view.epoch;
-    state_.view.members = view.members;
-    state_.wants_view = false;
-    std::vector<WorkerPtr> keep_own;
-    for (const auto& [rank, worker] : state_.workers) {
-        if (state_.view.node_of(rank) != state_.services.self) continue;
-        worker->newcomer = false;
-        worker->suspended = false;
-        worker->admit_sent = false;
-        const bool adopts =
-            std::any_of(view.adoptions.begin(), view.adoptions.end(),
-                        [r = rank](const control::Adoption& a) { return a.newcomer == r; });
-        if (worker->state == Worker::State::adopting && !adopts) keep_own.push_back(worker);
-    }
-    if (serving_ && view.saved_generation != 0) leave_rounds();
-    // Before the rounds, which still wait: the first of them may assign the model that the view says is lost.
-    if (serving_) serving_->commit(view);
-    // A node that is behind first completes the round that it missed: until then its workers' models, and their iterations,
-    // are of the round before. Otherwise models are taken before the next round begins, which ends the donor's boundary.
-    const bool behind = std::find(view.behind.begin(), view.behind.end(), state_.services.self) !=
-                        view.behind.end();
-    if (behind) rounds_.commit(view);
-    adoptions_.commit(view);
-    // Nobody else has a model: the newcomer goes on with what its buffers hold.
-    for (const WorkerPtr& worker : keep_own) {
-        worker->model = worker->head().buffers;
-        if (worker->head().contents) worker->head().contents->made = true;  // not in the twins
-        Ending ending;
-        ending.iteration = worker->iteration;
-        state_.end_head(worker, std::move(ending));
-    }
-    if (!behind) rounds_.commit(view);
-    groups_.commit_view();
-}
-
-void Job::suspend(control::Rank rank, const std::string& reason) {
-    const WorkerPtr worker = state_.find(rank);
-    if (!worker) return;
-    worker->newcomer = true;
-    worker->suspended = true;
-    worker->admit_sent = false;
-    const bool goes_on = worker->state == Worker::State::waiting && !rounds_.withdraw(*worker);
-    rounds_.departed(*worker);
-    const std::string and_now = reason + "; call pace_broadcast for the current model";
-    if (serving_) serving_->suspend(worker, and_now);
-    switch (worker->state) {
-        case Worker::State::waiting:
-            if (goes_on) return;
-            if (worker->head().verb == Verb::broadcast) {
-                begin_newcomer(worker);  // what it would be told to call
-            } else {
-                state_.end_all(worker, ended_as(Outcome::stale, and_now));
-            }
-            return;
-        case Worker::State::pulling:
-            if (worker->head().verb == Verb::broadcast) {
-                begin_newcomer(worker);
-            } else {
-                state_.end_all(worker, ended_as(Outcome::stale, and_now));
-            }
-            return;
-        case Worker::State::ready:
-        case Worker::State::adopting:
-            begin_newcomer(worker);
-            return;
-        case Worker::State::idle:
-        case Worker::State::moving:
-        case Worker::State::refused:
-            return;
-    }
 }
 
 }  // namespace pace::daemon

@@ -11,12 +11,17 @@
 #include "daemon/exchange/nonfinite.h"
 #include "daemon/exchange/rounds.h"
 #include "daemon/exchange/serving.h"
+#include "daemon/exchange/vetting.h"
 
 namespace pace::daemon {
 
 class Job {
   public:
     Job(Services& services, control::JobOptions options, uint32_t uid);
+    // Ends what is under way; nobody is told.
+    ~Job();
+    Job(const Job&) = delete;
+    Job& operator=(const Job&) = delete;
 
     JobState& state() { return state_; }
     const JobState& state() const { return state_; }
@@ -26,6 +31,10 @@ class Job {
     base::Result<> check_verb(protocol::Verb verb) const;
 
     void add(const WorkerPtr& worker);
+    // Its trainer has been in a job of this name before, and may not know that this one has begun since.
+    void came_again(const Worker& worker) {
+        if (serving_) serving_->came_again(worker);
+    }
     // The request, which is not submitted yet, is a sum that may be made where its buffers are, on a GPU.
     bool sums_on_device(const Worker& worker, const Request& request) const;
     void submit(const WorkerPtr& worker, Request request);
@@ -40,6 +49,10 @@ class Job {
     // The trainer has left, or is gone. What it has in an exchange still ends there.
     void remove(const WorkerPtr& worker);
     bool unused() const { return state_.workers.empty(); }
+    // When its last worker here left.
+    base::TimePoint unused_since() const { return unused_since_; }
+    // An exchange among nodes, or of those that have left, is under way.
+    bool is_exchanging() const { return rounds_.is_exchanging() || groups_.is_exchanging(); }
     bool owes() const { return rounds_.owes(); }
     // Null unless the job has a parameter server.
     const ShardHost* shard_host() const { return serving_ ? &serving_->host() : nullptr; }
@@ -62,6 +75,8 @@ class Job {
         if (serving_) serving_->forget();
     }
     void suspend(control::Rank rank, const std::string& reason);
+    // The model that the worker asked for is known to no daemon.
+    void no_model(control::Rank rank);
     void withdrawn(control::Rank rank);
     // The controller does not let the worker in again.
     void refuse(const WorkerPtr& worker, const base::Error& error);
@@ -69,28 +84,43 @@ class Job {
     // The daemon is attached again: what the controller must hear about the worker, once it has accepted it.
     control::WorkerJoin announcement(const Worker& worker) const;
     void resumed(const WorkerPtr& worker, bool under_way);
+    // A message about the job, or something that it has begun, had no memory: what is under way here ends, and the job goes on with
+    // another view.
+    void run_out_of_memory();
     // The daemon was excluded, or is stopping: every view, order and exchange is void.
     void invalidate(const base::Error& error);
+
+    // Logs calls that have waited for long, and for what; each once.
+    void tell_long_waits();
 
     // Says of the workers how they are, and of static groups which have ended.
     void report(control::Heartbeat& ret_heartbeat) {
         report_workers(ret_heartbeat.workers);
         groups_.report(ret_heartbeat.groups);
     }
+    // Called a few times a second. Returns the nodes whose letters it waits for, and has for a while.
+    std::vector<NodeId> look_again() {
+        return serving_ ? serving_->look_again() : std::vector<NodeId>();
+    }
 
   private:
+    void take(const WorkerPtr& worker, Request request);
     void advance(const WorkerPtr& worker);
     static void refuse_nonfinite(const Worker& worker, const Request& request, Place place);
     void admit(const WorkerPtr& worker, bool wants_model);
     void leave_rounds();
+    std::string awaited_by(const Worker& worker) const;
     void begin_newcomer(const WorkerPtr& worker);
+    void keep_own_model(const WorkerPtr& worker);
     void report_workers(std::vector<control::WorkerReport>& reports) const;
 
     JobState state_;
     Rounds rounds_;
     Groups groups_;
     Adoptions adoptions_;
+    Vetting vetting_;
     std::unique_ptr<Serving> serving_;  // null unless the job has a parameter server
+    base::TimePoint unused_since_ = base::now();
 };
 
 }  // namespace pace::daemon

@@ -1,4 +1,8 @@
 // Job: what the controller hears of this node's workers, and what becomes of them when the daemon is attached anew.
+#include <algorithm>
+
+#include "base/attempt.h"
+#include "base/log.h"
 #include "daemon/control/controller_link.h"
 #include "daemon/exchange/job.h"
 
@@ -10,6 +14,9 @@ using protocol::Verb;
 
 namespace {
 
+// A person wants to know why; a round of a busy cluster takes less. A guess.
+constexpr uint64_t kLongWaitNs = 10'000'000'000;
+
 constexpr const char* kWentOn =
     "the cluster went on without this node; call pace_broadcast for the current model";
 
@@ -20,6 +27,7 @@ control::WorkerJoin Job::announcement(const Worker& worker) const {
     join.rank = worker.rank;
     join.options = state_.options;
     join.uid = worker.uid;
+    join.run = state_.run;
     join.resume = true;
     join.iteration = worker.iteration;
     join.rounds_completed = rounds_.completed();
@@ -30,6 +38,7 @@ control::WorkerJoin Job::announcement(const Worker& worker) const {
 
 void Job::resumed(const WorkerPtr& worker, bool under_way) {
     worker->resuming = false;
+    worker->refusal.reset();
     worker->admit_sent = false;
     const bool was_member = worker->has_model();
     worker->newcomer = worker->newcomer || under_way;
@@ -79,9 +88,23 @@ void Job::resumed(const WorkerPtr& worker, bool under_way) {
             if (worker->newcomer) admit(worker, false);
             break;
         case Worker::State::moving:
+        case Worker::State::taking:
         case Worker::State::refused:
             break;
     }
+}
+
+void Job::run_out_of_memory() {
+    const base::Error error = base::out_of_memory();
+    base::log_error("no memory for a job; what is under way in it here ends",
+                    {{"job", state_.options.name}});
+    adoptions_.stop(error);
+    rounds_.stop(error);
+    groups_.abort_all(error);
+    if (serving_) serving_->give_up();
+    state_.wants_view = true;
+    const auto workers = state_.workers;
+    for (const auto& [rank, worker] : workers) refuse(worker, error);
 }
 
 void Job::invalidate(const base::Error& error) {
@@ -93,6 +116,42 @@ void Job::invalidate(const base::Error& error) {
     if (serving_) serving_->invalidate(error);
 }
 
+std::string Job::awaited_by(const Worker& worker) const {
+    if (state_.view.epoch == 0)
+        return fmt::format("all {} workers to join (pacectl status names who has not)",
+                           state_.options.world);
+    switch (worker.state) {
+        case Worker::State::waiting:
+        case Worker::State::moving:
+            return worker.head().verb == Verb::average ? "its group's exchange" : rounds_.awaited();
+        case Worker::State::ready:
+            return "a group";
+        case Worker::State::adopting:
+        case Worker::State::taking:
+            return "a model from another worker, which gives it with its next call";
+        case Worker::State::pulling:
+            return "the model";
+        case Worker::State::idle:
+        case Worker::State::refused:
+            break;
+    }
+    return "the controller";
+}
+
+void Job::tell_long_waits() {
+    const uint64_t now = base::now_ns();
+    for (const auto& [rank, worker] : state_.workers) {
+        if (worker->queue.empty()) continue;
+        Request& head = worker->queue.front();
+        if (head.wait_told || now - std::min(now, head.submitted_ns) < kLongWaitNs) continue;
+        head.wait_told = true;
+        base::log_info("a call waits", {{"job", state_.options.name},
+                                        {"rank", rank},
+                                        {"call", protocol::name_of(head.verb)},
+                                        {"for", awaited_by(*worker)}});
+    }
+}
+
 void Job::report_workers(std::vector<control::WorkerReport>& reports) const {
     const base::TimePoint now = base::now();
     for (const auto& [rank, worker] : state_.workers) {
@@ -101,6 +160,8 @@ void Job::report_workers(std::vector<control::WorkerReport>& reports) const {
         report.rank = rank;
         report.iteration = worker->iteration;
         report.calls = worker->calls;
+        report.computed_us = static_cast<uint64_t>(
+            std::chrono::duration_cast<std::chrono::microseconds>(worker->computed).count());
         const bool in_round = !worker->queue.empty() && worker->head().verb != Verb::average &&
                               !protocol::is_served(worker->head().verb);
         report.rounds_submitted = rounds_.completed() + (in_round ? 1 : 0);

@@ -1,7 +1,9 @@
 #include "daemon/exchange/job_state.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "daemon/exchange/call_text.h"
 #include "daemon/exchange/digest.h"
 #include "daemon/exchange/exchange.h"
 
@@ -69,6 +71,14 @@ partial::Roster View::roster() const {
     return roster;
 }
 
+std::string JobState::caller_at(NodeId node) const {
+    if (node == 0) return "a worker on another node";
+    std::vector<control::Rank> ranks;
+    for (const control::Member& member : view.members)
+        if (member.node == node) ranks.push_back(member.rank);
+    return caller_text(services.peers.name(node), ranks);
+}
+
 WorkerPtr JobState::find(control::Rank rank) const {
     const auto worker = workers.find(rank);
     return worker == workers.end() ? nullptr : worker->second;
@@ -99,14 +109,14 @@ void JobState::end_head(const WorkerPtr& worker, Ending ending) {
     if (worker->port != nullptr) worker->port->request_ended(request.id, ending);
     // Later, so that whoever ends several workers' requests is not entered again half-way.
     if (!worker->queue.empty())
-        services.loop.defer([advance_copy = advance, worker] {
-            if (worker->state == Worker::State::idle && !worker->queue.empty())
-                advance_copy(worker);
-        });
+        services.loop.defer(scope.callback([this, worker] {
+            if (worker->state == Worker::State::idle && !worker->queue.empty()) advance(worker);
+        }));
 }
 
 void JobState::end_all(const WorkerPtr& worker, const Ending& ending) {
-    const bool keep_head = worker->state == Worker::State::moving;
+    const bool keep_head =
+        worker->state == Worker::State::moving || worker->state == Worker::State::taking;
     std::deque<Request> ending_requests;
     ending_requests.swap(worker->queue);
     if (keep_head && !ending_requests.empty()) {
@@ -125,13 +135,19 @@ void JobState::end_all(const WorkerPtr& worker, const Ending& ending) {
     }
 }
 
-void JobState::remember_initial(const std::vector<BufferPtr>& buffers) {
-    if (!keeps_initial() || initial.valid) return;
-    const collectives::Layout layout = layout_of(buffers);
-    auto memory = initial.memory.reserve(layout.bytes());
-    if (!memory) return;
-    const collectives::LocalPart copy(layout, {{segments_of(buffers), 1.0}});
-    copy.partial({0, layout.bytes()}, memory->data());
+std::vector<std::byte*> JobState::place_for_initial(const collectives::Layout& layout) {
+    std::vector<std::byte*> segments;
+    if (!keeps_initial() || initial.valid) return segments;
+    const auto memory = initial.memory->reserve(layout.bytes(), payer());
+    if (!memory) return segments;
+    initial.is_coming = true;
+    for (size_t i = 0; i < layout.segments().size(); ++i)
+        segments.push_back(memory->data() + layout.offset(i));
+    return segments;
+}
+
+void JobState::initial_came(const std::vector<BufferPtr>& buffers) {
+    if (!std::exchange(initial.is_coming, false)) return;
     initial.digest = digest_of(buffers);
     initial.valid = true;
 }

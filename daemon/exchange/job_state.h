@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "daemon/control/messages.h"
+#include "daemon/exchange/model_hold.h"
 #include "daemon/exchange/request.h"
 #include "daemon/exchange/scratch.h"
 #include "daemon/exchange/services.h"
@@ -42,9 +43,11 @@ struct View {
 
 // The model at the start of training, kept where dynamic weights may need it (missing = initial).
 struct InitialModel {
-    Scratch memory;
+    std::shared_ptr<Scratch> memory =
+        std::make_shared<Scratch>();  // whoever copies may read it still
     uint32_t digest = 0;
     bool valid = false;
+    bool is_coming = false;  // an exchange writes to the memory
 };
 
 struct JobState {
@@ -56,15 +59,19 @@ struct JobState {
     uint32_t uid = 0;  // whose it is
     control::JobId id = 0;
     uint64_t token = 0;
+    control::Run run;
     std::map<control::Rank, WorkerPtr> workers;
     View view;
     InitialModel initial;
+    std::shared_ptr<ModelHold> hold = std::make_shared<ModelHold>();
     // Something has failed here that only another view begins anew: said with each heartbeat until it comes.
     bool wants_view = false;
     // Looks at a worker's next request. Set by the job.
     std::function<void(const WorkerPtr&)> advance;
-    // A group of these nodes begins: gives memory that a round no longer needs, or none. Set by the job.
-    std::function<Scratch(const std::vector<NodeId>&)> group_begins;
+    // A group of these nodes begins. Set by the job.
+    std::function<void(const std::vector<NodeId>&)> group_begins;
+    // Memory that rounds no longer need, or none. Set by the job.
+    std::function<Scratch()> round_memory;
     // How many rounds' results the worker's model has, if it may be given to a newcomer now. Set by the job.
     std::function<std::optional<uint64_t>(const Worker&)> model_round;
     // A round of pace_broadcast has left this in all members' buffers. Set by the job; may be null.
@@ -73,6 +80,8 @@ struct JobState {
     std::function<control::ServerReport()> server_report;
     // A newcomer has got a model with the results of so many rounds. Set by the job.
     std::function<void(const Worker&, uint64_t)> adopted;
+
+    base::Scope scope;  // what the job's parts have begun, and is to call them back
 
     bool keeps_initial() const {
         return options.weights == control::Weights::dynamic &&
@@ -84,6 +93,10 @@ struct JobState {
         return every != 0 && after / every > before / every;
     }
     WorkerPtr find(control::Rank rank) const;
+    // Of this view: who on `node` (0: somewhere else) called something else, in words.
+    std::string caller_at(NodeId node) const;
+    // Whoever's job it is pays for what it has here.
+    Payer payer() const { return {services.accounts, uid}; }
     // This node's members of the view that are here, by rank; empty if one of them is missing.
     std::vector<WorkerPtr> local_members() const;
 
@@ -91,8 +104,10 @@ struct JobState {
     void end_head(const WorkerPtr& worker, Ending ending);
     // Ends all of the worker's requests that are not in an exchange.
     void end_all(const WorkerPtr& worker, const Ending& ending);
-    // Keeps a copy of the model, if the job needs it and has none yet.
-    void remember_initial(const std::vector<BufferPtr>& buffers);
+    // Where a broadcast is to leave a copy of the model, a pointer per segment; none if the job needs no copy, or has one.
+    std::vector<std::byte*> place_for_initial(const collectives::Layout& layout);
+    // The broadcast of these buffers has ended well: the copy, if one was wanted, is there.
+    void initial_came(const std::vector<BufferPtr>& buffers);
 };
 
 }  // namespace pace::daemon

@@ -24,6 +24,7 @@ struct LinkExchange {
 
     uint32_t job;
     collectives::Communicator communicator;
+    base::Timer limit;  // of its time
 };
 
 using LinkExchangePtr = std::shared_ptr<LinkExchange>;
@@ -84,7 +85,7 @@ struct Links::State : public std::enable_shared_from_this<Links::State> {
     std::map<std::pair<NodeId, uint32_t>, LinkExchangePtr> answering;  // by node, and job
     std::map<NodeId, control::LinkReport> measured;
     std::vector<NodeId> untold;
-    bool looks = false;
+    base::Timer next_look;
 };
 
 // ------------------------------------------------------------------------------------------- views
@@ -140,26 +141,24 @@ void Links::State::answer(const View& view, NodeId node) {
                               if (own != state->answering.end() && own->second == exchange)
                                   state->answering.erase(own);
                           });
-    services.loop.run_after(options.answer_within,
-                            [weak = std::weak_ptr(exchange)] { stop(weak.lock()); });
+    exchange->limit = services.loop.run_after(
+        options.answer_within, [weak = std::weak_ptr(exchange)] { stop(weak.lock()); });
 }
 
 // ---------------------------------------------------------------------------------- the lower node
 
 void Links::State::look_later() {
-    if (looks || pinging || to_ping.empty()) return;
-    looks = true;
-    services.loop.run_after(options.look_every, [weak = weak_from_this()] {
+    if (next_look.pending() || pinging || to_ping.empty()) return;
+    next_look = services.loop.run_after(options.look_every, [weak = weak_from_this()] {
         if (const auto state = weak.lock()) state->look();
     });
 }
 
 void Links::State::look() {
-    looks = false;
     std::erase_if(to_ping, [&](const Ping& ping) {
         return base::now() >= ping.until || measured.contains(ping.node);
     });
-    if (!pinging && !to_ping.empty() && services.active.empty()) {
+    if (!pinging && !to_ping.empty() && !services.has_active()) {
         const Ping next = to_ping.front();
         to_ping.pop_front();
         ping(next);
@@ -177,11 +176,11 @@ void Links::State::ping(const Ping& ping) {
         [weak = weak_from_this(), exchange, node = ping.node](const Result<LinkTimes>& times) {
             if (const auto state = weak.lock()) state->pinged(exchange, node, times);
         });
-    services.loop.run_after(options.ping_max,
-                            [weak = weak_from_this(), late = std::weak_ptr(exchange)] {
-                                const auto state = weak.lock();
-                                if (state) state->give_up(late.lock());
-                            });
+    exchange->limit = services.loop.run_after(
+        options.ping_max, [weak = weak_from_this(), late = std::weak_ptr(exchange)] {
+            const auto state = weak.lock();
+            if (state) state->give_up(late.lock());
+        });
 }
 
 void Links::State::pinged(const LinkExchangePtr& exchange, NodeId node,

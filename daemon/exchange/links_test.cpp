@@ -27,6 +27,7 @@ class Lasting final : public Active {
     std::vector<NodeId> waiting_for() const override { return {}; }
     uint32_t job() const override { return kJob; }
     bool patient() const override { return true; }
+    std::string what() const override { return "nothing"; }
 };
 
 struct LinkNode {
@@ -85,7 +86,7 @@ class LinksTest : public ::testing::Test {
     }
     void run_for(base::Duration time) {
         bool over = false;
-        loop_->run_after(time, [&over] { over = true; });
+        const base::Timer timer = loop_->run_after(time, [&over] { over = true; });
         EXPECT_TRUE(until([&over] { return over; }));
     }
     void take_reports() {

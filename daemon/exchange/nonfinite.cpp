@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <memory>
+#include <utility>
 
 namespace pace::daemon {
 
@@ -46,22 +48,66 @@ size_t first_in(const Buffer& buffer, size_t begin, size_t end) {
     return first_in<uint32_t>(data, begin, end, uint32_t{0x7F800000});
 }
 
+// Elements are counted over all buffers.
+class Search {
+  public:
+    explicit Search(const std::vector<BufferPtr>& buffers) : buffers_(buffers) {}
+
+    size_t elements() const {
+        size_t count = 0;
+        for (const BufferPtr& buffer : buffers_) count += buffer->count;
+        return count;
+    }
+    size_t bytes() const {
+        size_t bytes = 0;
+        for (const BufferPtr& buffer : buffers_) bytes += buffer->bytes();
+        return bytes;
+    }
+
+    // Any thread.
+    void look(size_t begin, size_t end) {
+        size_t at = 0;
+        for (const BufferPtr& buffer : buffers_) {
+            const size_t from = std::max(begin, at);
+            const size_t to = std::min<size_t>(end, at + buffer->count);
+            const size_t found = from < to ? first_in(*buffer, from - at, to - at) : kNone;
+            if (found != kNone) {
+                note(at + found);
+                return;
+            }
+            at += buffer->count;
+        }
+    }
+
+    std::optional<Place> place() const {
+        size_t element = first_;
+        for (size_t i = 0; i < buffers_.size(); ++i) {
+            if (element < buffers_[i]->count) return Place{i, element};
+            element -= std::min<size_t>(element, buffers_[i]->count);
+        }
+        return std::nullopt;
+    }
+
+  private:
+    void note(size_t element) {
+        size_t known = first_.load();
+        while (element < known && !first_.compare_exchange_weak(known, element)) {
+        }
+    }
+
+    std::vector<BufferPtr> buffers_;
+    std::atomic<size_t> first_ = kNone;
+};
+
 }  // namespace
 
-std::optional<Place> find_nonfinite(const std::vector<BufferPtr>& buffers,
-                                    kernels::WorkerPool& pool) {
-    for (size_t i = 0; i < buffers.size(); ++i) {
-        const Buffer& buffer = *buffers[i];
-        std::atomic<size_t> first = kNone;
-        pool.parallel_for(buffer.count, kGrain, [&](size_t begin, size_t end) {
-            const size_t found = first_in(buffer, begin, end);
-            size_t known = first.load();
-            while (found < known && !first.compare_exchange_weak(known, found)) {
-            }
-        });
-        if (first != kNone) return Place{i, first};
-    }
-    return std::nullopt;
+void find_nonfinite(const kernels::Aside& aside, const std::vector<BufferPtr>& buffers,
+                    std::function<void(std::optional<Place>)> found) {
+    const auto search = std::make_shared<Search>(buffers);
+    aside.run(
+        search->bytes(), search->elements(), kGrain,
+        [search](size_t begin, size_t end) { search->look(begin, end); },
+        [search, found = std::move(found)] { found(search->place()); });
 }
 
 }  // namespace pace::daemon

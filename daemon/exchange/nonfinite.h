@@ -2,11 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <vector>
 
 #include "daemon/exchange/buffer.h"
-#include "daemon/kernels/pool.h"
+#include "daemon/kernels/aside.h"
 
 namespace pace::daemon {
 
@@ -15,8 +16,9 @@ struct Place {
     size_t element = 0;
 };
 
-// The first infinity or NaN, in the order of the buffers. One pass; blocks until done, the pool's threads help.
-std::optional<Place> find_nonfinite(const std::vector<BufferPtr>& buffers,
-                                    kernels::WorkerPool& pool);
+// Looks for the first infinity or NaN, in the order of the buffers, in one pass over them; `found` is called once, in the loop's thread:
+// before this returns if there is little to look through.
+void find_nonfinite(const kernels::Aside& aside, const std::vector<BufferPtr>& buffers,
+                    std::function<void(std::optional<Place>)> found);
 
 }  // namespace pace::daemon

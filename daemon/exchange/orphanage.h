@@ -1,10 +1,13 @@
-// Orphanage: buffers of trainers that died, kept for a while for the trainer that takes their rank again on this node.
+// Orphanage: buffers of trainers that died, kept for a while for the trainer of the same user that takes their rank of the same job again
+// on this node. Whoever comes later, under another name or in another job of that name, gets memory of its own.
+//
+// What is kept is still charged to its user: a Buffer holds its charge. It gives way to what live trainers need.
 #pragma once
 
-#include <algorithm>
+#include <cstdint>
 #include <map>
-#include <string>
-#include <utility>
+#include <optional>
+#include <tuple>
 #include <vector>
 
 #include "base/clock.h"
@@ -14,55 +17,49 @@ namespace pace::daemon {
 
 class Orphanage {
   public:
+    struct Key {
+        uint32_t user = 0;
+        uint64_t token = 0;  // of the job: another one of the same name has another
+        uint32_t rank = 0;
+        bool operator<(const Key& other) const {
+            return std::tie(user, token, rank) < std::tie(other.user, other.token, other.rank);
+        }
+    };
+
+    explicit Orphanage(base::Duration keep_for) : keep_for_(keep_for) {}
+
+    void keep(const Key& key, std::vector<BufferPtr> buffers, uint64_t iteration,
+              base::TimePoint now);
+
+    // The iteration that the dead worker had reached; 0 if nothing is kept.
+    uint64_t iteration(const Key& key, base::TimePoint now) const;
+
+    // The first kept buffer of this type, length and place (null: the host), which is then no longer kept; null if there is none. One on a
+    // GPU to which something is still being copied is passed over: whoever queued that holds it.
+    BufferPtr take(const Key& key, protocol::DType dtype, uint64_t count,
+                   const device::Device* device, base::TimePoint now);
+
+    // After an orderly leave nothing of the rank is kept.
+    void drop(const Key& key) { estates_.erase(key); }
+    // What is kept of whoever died first; of this user alone, if one is named. False if nothing is.
+    bool drop_oldest(std::optional<uint32_t> user);
+    void drop_expired(base::TimePoint now);
+    // When that has something to do again.
+    std::optional<base::TimePoint> next_expiry() const;
+
+  private:
     struct Estate {
         std::vector<BufferPtr> buffers;
         uint64_t iteration = 0;
         base::TimePoint until;
     };
-    using Key = std::pair<std::string, uint32_t>;  // job, rank
+    using Estates = std::map<Key, Estate>;
 
-    void keep(const Key& key, std::vector<BufferPtr> buffers, uint64_t iteration) {
-        drop_expired();
-        if (buffers.empty()) return;
-        estates_[key] = {std::move(buffers), iteration, base::now() + std::chrono::minutes(10)};
-    }
+    Estates::const_iterator find(const Key& key, base::TimePoint now) const;
+    Estates::const_iterator oldest(std::optional<uint32_t> user) const;
 
-    // The iteration that the dead worker had reached; 0 if nothing is kept.
-    uint64_t iteration(const Key& key) const {
-        const auto estate = estates_.find(key);
-        return estate == estates_.end() ? 0 : estate->second.iteration;
-    }
-
-    // The first kept buffer of this type, length and place (null: the host), which is then no longer kept; null if there is none. One on a
-    // GPU to which something is still being copied is passed over: whoever queued that holds it.
-    BufferPtr take(const Key& key, protocol::DType dtype, uint64_t count,
-                   const device::Device* device) {
-        const auto estate = estates_.find(key);
-        if (estate == estates_.end()) return nullptr;
-        auto& buffers = estate->second.buffers;
-        const auto buffer =
-            std::find_if(buffers.begin(), buffers.end(), [&](const BufferPtr& other) {
-                const bool idle = device == nullptr || other.use_count() == 1;
-                return other->dtype == dtype && other->count == count &&
-                       other->device() == device && idle;
-            });
-        if (buffer == buffers.end()) return nullptr;
-        BufferPtr taken = *buffer;
-        buffers.erase(buffer);
-        if (buffers.empty()) estates_.erase(estate);
-        return taken;
-    }
-
-    // After an orderly leave nothing of the rank is kept.
-    void drop(const Key& key) { estates_.erase(key); }
-
-    void drop_expired() {
-        const base::TimePoint now = base::now();
-        std::erase_if(estates_, [now](const auto& entry) { return entry.second.until < now; });
-    }
-
-  private:
-    std::map<Key, Estate> estates_;
+    base::Duration keep_for_;
+    Estates estates_;
 };
 
 }  // namespace pace::daemon

@@ -126,8 +126,12 @@ Result<> PartialRounds::hand_in(const WorkerPtr& worker) {
 
 std::optional<partial::MissedRounds> PartialRounds::catch_up(const Worker& worker, uint64_t round) {
     if (!books_->missed) return std::nullopt;
+    tell_writing(worker.head().mark);
     const auto missed = books_->missed->take(worker.rank, memory_of(worker.head().buffers));
-    if (!missed) return std::nullopt;
+    if (!missed) {
+        tell_untouched(worker.head().mark);
+        return std::nullopt;
+    }
     books_->store.advance(worker.rank, round);
     return missed;
 }
@@ -189,8 +193,9 @@ partial::RoundPlan PartialRounds::plan_of(const View& view, uint64_t round) cons
 
 void PartialRounds::begin(const View& view, uint64_t round) {
     last_.reset();
-    run_ = std::make_shared<PartialRun>(job_.services, PartialRun::Place{job_.id, view.nodes()},
-                                        plan_of(view, round), books_, events_.lend);
+    run_ = std::make_shared<PartialRun>(
+        job_.services, PartialRun::Place{job_.id, view.nodes(), fmt::format("round {}", round)},
+        plan_of(view, round), books_, events_.lend);
     update_hold();
     run_->start([this](const Result<partial::RoundOutcome>& outcome) {
         last_ = std::exchange(run_, nullptr);
@@ -269,8 +274,9 @@ void PartialRounds::commit_equal(uint64_t round) {
 bool PartialRounds::is_recording() const {
     return std::any_of(job_.workers.begin(), job_.workers.end(), [this](const auto& entry) {
         const Worker& worker = *entry.second;
-        return worker.state == Worker::State::adopting && !worker.newcomer &&
-               !books_->store.has_worker(worker.rank);
+        const bool adopts =
+            worker.state == Worker::State::adopting || worker.state == Worker::State::taking;
+        return adopts && !worker.newcomer && !books_->store.has_worker(worker.rank);
     });
 }
 
@@ -278,7 +284,7 @@ void PartialRounds::record(uint64_t round, const std::byte* result) {
     Recorded recorded;
     recorded.round = round;
     const size_t bytes = terms()->layout.bytes();
-    const auto memory = recorded.result.reserve(bytes);
+    const auto memory = recorded.result.reserve(bytes, job_.payer());
     if (!memory) {
         base::log_error("a newcomer loses a round",
                         {{"job", job_.options.name}, {"reason", memory.error().message}});

@@ -31,8 +31,8 @@ void PartialRun::start(Done done) {
     done_ = std::move(done);
     if (!connected_) {
         // Not from inside the call: the caller has not stored it yet.
-        services_.loop.defer(
-            [self = shared_from_this()] { self->ended(self->connected_.error()); });
+        services_.loop.defer(base::keep(
+            shared_from_this(), [](PartialRun& self) { self.ended(self.connected_.error()); }));
         return;
     }
     if (place_.nodes.size() > 1) {
@@ -49,7 +49,10 @@ void PartialRun::start(Done done) {
 Result<std::span<std::byte>> PartialRun::memory(size_t bytes) {
     began_ns_ = base::now_ns();
     if (lend_) scratch_ = lend_();
-    return scratch_.reserve(bytes);
+    // What the buffers are, another node may have said.
+    const Payer payer = services_.payer_of(place_.job);
+    PACE_TRY(payer.accounts->check_possible(bytes, "the result of a round"));
+    return scratch_.reserve(bytes, payer);
 }
 
 void PartialRun::ended(const Result<partial::RoundOutcome>& outcome) {

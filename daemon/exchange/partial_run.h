@@ -28,6 +28,7 @@ class PartialRun final : public Active, public std::enable_shared_from_this<Part
     struct Place {
         uint32_t job = 0;
         std::vector<NodeId> nodes;  // in node order, this one included
+        std::string what;           // the round in words, for the log
     };
     using Done = std::function<void(const base::Result<partial::RoundOutcome>&)>;
 
@@ -38,7 +39,10 @@ class PartialRun final : public Active, public std::enable_shared_from_this<Part
     // Once, on a shared object. `done` is called once, possibly before this returns, unless detach() was.
     void start(Done done);
     // Nobody wants to hear of its end any more.
-    void detach() { done_ = {}; }
+    void detach() {
+        done_ = {};
+        lend_ = {};
+    }
 
     partial::PartialRound& round() { return *round_; }
     const partial::PartialRound& round() const { return *round_; }
@@ -57,6 +61,7 @@ class PartialRun final : public Active, public std::enable_shared_from_this<Part
     std::vector<NodeId> waiting_for() const override;
     uint32_t job() const override { return place_.job; }
     bool patient() const override { return !aborted_; }
+    std::string what() const override { return place_.what; }
 
   private:
     base::Result<> connect(partial::RoundPlan& plan);

@@ -23,6 +23,7 @@ class Peers {
     void know(NodeId node, std::string name, std::vector<std::byte> address) {
         Entry& entry = entries_[node];
         if (entry.address != address) disconnect(entry);
+        if (entry.address != address) entry.cut = false;
         entry.name = std::move(name);
         entry.address = std::move(address);
         connect_early(node);
@@ -47,8 +48,20 @@ class Peers {
         connect_early(node);
     }
 
-    // The connection to the node, made now if there is none.
+    // The connection to the node, made now if there is none; an error while nothing comes from it.
     base::Result<transports::PeerId> peer(NodeId node) {
+        const auto entry = entries_.find(node);
+        if (entry == entries_.end())
+            return base::make_error(base::ErrorKind::unavailable, "node {} is not known (any more)",
+                                    node);
+        if (entry->second.cut)
+            return base::make_error(base::ErrorKind::unavailable, "no bytes come from node '{}'",
+                                    entry->second.name);
+        return connection(node);
+    }
+
+    // The same, also while nothing comes from it: for who finds out.
+    base::Result<transports::PeerId> connection(NodeId node) {
         const auto entry = entries_.find(node);
         if (entry == entries_.end())
             return base::make_error(base::ErrorKind::unavailable, "node {} is not known (any more)",
@@ -59,6 +72,15 @@ class Peers {
             entry->second.connected = true;
         }
         return entry->second.peer;
+    }
+
+    void set_cut(NodeId node, bool cut) {
+        const auto entry = entries_.find(node);
+        if (entry != entries_.end()) entry->second.cut = cut;
+    }
+    bool is_cut(NodeId node) const {
+        const auto entry = entries_.find(node);
+        return entry != entries_.end() && entry->second.cut;
     }
 
     // The transport has lost this peer, and is connected to it anew. Returns its node; 0 if it is none of ours.
@@ -78,16 +100,28 @@ class Peers {
         return entry == entries_.end() ? fmt::format("node {}", node) : entry->second.name;
     }
 
+    // For a line of the log.
+    std::string names(const std::vector<NodeId>& nodes) const {
+        constexpr size_t kNamedMax = 8;
+        std::string text;
+        for (size_t i = 0; i < std::min(nodes.size(), kNamedMax); ++i)
+            text += (i == 0 ? "" : " ") + name(nodes[i]);
+        return nodes.size() > kNamedMax
+                   ? text + fmt::format(" and {} more", nodes.size() - kNamedMax)
+                   : text;
+    }
+
   private:
     struct Entry {
         std::string name;
         std::vector<std::byte> address;
         transports::PeerId peer = 0;
         bool connected = false;
+        bool cut = false;  // nothing comes from it
     };
 
     // Now and not at the first use: what a peer that was gone sends meanwhile is only taken once it is a peer again.
-    void connect_early(NodeId node) { [[maybe_unused]] const auto connected = peer(node); }
+    void connect_early(NodeId node) { [[maybe_unused]] const auto connected = connection(node); }
     void disconnect(Entry& entry) {
         if (!entry.connected) return;
         transport_.disconnect(entry.peer);

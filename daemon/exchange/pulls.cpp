@@ -8,42 +8,62 @@
 
 namespace pace::daemon {
 
-void Pulls::ask(const WorkerPtr& worker, uint64_t clock, uint64_t own) {
-    const Request& request = worker->head();
-    Asked& asked = asked_[worker->rank];
-    asked = {worker, clock, own, request.first, request.elements, {}};
-    tell(worker->rank, asked);
+namespace {
+
+// The elements of the shard that the pull wants, counted in the model; empty if it wants none of them.
+server::Range wanted(const Pull& pull, server::Range shard) {
+    const uint64_t begin = std::max<uint64_t>(shard.begin, pull.first);
+    const uint64_t end = std::min<uint64_t>(shard.end, pull.first + pull.count);
+    return {begin, std::max(begin, end)};
 }
 
-void Pulls::tell(control::Rank rank, const Asked& asked) const {
-    job_.services.control->send(control::ServerAsked{job_.id, host_.generation(), rank, asked.clock,
-                                                     asked.own, asked.first, asked.count});
+}  // namespace
+
+void Pulls::ask(const WorkerPtr& worker, uint64_t clock, uint64_t own) {
+    Request& request = worker->queue.front();
+    request.pull = std::make_shared<Pull>(
+        Pull{clock, own, request.first, request.elements, request.buffers, {}});
+    asked_[worker->rank] = {worker, request.pull};
+    tell(worker->rank, *request.pull);
+}
+
+Pulls::Found Pulls::find(control::Rank rank) const {
+    const auto asked = asked_.find(rank);
+    if (asked == asked_.end()) return {};
+    return {asked->second.worker.lock(), asked->second.pull.lock()};
+}
+
+void Pulls::tell(control::Rank rank, const Pull& pull) const {
+    job_.services.control->send(control::ServerAsked{job_.id, host_.generation(), rank, pull.clock,
+                                                     pull.own, pull.first, pull.count});
 }
 
 void Pulls::ask_again() {
-    for (auto& [rank, asked] : asked_) {
-        asked.came.clear();
-        tell(rank, asked);
+    std::erase_if(asked_, [](const auto& asked) { return asked.second.pull.expired(); });
+    for (const auto& [rank, asked] : asked_) {
+        const auto pull = asked.pull.lock();
+        pull->came.clear();
+        tell(rank, *pull);
     }
 }
 
-// What came at one position is of one moment; pulls of one worker and clock may have several, where it had to ask again.
 void Pulls::add(ShardHost::Part&& part) {
-    const auto found = asked_.find(part.rank);
-    if (found == asked_.end() || found->second.clock != part.clock) return;
-    Asked& asked = found->second;
-    Came& came = asked.came[part.position];
-    const size_t elements = part.elements.size();
-    if (!came.parts.try_emplace(part.shard, std::move(part.elements)).second) return;
-    came.elements += elements;
-    if (came.elements < asked.count) return;
+    const auto [worker, pull] = find(part.rank);
+    if (!pull || pull->clock != part.clock) return;
     const server::Partition partition = host_.partition();
-    for (const auto& [shard, values] : came.parts) {
-        const uint64_t begin = std::max<uint64_t>(partition.range(shard).begin, asked.first);
-        write_range(asked.worker->head().buffers, begin - asked.first, values);
-    }
-    const WorkerPtr worker = asked.worker;
-    asked_.erase(found);
+    const server::Range range = wanted(*pull, partition.range(part.shard));
+    // An answer to an earlier pull of this clock, of other elements.
+    if (range.size() == 0 || part.elements.size() != range.size()) return;
+    Pull::Came& came = pull->came[part.position];
+    if (!came.parts.try_emplace(part.shard, std::move(part.elements)).second) return;
+    came.elements += range.size();
+    if (came.elements < pull->count) return;
+    tell_writing(worker->head().mark);
+    for (const auto& [shard, values] : came.parts)
+        write_range(pull->buffers, wanted(*pull, partition.range(shard)).begin - pull->first,
+                    values);
+    tell_whole(worker->head().mark);
+    asked_.erase(part.rank);
     done_(worker, part.position, part.slowest);
 }
 

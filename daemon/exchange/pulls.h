@@ -5,9 +5,10 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <vector>
+#include <memory>
 
 #include "daemon/exchange/job_state.h"
+#include "daemon/exchange/pull.h"
 #include "daemon/exchange/shard_host.h"
 
 namespace pace::daemon {
@@ -20,29 +21,30 @@ class Pulls {
     Pulls(JobState& job, ShardHost& host, Done done)
         : job_(job), host_(host), done_(std::move(done)) {}
 
-    // The worker's first request wants the model for its step of `clock`, its own updates before `own` included.
+    // The worker's first request wants the model for its step of `clock`, its own updates before `own` included. Asking again
+    // replaces what that request has asked for.
     void ask(const WorkerPtr& worker, uint64_t clock, uint64_t own);
-    bool asks(control::Rank rank) const { return asked_.contains(rank); }
+    // Whether the worker's first request has asked, and still waits.
+    bool asks(control::Rank rank) const { return find(rank).pull != nullptr; }
+    // The worker's first request goes on, and does not wait for the model any more.
     void forget(control::Rank rank) { asked_.erase(rank); }
-    // Some of it has come.
+    // Some of it has come. What nobody waits for any more is dropped.
     void add(ShardHost::Part&& part);
     // A view has committed, and may have lost what was on its way.
     void ask_again();
 
   private:
-    struct Came {
-        std::map<uint32_t, std::vector<float>> parts;  // by shard
-        uint64_t elements = 0;
-    };
+    // Both live as long as the request that has asked, which is the worker's first: this only looks at them.
     struct Asked {
-        WorkerPtr worker;
-        uint64_t clock = 0;
-        uint64_t own = 0;
-        uint64_t first = 0;
-        uint64_t count = 0;
-        std::map<uint64_t, Came> came;  // by position
+        std::weak_ptr<Worker> worker;
+        std::weak_ptr<Pull> pull;
     };
-    void tell(control::Rank rank, const Asked& asked) const;
+    struct Found {
+        WorkerPtr worker;
+        std::shared_ptr<Pull> pull;  // null: there is none
+    };
+    Found find(control::Rank rank) const;
+    void tell(control::Rank rank, const Pull& pull) const;
 
     JobState& job_;
     ShardHost& host_;

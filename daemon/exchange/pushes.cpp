@@ -5,6 +5,7 @@
 
 #include "daemon/control/controller_link.h"
 #include "daemon/exchange/model_range.h"
+#include "daemon/exchange/paid_update.h"
 
 namespace pace::daemon {
 
@@ -57,13 +58,9 @@ Result<std::vector<HybridVector>> Pushes::cut(const Request& request) const {
     return parts;
 }
 
-Result<> Pushes::take(control::Rank rank, const Request& request) {
+Result<bool> Pushes::take(control::Rank rank, const Request& request) {
     Out& out = out_[rank];
-    if (request.iteration < out.next)
-        return base::make_error(ErrorKind::invalid,
-                                "clock is {}, but this worker has pushed its update of that step; "
-                                "its next one is {}",
-                                request.iteration, out.next);
+    if (request.iteration < out.next) return false;
     PACE_TRY_ASSIGN(parts, cut(request));
     const auto filter = static_cast<float>(std::max(job_.options.filter, 0.0));
     if (out.waiting.empty())
@@ -71,7 +68,7 @@ Result<> Pushes::take(control::Rank rank, const Request& request) {
     Push push;
     for (size_t shard = 0; shard < parts.size(); ++shard)
         push.parts.push_back(
-            std::make_shared<const HybridVector>(out.waiting[shard].pass(std::move(parts[shard]))));
+            paid_update(out.waiting[shard].pass(std::move(parts[shard])), job_.payer()));
     push.held.assign(parts.size(), false);
     push.missing = parts.size();
     push.number = ++pushes_;
@@ -79,7 +76,7 @@ Result<> Pushes::take(control::Rank rank, const Request& request) {
     Push& kept = out.unordered[request.iteration];
     kept = std::move(push);
     send(rank, request.iteration, kept);
-    return {};
+    return true;
 }
 
 void Pushes::send(control::Rank rank, uint64_t clock, Push& push) {

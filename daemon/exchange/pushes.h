@@ -28,11 +28,14 @@ class Pushes {
 
     // Whether another update of the worker can be taken.
     bool has_room(control::Rank rank) const;
-    // Takes the update that the request's buffers hold. ErrorKind::invalid, naming what is wrong; nothing is changed then.
-    base::Result<> take(control::Rank rank, const Request& request);
+    // Takes the update that the request's buffers hold. False: it has that of this step already, from a call whose end the trainer may not
+    // have heard of, and nothing is changed. ErrorKind::invalid, naming what is wrong; nothing is changed then.
+    base::Result<bool> take(control::Rank rank, const Request& request);
 
     // Its next update is of this clock.
     uint64_t next_clock(control::Rank rank) const;
+    // A view, or the order, has said which that is.
+    bool knows(control::Rank rank) const { return out_.contains(rank); }
 
     // The shard holds the update that was sent under this number.
     void held(uint32_t shard, control::Rank rank, uint64_t clock, uint64_t number);

@@ -19,19 +19,19 @@ base::Error no_answer() {
 }  // namespace
 
 bool Questions::ask(uint64_t ticket, Question question) {
-    const auto timer = loop_.run_after(kControllerWait, [this, ticket] {
+    auto timer = loop_.run_after(kControllerWait, [this, ticket] {
         Question late;
         if (!take(ticket, late)) return;
         late.refused(refusal_.message.empty() ? no_answer() : refusal_);
     });
-    const auto [entry, inserted] = asked_.emplace(ticket, Asked{std::move(question), timer});
+    const auto [entry, inserted] =
+        asked_.emplace(ticket, Asked{std::move(question), std::move(timer)});
     return entry->second.question.send();
 }
 
 bool Questions::take(uint64_t ticket, Question& ret_question) {
     const auto entry = asked_.find(ticket);
     if (entry == asked_.end()) return false;
-    loop_.cancel_timer(entry->second.timer);
     ret_question = std::move(entry->second.question);
     asked_.erase(entry);
     return true;

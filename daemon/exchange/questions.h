@@ -40,7 +40,7 @@ class Questions {
   private:
     struct Asked {
         Question question;
-        base::EventLoop::TimerId timer = 0;
+        base::Timer timer;
     };
 
     base::EventLoop& loop_;

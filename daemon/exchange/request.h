@@ -9,10 +9,13 @@
 #include "base/result.h"
 #include "daemon/exchange/buffer.h"
 #include "daemon/exchange/device_lane.h"
+#include "daemon/exchange/write_mark.h"
 #include "protocol/ring.h"
 #include "protocol/types.h"
 
 namespace pace::daemon {
+
+struct Pull;
 
 struct Request {
     uint64_t id = 0;
@@ -31,6 +34,9 @@ struct Request {
     uint64_t ready = 0;        // of them, from the end where the order begins
     uint32_t digest = 0;       // of the buffers' types and counts, and of the order
     uint64_t submitted_ns = 0;
+    std::shared_ptr<Pull> pull{};  // what it has asked for of a parameter server's model; else null
+    WriteMarkPtr mark;
+    bool wait_told = false;  // that it takes long is in the log
 
     // Its buffers hold what they are to give.
     bool is_made() const { return ready >= elements; }

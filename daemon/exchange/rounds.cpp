@@ -1,8 +1,11 @@
 #include "daemon/exchange/rounds.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
+#include "base/attempt.h"
+#include "base/log.h"
 #include "daemon/control/controller_link.h"
 #include "daemon/exchange/call_text.h"
 #include "daemon/exchange/digest.h"
@@ -99,6 +102,8 @@ void Rounds::try_start() {
             return;
         }
     }
+    // What top-k owes is in the members' own measure.
+    if (is_mean(first) && !plan.top_k) plan.make_room(job_.view.roster().largest_node());
     begin(std::move(plan), members);
 }
 
@@ -107,6 +112,8 @@ Exchange::Plan Rounds::plan_round(const std::vector<WorkerPtr>& members) const {
     Exchange::Plan plan;
     plan.kind = kind_of(first.verb);
     plan.job = job_.id;
+    plan.hold = job_.hold;
+    plan.what = fmt::format("round {}", completed_);
     plan.number = round_number();
     plan.check = check_of(first);
     plan.nodes = job_.view.nodes();
@@ -128,8 +135,11 @@ Exchange::Plan Rounds::plan_round(const std::vector<WorkerPtr>& members) const {
             if (request.contents) plan.on_device.push_back({request.contents, 1.0});
             plan.keep.insert(plan.keep.end(), request.buffers.begin(), request.buffers.end());
         }
-        if (first.verb != Verb::broadcast || !is_root) plan.recipients.push_back(request.buffers);
+        if (first.verb == Verb::broadcast && is_root) continue;
+        plan.recipients.push_back(request.buffers);
+        plan.marks.push_back(request.mark);
     }
+    if (first.verb == Verb::broadcast) plan.copy_to = job_.place_for_initial(plan.layout);
     return plan;
 }
 
@@ -142,20 +152,35 @@ void Rounds::begin(Exchange::Plan plan, const std::vector<WorkerPtr>& members) {
     if (plan.kind != Exchange::Kind::fetch) {
         round_layout_ = plan.layout;
         round_check_ = plan.check;
+        round_dense_ = plan.dense_instead;
+        round_traffic_ = {};
     }
     lent_ = may_form_in_retained(plan);
     Scratch scratch;
     if (lent_) scratch = std::move(retained_.memory);
-    // A small exchange on one node ends before start() returns.
-    auto exchange = Exchange::start(
-        job_.services, std::move(plan), std::move(scratch),
-        [this, members](Exchange& done, const Result<>& result) { ended(done, members, result); });
-    if (!exchange->ended()) active_ = std::move(exchange);
+    const bool begun = base::attempt([&] {
+        // A small exchange on one node ends before start() returns.
+        auto exchange = Exchange::start(
+            job_.services, std::move(plan), std::move(scratch),
+            job_.scope.bind([this, members](Exchange& done, const Result<>& result) {
+                ended(done, members, result);
+            }));
+        if (!exchange->ended()) active_ = std::move(exchange);
+    });
+    if (begun) return;
+    // Nothing moves them: whoever meets this ends their requests.
+    if (std::exchange(lent_, false)) retained_.drop();
+    for (const WorkerPtr& worker : members)
+        if (worker->state == Worker::State::moving) worker->state = Worker::State::waiting;
+    throw std::bad_alloc();
 }
 
 void Rounds::ended(Exchange& exchange, const std::vector<WorkerPtr>& members,
                    const Result<>& result) {
     active_.reset();
+    if (!result && exchange.plan().kind != Exchange::Kind::fetch)
+        round_traffic_ = exchange.traffic();
+    if (!result) job_.initial.is_coming = false;
     compression_.chosen_ended();
     keep_result(exchange, result);
     if (result) {
@@ -174,19 +199,29 @@ void Rounds::ended(Exchange& exchange, const std::vector<WorkerPtr>& members,
         fail_round(members, result.error());
     } else if (result.error().kind == ErrorKind::mismatch) {
         const Worker& worker = *members.front();
-        fail_round(
-            members,
-            base::make_error(ErrorKind::mismatch,
-                             "worker {} called {} and a worker on another node something else: {}",
-                             worker.rank, call_text(worker.head()), kCallAlike));
+        fail_round(members, base::make_error(ErrorKind::mismatch,
+                                             "worker {} called {} and {} something else: {}",
+                                             worker.rank, call_text(worker.head()),
+                                             job_.caller_at(exchange.unlike()), kCallAlike));
     } else {
         // The requests wait for the next view; their buffers are as they were.
+        log_failure(exchange, result.error());
         if (exchange.plan().nodes.size() > 1) wait_for_view();
         for (const WorkerPtr& worker : members) wait_again(worker);
     }
     if (!is_busy()) compression_.exchange_ended();
     if (result || preparing_ != 0) go_on();
     if (members.empty()) try_start();
+}
+
+// One that is stopped for another view is in the controller's log.
+void Rounds::log_failure(const Exchange& exchange, const base::Error& error) const {
+    if (error.kind == ErrorKind::aborted || exchange.plan().nodes.size() <= 1) return;
+    base::log_warning("a round has failed, and is done anew",
+                      {{"job", job_.options.name},
+                       {"round", completed_},
+                       {"nodes", job_.services.peers.names(exchange.plan().nodes)},
+                       {"reason", error.message}});
 }
 
 // What comes after a round that has ended well, or is to be redone.
@@ -211,7 +246,10 @@ void Rounds::keep_result(Exchange& exchange, const Result<>& result) {
     const bool has_result = result && among_nodes;
     if (has_result) {
         retain(exchange.result_bytes(), exchange.plan().check);
-        if (exchange.plan().kind != Exchange::Kind::fetch) hidden_ = exchange.hidden();
+        if (exchange.plan().kind != Exchange::Kind::fetch) {
+            hidden_ = exchange.hidden();
+            chosen_ = exchange.entries();
+        }
         retained_.on_device = exchange.take_device_result();
         retained_.unmet = exchange.plan().nodes;
         std::erase(retained_.unmet, job_.services.self);
@@ -232,13 +270,18 @@ void Rounds::retain(size_t bytes, uint32_t check) {
     retained_.bytes = bytes;
     retained_.check = check;
     retained_.on_device.reset();
+    retained_.lent_out.reset();  // another result's
+    retained_.borrowers = 0;
 }
 
-Scratch Rounds::met(const std::vector<NodeId>& nodes) {
-    if (!retained_.valid || active_) return {};
+void Rounds::met(const std::vector<NodeId>& nodes) {
+    if (!retained_.valid || active_) return;
     for (const NodeId node : nodes) std::erase(retained_.unmet, node);
-    if (!retained_.unmet.empty()) return {};
-    retained_.drop();
+    if (retained_.unmet.empty()) retained_.drop();
+}
+
+Scratch Rounds::spare_memory() {
+    if (retained_.valid || active_) return {};
     return std::exchange(retained_.memory, {});
 }
 
@@ -254,11 +297,13 @@ void Rounds::commit_round(const Exchange& exchange, const std::vector<WorkerPtr>
     const uint64_t now = base::now_ns();
     const Request first = members.front()->head();
     const auto list = members_of(round_view_, first);
+    // A node that missed the result has fetched it, from one other node; what it tells of is the round.
+    const bool fetched = exchange.plan().kind == Exchange::Kind::fetch;
     const auto traffic = exchange.traffic();
-    if (first.verb == Verb::broadcast) job_.remember_initial(first.buffers);
+    if (first.verb == Verb::broadcast) job_.initial_came(first.buffers);
     if (first.verb == Verb::broadcast && job_.broadcasted)
         job_.broadcasted(completed_, first.buffers);
-    if (partial_) tell({partial::Verdict::everyone, {}, 1.0});
+    if (partial_) tell({partial::Verdict::everyone, {}, 1.0, {}});
     if (partial_ && first.verb == Verb::barrier) partial_->commit_nothing(completed_);
     if (partial_ && first.verb != Verb::barrier) partial_->commit_equal(completed_);
     everyone_ = false;
@@ -275,20 +320,36 @@ void Rounds::commit_round(const Exchange& exchange, const std::vector<WorkerPtr>
         ending.queued_ns =
             worker->moving_since_ns - std::min(request.submitted_ns, worker->moving_since_ns);
         ending.moving_ns = now - worker->moving_since_ns;
-        ending.nodes = static_cast<uint32_t>(exchange.plan().nodes.size());
-        ending.bytes_sent = traffic.bytes_sent;
-        ending.bytes_received = traffic.bytes_received;
+        ending.nodes = static_cast<uint32_t>(round_view_.nodes().size());
+        ending.bytes_sent = traffic.bytes_sent + round_traffic_.bytes_sent;
+        ending.bytes_received = traffic.bytes_received + round_traffic_.bytes_received;
         ending.members = list;
         if (request.verb == Verb::reduce) {
             ending.rounds = 1;
             ending.divisor = is_mean(request) ? static_cast<double>(list->size()) : 1.0;
             ending.contributors = static_cast<uint32_t>(list->size());
             ending.resync = job_.is_resync_due(round, round + 1);
-            ending.dense = exchange.plan().dense_instead;
-            if (!ending.dense) ending.entries = exchange.entries();
+            ending.dense = round_dense_;
+            if (!ending.dense) ending.entries = fetched ? chosen_ : exchange.entries();
         }
         job_.end_head(worker, std::move(ending));
     }
+}
+
+std::string Rounds::awaited() const {
+    if (preparing_ != 0) return "the job's membership to have changed";
+    std::string names;
+    for (const control::Member& member : job_.view.members) {
+        const WorkerPtr worker =
+            member.node == job_.services.self ? job_.find(member.rank) : nullptr;
+        const bool has_called = !worker || worker->state == Worker::State::waiting ||
+                                worker->state == Worker::State::moving;
+        if (!has_called) names += fmt::format(" {}", worker->rank);
+    }
+    if (!names.empty()) return "workers here that have not called:" + names;
+    if (!active_) return "others to call";
+    for (const NodeId node : active_->waiting_for()) names += " " + job_.services.peers.name(node);
+    return names.empty() ? std::string("its exchange") : "workers on" + names;
 }
 
 Result<> Rounds::run_local(const Worker& worker) {
@@ -305,7 +366,7 @@ void Rounds::fail_round(const std::vector<WorkerPtr>& members, const base::Error
     retained_.drop();
     for (const WorkerPtr& worker : members) job_.end_head(worker, failed(error));
     // The next one begins without a call.
-    if (partial_) job_.services.loop.defer([this] { try_start(); });
+    if (partial_) job_.services.loop.defer(job_.scope.callback([this] { try_start(); }));
 }
 
 }  // namespace pace::daemon

@@ -58,14 +58,22 @@ class Rounds {
     // This node was excluded: nothing of the old view holds.
     void invalidate(const base::Error& error);
 
-    // The members of a group have signalled since the last round: these nodes have its result. Gives its memory if all have.
-    Scratch met(const std::vector<NodeId>& nodes);
+    // The members of a group have signalled since the last round: these nodes have its result.
+    void met(const std::vector<NodeId>& nodes);
+    // The memory of a result that nobody needs any more; none if there is no such.
+    Scratch spare_memory();
 
     // Top-k has left out something here that nobody has got yet.
     bool owes() const { return compression_.owes(); }
 
+    bool is_exchanging() const { return is_busy() || (partial_ && partial_->under_way()); }
+    // Of the round that is to come, or is under way: whom it waits for, for people.
+    std::string awaited() const;
+
     uint64_t completed() const { return completed_; }
     bool stopped() const { return preparing_ != 0; }
+    // The epoch of the view for which they are stopped; 0: none.
+    uint64_t preparing() const { return preparing_; }
 
   private:
     // The result of the last committed round, if other nodes took part. The next reduction forms in the same memory: it writes
@@ -78,6 +86,9 @@ class Rounds {
         size_t bytes = 0;
         uint32_t check = 0;
         Scratch memory;
+        // The memory, as long as it is copied for others, beside the loop: nobody writes there meanwhile. Else null.
+        std::shared_ptr<Scratch> lent_out;
+        uint32_t borrowers = 0;
         std::shared_ptr<DeviceResult> on_device;  // in place of what the memory holds; may be null
         std::vector<NodeId> unmet;                // may still need it
         std::vector<std::byte> told;  // in a job of partial rounds: what kind of round it was
@@ -92,6 +103,7 @@ class Rounds {
     // What the workers are told of a partial round.
     struct PartialTold {
         std::shared_ptr<const MemberList> members;
+        uint64_t round = 0;
         partial::RoundOutcome outcome;
         uint32_t nodes = 1;
         uint64_t bytes_sent = 0;
@@ -107,6 +119,7 @@ class Rounds {
     void ended(Exchange& exchange, const std::vector<WorkerPtr>& members,
                const base::Result<>& result);
     void commit_round(const Exchange& exchange, const std::vector<WorkerPtr>& members);
+    void log_failure(const Exchange& exchange, const base::Error& error) const;
     void fail_round(const std::vector<WorkerPtr>& members, const base::Error& error);
     void wait_again(const WorkerPtr& worker);
     void answer_prepare();
@@ -118,7 +131,9 @@ class Rounds {
     uint64_t hidden_number(NodeId node, uint64_t part) const;
     void serve(NodeId node);
     void serve_from_gpu(NodeId node);
+    Transfer::About about_result(NodeId node, int deadlines = 0) const;
     void give(uint64_t number, uint32_t check, NodeId node, std::span<const std::byte> bytes);
+    void give_result(NodeId node);
     Exchange::Plan fetch_plan(ExchangeKind kind, NodeId donor, uint32_t check,
                               collectives::Layout layout) const;
     void stop_gifts(const base::Error& error);
@@ -138,11 +153,15 @@ class Rounds {
     void partial_ended(const base::Result<partial::RoundOutcome>& outcome);
     void end_suspended();
     void skip(const partial::RoundOutcome& outcome);
+    NodeId unlike_here(const partial::RoundOutcome& outcome) const;
     void deliver(const partial::RoundOutcome& outcome, Scratch memory);
+    void deliver_later(const partial::RoundOutcome& outcome, Scratch memory);
     void delivered(const std::shared_ptr<Delivery>& delivery);
     void tell(const partial::RoundOutcome& outcome);
     void end_partial(const WorkerPtr& worker, uint64_t rounds, bool late);
     void go_on();
+
+    // rounds_missed.cpp
     void serve_told(NodeId node);
     using Fetched = std::function<void(const base::Result<>&, Scratch)>;
     void fetch(Exchange::Plan plan, Scratch memory, Fetched fetched);
@@ -163,11 +182,15 @@ class Rounds {
     // Of the last exchange but fetches: what its result is known by.
     collectives::Layout round_layout_;
     uint32_t round_check_ = 0;
+    bool round_dense_ = false;  // though top-k was asked for
+    collectives::Communicator::Counters
+        round_traffic_;  // of one that failed here, and whose result is fetched
     Retained retained_;
     bool lent_ = false;  // the exchange under way has the memory of retained_
-    std::vector<std::weak_ptr<Gift>> gifts_;
-    std::vector<std::byte> hidden_;  // of the last result, if top-k chose it
-    std::weak_ptr<Taking> taking_;   // of another node's
+    std::vector<std::weak_ptr<Transfer>> gifts_;
+    std::vector<std::byte> hidden_;   // of the last result, if top-k chose it
+    uint64_t chosen_ = 0;             // of its elements, by top-k
+    std::weak_ptr<Transfer> taking_;  // of another node's
 
     Compression compression_;
 
@@ -176,9 +199,8 @@ class Rounds {
     uint64_t view_base_ = 0;  // the first round of the view
     bool everyone_ = false;   // the round is for a verb of all members
     std::shared_ptr<Delivery> delivering_;
-    PartialTold told_;  // of the last sum
-    // As long as what is coming from a GPU is to be given.
-    std::shared_ptr<bool> giving_ = std::make_shared<bool>(true);
+    PartialTold told_;    // of the last sum
+    base::Scope giving_;  // of what comes from a GPU to be given
 };
 
 }  // namespace pace::daemon

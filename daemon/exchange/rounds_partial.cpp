@@ -42,6 +42,7 @@ struct Rounds::Delivery {
     Scratch memory;
     std::vector<WorkerPtr> workers;
     std::vector<collectives::Recipient> recipients;
+    WriteMarkList marks;
 };
 
 // The members on this node whose trainers are here.
@@ -78,6 +79,11 @@ void Rounds::called(const WorkerPtr& worker) {
 // False if that has ended the request.
 bool Rounds::take_call(const WorkerPtr& worker) {
     if (partial_->is_learning()) return true;  // with the next round
+    if (job_.hold->is_held()) {
+        // It may be given what it has missed, in its buffers.
+        job_.hold->when_free(job_.scope.callback([this] { try_start(); }));
+        return true;
+    }
     if (const auto handed_in = partial_->hand_in(worker); !handed_in) {
         job_.end_head(worker, failed(handed_in.error()));
         return false;
@@ -89,6 +95,7 @@ bool Rounds::take_call(const WorkerPtr& worker) {
 bool Rounds::give_missed(const WorkerPtr& worker) {
     const auto missed = partial_->catch_up(*worker, completed_);
     if (!missed) return false;
+    tell_whole(worker->head().mark);
     end_partial(worker, missed->count, true);
     // The round under way may wait for this gradient, and end before that returns.
     partial_->handed_in_late();
@@ -184,6 +191,15 @@ void Rounds::end_suspended() {
     for (const WorkerPtr& worker : suspended) wait_again(worker);
 }
 
+// The first node that has other terms than this one has.
+NodeId Rounds::unlike_here(const RoundOutcome& outcome) const {
+    const std::vector<NodeId> nodes = round_view_.nodes();
+    const uint32_t own = !partial_->terms() ? 0 : digest_of(*partial_->terms());
+    for (size_t i = 0; i < std::min(nodes.size(), outcome.terms.size()); ++i)
+        if (outcome.terms[i] != 0 && outcome.terms[i] != own) return nodes[i];
+    return 0;
+}
+
 // The round has no result.
 void Rounds::skip(const RoundOutcome& outcome) {
     const std::vector<WorkerPtr> callers = callers_here();
@@ -193,26 +209,32 @@ void Rounds::skip(const RoundOutcome& outcome) {
     ++completed_;
     if (outcome.verdict != Verdict::disagree) return;
     for (const WorkerPtr& worker : callers) {
-        job_.end_head(worker, failed(base::make_error(
-                                  ErrorKind::mismatch,
-                                  "worker {} called {} and a worker on another node something "
-                                  "else: {}",
-                                  worker->rank, call_text(worker->head()), kCallAlike)));
+        job_.end_head(
+            worker,
+            failed(base::make_error(
+                ErrorKind::mismatch, "worker {} called {} and {} something else: {}", worker->rank,
+                call_text(worker->head()), job_.caller_at(unlike_here(outcome)), kCallAlike)));
     }
 }
 
 void Rounds::deliver(const RoundOutcome& outcome, Scratch memory) {
+    if (job_.hold->is_held()) return deliver_later(outcome, std::move(memory));
     auto delivery = std::make_shared<Delivery>();
     delivery->outcome = outcome;
     delivery->memory = std::move(memory);
+    // None: all was declared void while the result waited.
+    const uint64_t began =
+        partial_->last() != nullptr ? partial_->last()->began_ns() : base::now_ns();
     for (const WorkerPtr& worker : callers_here()) {
         partial_->free_memory(*worker);
         worker->state = Worker::State::moving;
-        worker->moving_since_ns = partial_->last()->began_ns();
+        worker->moving_since_ns = began;
         delivery->recipients.emplace_back().segments = memory_of(worker->head().buffers);
         delivery->workers.push_back(worker);
+        delivery->marks.push_back(worker->head().mark);
     }
     const collectives::Layout& layout = partial_->terms()->layout;
+    tell_writing(delivery->marks);
     const size_t copies = delivery->recipients.size();
     if (layout.bytes() * (copies + 1) <= job_.services.options.inline_bytes_max || copies == 0) {
         collectives::copy_to_members(layout, delivery->memory.data(), delivery->recipients,
@@ -221,15 +243,24 @@ void Rounds::deliver(const RoundOutcome& outcome, Scratch memory) {
         return;
     }
     delivering_ = delivery;
-    base::EventLoop& loop = job_.services.loop;
     collectives::copy_to_members(layout, delivery->memory.data(), delivery->recipients,
                                  job_.services.pool,
-                                 {[&loop](auto callback) { loop.post(std::move(callback)); },
-                                  [this, delivery] { delivered(delivery); }});
+                                 {job_.services.loop.poster(),
+                                  job_.scope.callback([this, delivery] { delivered(delivery); })});
+}
+
+void Rounds::deliver_later(const RoundOutcome& outcome, Scratch memory) {
+    delivering_ = std::make_shared<Delivery>();
+    delivering_->memory = std::move(memory);
+    job_.hold->when_free([this, outcome, waiting = std::weak_ptr(delivering_)] {
+        // None: all was declared void meanwhile.
+        if (const auto delivery = waiting.lock()) deliver(outcome, std::move(delivery->memory));
+    });
 }
 
 void Rounds::delivered(const std::shared_ptr<Delivery>& delivery) {
     delivering_.reset();
+    tell_whole(delivery->marks);
     const uint64_t round = completed_;
     std::vector<control::Rank> given;
     given.reserve(delivery->workers.size());
@@ -244,15 +275,18 @@ void Rounds::delivered(const std::shared_ptr<Delivery>& delivery) {
     for (const WorkerPtr& worker : delivery->workers)
         end_partial(worker, 1, !partial_->was_in_time(delivery->outcome, worker->rank));
     // Who has called since gets the result too; the gradient counts in the next round.
-    for (const WorkerPtr& worker : members_here())
-        if (worker->state == Worker::State::waiting && worker->handed_in) give_missed(worker);
-    go_on();
+    job_.hold->when_free(job_.scope.callback([this] {
+        for (const WorkerPtr& worker : members_here())
+            if (worker->state == Worker::State::waiting && worker->handed_in) give_missed(worker);
+        go_on();
+    }));
 }
 
 // What this node's workers, and nodes that missed the round, are told of it.
 void Rounds::tell(const RoundOutcome& outcome) {
     retained_.told = write({outcome, partial_->terms()}, round_view_.roster());
     if (outcome.verdict != Verdict::sum) return;
+    told_.round = completed_;
     told_.outcome = outcome;
     told_.members = members_of(round_view_, outcome);
     told_.nodes = static_cast<uint32_t>(round_view_.nodes().size());
@@ -269,7 +303,8 @@ void Rounds::end_partial(const WorkerPtr& worker, uint64_t rounds, bool late) {
     worker->iteration = request.iteration;
     Ending ending;
     ending.iteration = request.iteration;
-    ending.group = completed_ - 1;
+    ending.group =
+        told_.round;  // the last that had a sum; verbs of all members may have come after it
     ending.rounds = rounds;
     ending.late = late;
     ending.resync = partial_->asks_for_sync(worker->rank, completed_);
@@ -284,99 +319,6 @@ void Rounds::end_partial(const WorkerPtr& worker, uint64_t rounds, bool late) {
     ending.moving_ns = now - began;
     if (late) ++job_.services.counters.gradients_late;
     job_.end_head(worker, std::move(ending));
-}
-
-// ---------------------------------------------------------------------------- rounds that were missed
-
-void Rounds::serve_told(NodeId node) {
-    give(number(ExchangeKind::fetch_told, node), kToldRoundCheck, node, retained_.told);
-}
-
-void Rounds::fetch(Exchange::Plan plan, Scratch memory, Fetched fetched) {
-    auto exchange = Exchange::start(
-        job_.services, std::move(plan), std::move(memory),
-        [this, fetched = std::move(fetched)](Exchange& done, const Result<>& result) {
-            active_.reset();
-            fetched(result, done.take_scratch());
-        });
-    if (!exchange->ended()) active_ = std::move(exchange);
-}
-
-void Rounds::fetch_told(NodeId donor) {
-    collectives::Layout layout(
-        {{protocol::DType::f32, told_round_bytes(round_view_.roster()) / sizeof(float)}});
-    fetch(fetch_plan(ExchangeKind::fetch_told, donor, kToldRoundCheck, std::move(layout)), {},
-          [this, donor](const Result<>& result, Scratch memory) {
-              told(donor, result, std::move(memory));
-          });
-}
-
-void Rounds::told(NodeId donor, const Result<>& result, Scratch memory) {
-    if (!result) {
-        fetch_failed(result.error());
-        return;
-    }
-    const std::span<const std::byte> bytes(memory.data(), told_round_bytes(round_view_.roster()));
-    auto read = read_told_round(round_view_.roster(), bytes);
-    if (!read) {
-        fetch_failed(read.error());
-        return;
-    }
-    const RoundOutcome& outcome = read->outcome;
-    if (read->terms && !partial_->terms()) partial_->agree(std::move(*read->terms));
-    if (preparing_ != 0) {
-        answer_prepare();
-        return;
-    }
-    switch (outcome.verdict) {
-        case Verdict::sum:
-            fetch_sum(donor, outcome);
-            return;
-        case Verdict::everyone:
-            partial_->put_back();
-            fetch_from(donor);
-            return;
-        case Verdict::disagree:
-            partial_->used_up();
-            break;
-        case Verdict::nothing:
-            partial_->put_back();
-            break;
-    }
-    skip(outcome);
-    go_on();
-}
-
-void Rounds::fetch_failed(const base::Error& error) {
-    // The next view names another donor, unless the last one has nothing to give any more.
-    if (error.kind == ErrorKind::mismatch || error.kind == ErrorKind::corrupt) {
-        base::log_error(
-            "a round is lost here",
-            {{"job", job_.options.name}, {"round", completed_}, {"reason", error.message}});
-        partial_->used_up();
-        skip({Verdict::nothing, {}, 1.0});
-        retained_.drop();
-        go_on();
-        return;
-    }
-    wait_for_view();
-    if (preparing_ != 0) answer_prepare();
-}
-
-void Rounds::fetch_sum(NodeId donor, const RoundOutcome& outcome) {
-    retained_.drop();
-    fetch(fetch_plan(ExchangeKind::fetch, donor, partial::digest_of(*partial_->terms()),
-                     partial_->terms()->layout),
-          std::exchange(retained_.memory, {}),
-          [this, outcome](const Result<>& result, Scratch memory) {
-              if (!result) {
-                  retained_.memory = std::move(memory);
-                  fetch_failed(result.error());
-                  return;
-              }
-              partial_->used_up();
-              deliver(outcome, std::move(memory));
-          });
 }
 
 }  // namespace pace::daemon

@@ -1,9 +1,11 @@
 // Rounds when the membership changes: they stop, and go on over the next view; who missed the last one's result gets it.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
 #include "daemon/control/controller_link.h"
+#include "daemon/exchange/adoption.h"
 #include "daemon/exchange/digest.h"
 #include "daemon/exchange/rounds.h"
 
@@ -40,6 +42,8 @@ void Rounds::answer_prepare() {
     prepared.completed = completed_;
     prepared.round_epoch = round_view_.epoch;
     prepared.result_epoch = has_last_result() ? retained_.epoch : 0;
+    for (const auto& [rank, worker] : job_.workers)
+        if (!Adoptions::has_model(*worker)) prepared.without_model.push_back(rank);
     if (job_.server_report) prepared.server = job_.server_report();
     job_.services.control->send(prepared);
 }
@@ -95,8 +99,12 @@ void Rounds::fetch_from(NodeId donor) {
     for (const WorkerPtr& worker : members) {
         const Request& request = worker->head();
         const bool keeps_own = request.verb == Verb::broadcast && worker->rank == request.root;
-        if (!keeps_own) plan.recipients.push_back(request.buffers);
+        if (keeps_own) continue;
+        plan.recipients.push_back(request.buffers);
+        plan.marks.push_back(request.mark);
     }
+    if (!members.empty() && members.front()->head().verb == Verb::broadcast)
+        plan.copy_to = job_.place_for_initial(plan.layout);
     begin(std::move(plan), members);
 }
 
@@ -116,6 +124,8 @@ Exchange::Plan Rounds::fetch_plan(ExchangeKind kind, NodeId donor, uint32_t chec
     Exchange::Plan plan;
     plan.kind = Exchange::Kind::fetch;
     plan.job = job_.id;
+    plan.hold = job_.hold;
+    plan.what = fmt::format("the result of round {}", completed_);
     plan.number = number(kind, job_.services.self);
     plan.check = check;
     plan.nodes = {donor, job_.services.self};
@@ -132,39 +142,71 @@ void Rounds::wait_for_view() {
 
 void Rounds::serve(NodeId node) {
     if (has_last_result() && retained_.on_device) return serve_from_gpu(node);
-    // A copy: the retained result goes when the next round commits, the other node may take longer.
-    give(number(ExchangeKind::fetch, node), retained_.check, node,
-         {retained_.memory.data(), retained_.bytes});
+    give_result(node);
+}
+
+// A copy of the last result, which goes when the next round commits: the other node may take longer.
+void Rounds::give_result(NodeId node) {
+    const uint64_t number = this->number(ExchangeKind::fetch, node);
+    const size_t bytes = retained_.bytes;
+    auto copy = std::make_shared<Scratch>();
+    if (!has_last_result() || !copy->reserve(bytes))
+        return send_poison(job_.services, number, {node});
+    if (!retained_.lent_out)
+        retained_.lent_out = std::make_shared<Scratch>(std::move(retained_.memory));
+    ++retained_.borrowers;
+    const std::shared_ptr<Scratch> result = retained_.lent_out;
+    const auto give = giving_.bind([this, copy, number, node, bytes, check = retained_.check] {
+        gifts_.push_back(
+            Gift::give(job_.services, about_result(node), number, check, std::move(*copy), bytes));
+    });
+    const auto copied = job_.scope.callback([this, result, give] {
+        // The last one gives the memory back to the rounds, unless they have other by now.
+        if (retained_.lent_out == result && --retained_.borrowers == 0) {
+            if (retained_.memory.size() == 0) retained_.memory = std::move(*result);
+            retained_.lent_out.reset();
+        }
+        give();
+    });
+    job_.services.aside().run(
+        2 * bytes, bytes, kernels::Aside::kGrainBytes,
+        [result, copy](size_t begin, size_t end) {
+            std::memcpy(copy->data() + begin, result->data() + begin, end - begin);
+        },
+        copied);
 }
 
 // The memory is pinned first, off the loop: to memory that is not, the driver copies while its caller waits.
 void Rounds::serve_from_gpu(NodeId node) {
     const uint64_t number = this->number(ExchangeKind::fetch, node);
     auto memory = std::make_shared<Scratch>();
-    const auto room = memory->reserve(retained_.bytes);
+    const auto room = memory->reserve(retained_.bytes, job_.payer());
     if (!room) return send_poison(job_.services, number, {node});
-    const auto landed = [this, giving = std::weak_ptr<bool>(giving_), number, node, memory,
-                         bytes = retained_.bytes, check = retained_.check](const Result<>& came) {
-        if (giving.expired()) return;
+    const auto landed = giving_.bind([this, number, node, memory, bytes = retained_.bytes,
+                                      check = retained_.check](const Result<>& came) {
         if (!came) return send_poison(job_.services, number, {node});
-        gifts_.push_back(Gift::give(job_.services, number, check, node, std::move(*memory), bytes));
-    };
-    base::EventLoop& loop = job_.services.loop;
+        gifts_.push_back(Gift::give(job_.services, about_result(node), number, check,
+                                    std::move(*memory), bytes));
+    });
     job_.services.pool.submit(
         1, 1,
         [memory, result = retained_.on_device](size_t, size_t) {
             (void)memory->pin(result->device());
         },
-        [&loop](auto callback) { loop.post(std::move(callback)); },
+        job_.services.loop.poster(),
         [memory, room = *room, result = retained_.on_device, landed] {
             result->bring(room, landed);
         });
 }
 
+Transfer::About Rounds::about_result(NodeId node, int deadlines) const {
+    return {job_.id, fmt::format("the result of round {}", completed_), node, deadlines};
+}
+
 // Part of the last round's result, to a node that lacks it.
 void Rounds::give(uint64_t number, uint32_t check, NodeId node, std::span<const std::byte> bytes) {
     if (has_last_result()) {
-        if (auto gift = Gift::give_copy(job_.services, number, check, node, bytes)) {
+        if (auto gift = Gift::give_copy(job_.services, about_result(node), number, check, bytes)) {
             gifts_.push_back(std::move(*gift));
             return;
         }
@@ -177,7 +219,7 @@ void Rounds::stop_gifts(const base::Error& error) {
         if (const auto gift = weak.lock()) gift->abort(error);
     }
     gifts_.clear();
-    giving_ = std::make_shared<bool>(true);
+    giving_.end();
 }
 
 void Rounds::invalidate(const base::Error& error) {
@@ -203,42 +245,49 @@ uint64_t Rounds::hidden_number(NodeId node, uint64_t part) const {
     return mix(number(ExchangeKind::hidden, node), part);
 }
 
-// How many bytes, then the bytes.
+// How many bytes, and how many elements top-k chose; then the bytes.
 void Rounds::serve_hidden(NodeId node) {
-    const uint64_t size = hidden_.size();
-    give(hidden_number(node, 0), 0, node, std::as_bytes(std::span(&size, 1)));
-    if (size != 0) give(hidden_number(node, 1), 0, node, hidden_);
+    const std::array<uint64_t, 2> head{hidden_.size(), chosen_};
+    give(hidden_number(node, 0), 0, node, std::as_bytes(std::span(head)));
+    if (!hidden_.empty()) give(hidden_number(node, 1), 0, node, hidden_);
 }
 
 void Rounds::fetch_hidden(NodeId donor) {
     const NodeId self = job_.services.self;
     waits_in_ = job_.view.epoch;  // until all of it has come
-    const auto then_result = [this, donor](const Result<std::span<const std::byte>>& got) {
-        if (preparing_ != 0) return;  // the next view names another donor
-        if (!got) {
-            result_is_lost();
-            return;
-        }
-        hidden_.assign(got->begin(), got->end());
-        waits_in_ = 0;
-        fetch_from(donor);
-    };
-    taking_ = Taking::take(
-        job_.services, hidden_number(self, 0), 0, donor, sizeof(uint64_t),
-        [this, donor, self, then_result](const Result<std::span<const std::byte>>& got) {
-            if (preparing_ != 0 || !got) {
-                then_result(got);
+    const auto then_result =
+        [this, donor, epoch = job_.view.epoch](const Result<std::span<const std::byte>>& got) {
+            // The next view names another donor, or has done so.
+            if (preparing_ != 0 || job_.view.epoch != epoch) return;
+            if (!got) {
+                result_is_lost();
                 return;
             }
-            uint64_t size = 0;
-            std::memcpy(&size, got->data(), sizeof(size));
-            if (size == 0) {
-                then_result(std::span<const std::byte>());
-                return;
-            }
-            taking_ =
-                Taking::take(job_.services, hidden_number(self, 1), 0, donor, size, then_result);
-        });
+            hidden_.assign(got->begin(), got->end());
+            waits_in_ = 0;
+            fetch_from(donor);
+        };
+    // The donor gives as soon as it has the view, or has nothing to give and says nothing.
+    taking_ = Taking::take(job_.scope, job_.services, about_result(donor, 1),
+                           hidden_number(self, 0), 0, 2 * sizeof(uint64_t),
+                           [this, donor, self, epoch = job_.view.epoch,
+                            then_result](const Result<std::span<const std::byte>>& got) {
+                               if (preparing_ != 0 || job_.view.epoch != epoch || !got) {
+                                   then_result(got);
+                                   return;
+                               }
+                               std::array<uint64_t, 2> head{};
+                               std::memcpy(head.data(), got->data(), sizeof(head));
+                               const uint64_t size = head[0];
+                               chosen_ = head[1];
+                               if (size == 0) {
+                                   then_result(std::span<const std::byte>());
+                                   return;
+                               }
+                               taking_ =
+                                   Taking::take(job_.scope, job_.services, about_result(donor, 1),
+                                                hidden_number(self, 1), 0, size, then_result);
+                           });
 }
 
 }  // namespace pace::daemon

@@ -140,7 +140,7 @@ void Saving::tell(uint32_t shard, uint64_t position, const std::string& failure)
         control::ServerSaved{job_.id, host_.generation(), position, shard, failure});
 }
 
-void Saving::take_copy(NodeId from, const Letter& letter, std::vector<std::byte> file) {
+void Saving::take_copy(NodeId from, const Letter& letter, Parcel file) {
     const CheckpointName name{letter.generation, letter.position, host_.partition().shards(),
                               letter.shard};
     Letter answer = letter;

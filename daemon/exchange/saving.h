@@ -37,7 +37,7 @@ class Saving {
     void save(uint32_t shard, const server::Shard& state, const server::Ledger& ledger);
     void load(uint32_t shard, uint64_t generation, uint64_t position, ShardDisk::Loaded loaded);
     // Another node's shard, of which a copy is to be kept; what became of a copy of this node's.
-    void take_copy(NodeId from, const server::Letter& letter, std::vector<std::byte> file);
+    void take_copy(NodeId from, const server::Letter& letter, Parcel file);
     void took_copy(NodeId from, const server::Letter& letter);
     void ended(const control::CheckpointEnded& ended);
 

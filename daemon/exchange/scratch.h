@@ -8,8 +8,10 @@
 #include <span>
 #include <utility>
 
+#include "base/release_thread.h"
 #include "base/result.h"
 #include "daemon/device/pinned_memory.h"
+#include "daemon/exchange/accounts.h"
 
 namespace pace::daemon {
 
@@ -19,11 +21,13 @@ class Scratch {
     Scratch(Scratch&& other) noexcept
         : data_(std::exchange(other.data_, nullptr)),
           size_(std::exchange(other.size_, 0)),
-          pin_(std::exchange(other.pin_, std::nullopt)) {}
+          pin_(std::exchange(other.pin_, std::nullopt)),
+          charge_(std::move(other.charge_)) {}
     Scratch& operator=(Scratch&& other) noexcept {
         std::swap(data_, other.data_);
         std::swap(size_, other.size_);
         std::swap(pin_, other.pin_);
+        std::swap(charge_, other.charge_);
         return *this;
     }
     Scratch(const Scratch&) = delete;
@@ -46,6 +50,16 @@ class Scratch {
         return std::span<std::byte>{data_, bytes};
     }
 
+    // The same. It counts as this user's from now on, whoever keeps it.
+    base::Result<std::span<std::byte>> reserve(size_t bytes, const Payer& payer) {
+        PACE_TRY_ASSIGN(memory, reserve(bytes));
+        if (charge_.bytes() != size_) {
+            charge_ = Charge();
+            charge_ = payer.count(size_);
+        }
+        return memory;
+    }
+
     // So that GPUs copy from it by themselves, as long as the memory stays. What is reserved.
     base::Result<> pin(device::Device& gpu) {
         if (pin_) return {};
@@ -65,7 +79,7 @@ class Scratch {
   private:
     void release() {
         pin_.reset();
-        if (data_ != nullptr) munmap(data_, size_);
+        if (data_ != nullptr) base::release_mapping(data_, size_);
         data_ = nullptr;
         size_ = 0;
     }
@@ -73,6 +87,7 @@ class Scratch {
     std::byte* data_ = nullptr;
     size_t size_ = 0;
     std::optional<device::PinnedMemory> pin_;
+    Charge charge_;
 };
 
 }  // namespace pace::daemon

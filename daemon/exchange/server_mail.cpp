@@ -6,6 +6,7 @@
 #include "base/task.h"
 #include "daemon/collectives/communicator.h"
 #include "daemon/exchange/digest.h"
+#include "daemon/exchange/memory_room.h"
 
 namespace pace::daemon {
 
@@ -34,7 +35,20 @@ struct ServerMail::Line {
 
     NodeId node;
     collectives::Communicator communicator;
+    // Letters are due, or under way.
+    bool is_waiting() const { return due > 0 || sending > 0 || receiving_elements; }
+    base::Duration silent_for(base::TimePoint now) const {
+        return now - std::max(waits_since, communicator.last_progress());
+    }
+    void begins_to_wait() {
+        if (!is_waiting()) waits_since = base::now();
+    }
+
     uint32_t sent = 0;
+    uint32_t sending = 0;  // letters that have not left yet
+    int64_t due = 0;       // letters that are expected; below 0: that have come before they were
+    bool receiving_elements = false;
+    base::TimePoint waits_since{};
     ServerMail* mail = nullptr;  // null once closed
 };
 
@@ -47,11 +61,22 @@ struct Sending {
     Operation sending_elements;
 };
 
+bool has_answer(server::LetterKind kind) {
+    return kind == server::LetterKind::update || kind == server::LetterKind::checkpoint;
+}
+
+bool is_awaited(server::LetterKind kind) {
+    return kind == server::LetterKind::held || kind == server::LetterKind::part ||
+           kind == server::LetterKind::kept;
+}
+
 }  // namespace
 
-ServerMail::ServerMail(Services& services, uint64_t elements_max, Received received, Broken broken)
+ServerMail::ServerMail(Services& services, uint64_t elements_max, Payer payer, Received received,
+                       Broken broken)
     : services_(services),
       elements_max_(elements_max),
+      payer_(std::move(payer)),
       received_(std::move(received)),
       broken_(std::move(broken)) {}
 
@@ -88,6 +113,18 @@ void ServerMail::close(const base::Error& error) {
     }
 }
 
+Result<Parcel> ServerMail::room_for(const server::Letter& letter) const {
+    Parcel parcel;
+    if (letter.bytes == 0) return parcel;
+    constexpr const char* kWhat = "a letter about a model";
+    PACE_TRY_ASSIGN(charge, payer_.charge(letter.bytes, kWhat));
+    PACE_TRY(check_memory_room(kWhat, letter.bytes, memory_room()));
+    PACE_TRY_ASSIGN(memory, parcel.memory.reserve(letter.bytes));
+    parcel.bytes = memory;
+    parcel.charge = std::move(charge);
+    return parcel;
+}
+
 void ServerMail::listen(const std::shared_ptr<Line>& line) {
     // A free function's coroutine: what it needs is in its parameters.
     static constexpr auto run = [](std::shared_ptr<Line> open) -> Task<Result<>> {
@@ -101,15 +138,20 @@ void ServerMail::listen(const std::shared_ptr<Line>& line) {
             const auto letter = server::read_head(head, own.mail->elements_max_);
             own.communicator.note(letter ? Result<>() : Result<>(letter.error()));
             if (!letter) break;
-            std::vector<std::byte> elements(letter->bytes);
-            if (!elements.empty()) {
+            auto parcel = own.mail->room_for(*letter);
+            own.communicator.note(parcel ? Result<>() : Result<>(parcel.error()));
+            if (!parcel) break;
+            if (!parcel->bytes.empty()) {
+                own.begins_to_wait();
+                own.receiving_elements = true;
                 Operation receiving_elements;
                 own.communicator.post_receive(receiving_elements, own.other(), elements_slot(i),
-                                              elements);
+                                              {parcel->memory.data(), parcel->bytes.size()});
                 own.communicator.note(co_await receiving_elements.ended());
+                own.receiving_elements = false;
             }
             if (own.communicator.aborted() || own.mail == nullptr) break;
-            own.mail->received_(own.node, *letter, std::move(elements));
+            own.mail->received(own, *letter, std::move(*parcel));
         }
         co_return own.communicator.status();
     };
@@ -118,10 +160,37 @@ void ServerMail::listen(const std::shared_ptr<Line>& line) {
     });
 }
 
+// The receiver may close the line, and this with it.
+void ServerMail::received(Line& line, const server::Letter& letter, Parcel parcel) {
+    if (is_awaited(letter.kind)) --line.due;
+    received_(line.node, letter, std::move(parcel));
+}
+
+void ServerMail::expect(NodeId from) {
+    const auto line = lines_.find(from);
+    if (line == lines_.end()) return;
+    line->second->begins_to_wait();
+    ++line->second->due;
+}
+
+std::vector<ServerMail::Overdue> ServerMail::overdue(base::TimePoint now,
+                                                     base::Duration patience) const {
+    std::vector<Overdue> found;
+    for (const auto& [node, line] : lines_) {
+        if (!line->is_waiting() || line->silent_for(now) < patience) continue;
+        found.push_back(
+            {node, line->silent_for(now), line->sending > 0 || line->receiving_elements});
+    }
+    return found;
+}
+
 void ServerMail::send(NodeId to, const server::Letter& letter, std::vector<std::byte> elements) {
     const auto found = lines_.find(to);
     if (found == lines_.end()) return;
     const std::shared_ptr<Line> line = found->second;
+    line->begins_to_wait();
+    ++line->sending;
+    if (has_answer(letter.kind)) ++line->due;
     auto sending = std::make_unique<Sending>();
     sending->head = server::write_head(letter);
     sending->elements = std::move(elements);
@@ -134,6 +203,7 @@ void ServerMail::send(NodeId to, const server::Letter& letter, std::vector<std::
                                    what->elements);
         communicator.note(co_await what->sending_head.ended());
         communicator.note(co_await what->sending_elements.ended());
+        --open->sending;
         co_return communicator.status();
     };
     base::spawn<Result<>>(run(line, std::move(sending), line->sent++), [](const Result<>&) {});

@@ -2,6 +2,9 @@
 // sent; what has not arrived when the view ends is lost.
 //
 // Each letter is a message of fixed size, and one with its elements if there are any.
+//
+// Some letters have an answer, and whoever has asked for the model expects letters. So it is known from whom something is due, and for how
+// long: overdue() tells, and its caller does something about it.
 #pragma once
 
 #include <cstddef>
@@ -9,23 +12,34 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
+#include "daemon/exchange/accounts.h"
+#include "daemon/exchange/scratch.h"
 #include "daemon/exchange/services.h"
 #include "daemon/server/letter.h"
 
 namespace pace::daemon {
 
+// What comes with a letter. A peer says how much that is: it is charged, and the kernel finds its pages as the bytes come.
+struct Parcel {
+    Scratch memory;
+    std::span<const std::byte> bytes;
+    Charge charge;
+};
+
 class ServerMail {
   public:
-    using Received =
-        std::function<void(NodeId from, const server::Letter&, std::vector<std::byte> elements)>;
+    using Received = std::function<void(NodeId from, const server::Letter&, Parcel parcel)>;
     // The way to a node is gone; only another view brings a new one.
     using Broken = std::function<void(NodeId node, const base::Error&)>;
 
-    // Letters have at most `elements_max` elements.
-    ServerMail(Services& services, uint64_t elements_max, Received received, Broken broken);
+    // Letters have at most `elements_max` elements. What comes with them is charged to `payer`; what does not fit breaks the way.
+    ServerMail(Services& services, uint64_t elements_max, Payer payer, Received received,
+               Broken broken);
     ~ServerMail();
     ServerMail(const ServerMail&) = delete;
     ServerMail& operator=(const ServerMail&) = delete;
@@ -36,13 +50,27 @@ class ServerMail {
 
     // To a node of the view; dropped if it is none, or its way is gone.
     void send(NodeId to, const server::Letter& letter, std::vector<std::byte> elements);
+    // One more letter is due from the node.
+    void expect(NodeId from);
+
+    struct Overdue {
+        NodeId node = 0;
+        base::Duration silent{};  // nothing has moved between the two for so long
+        bool moving = false;      // some letter's elements are on their way; nobody knows how far
+    };
+    // From whom something is due, or to whom something is on its way, and nothing has moved for so long.
+    std::vector<Overdue> overdue(base::TimePoint now, base::Duration patience) const;
 
   private:
     struct Line;
     void listen(const std::shared_ptr<Line>& line);
+    void received(Line& line, const server::Letter& letter, Parcel parcel);
 
     Services& services_;
+    base::Result<Parcel> room_for(const server::Letter& letter) const;
+
     uint64_t elements_max_;
+    Payer payer_;
     Received received_;
     Broken broken_;
     std::map<NodeId, std::shared_ptr<Line>> lines_;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/background_thread.h"
@@ -12,7 +13,9 @@
 #include "daemon/collectives/broadcast.h"
 #include "daemon/collectives/transfer.h"
 #include "daemon/device/devices.h"
+#include "daemon/exchange/accounts.h"
 #include "daemon/exchange/peers.h"
+#include "daemon/kernels/aside.h"
 #include "daemon/kernels/pool.h"
 #include "daemon/telemetry/counters.h"
 #include "transports/transport.h"
@@ -28,16 +31,20 @@ struct ExchangeOptions {
     collectives::BroadcastOptions broadcast;
     collectives::TransferOptions transfer;
     base::Duration progress_deadline = std::chrono::seconds(2);
-    // The event loop works on reductions and copies that touch fewer bytes than this itself, and waits for the pool's share: about
-    // a millisecond. It only hands over more: being woken again would cost a small one more than its work.
+    // The event loop works on sums and copies that touch fewer bytes than this itself, and waits for the pool's share: about
+    // a millisecond. All else leaves it (kernels/aside.h): being woken again would cost a small one more than its work.
     size_t inline_bytes_max = size_t{16} << 20U;
     // Buffers that are made while they travel do so in pieces of about this size. Equal on all nodes.
     size_t piece_bytes = size_t{4} << 20U;
     // A member of such an exchange that makes nothing for so long is left to a later one; well below the deadline above, at
     // which its peers would give up this node.
     base::Duration making_deadline = std::chrono::seconds(1);
+    // A job without workers on this node is forgotten after this, if no exchange of it is under way.
+    base::Duration unused_keep = std::chrono::seconds(30);
     // The folder for checkpoints of parameter servers; empty: none are kept.
     std::string checkpoints;
+    // How long the buffers of a trainer that died are kept for its successor.
+    base::Duration buffers_keep = std::chrono::minutes(10);
     // This node's own NCCL (protocol/nccl.h), 0: none; and how many of its communicators are kept at most.
     uint32_t nccl = 0;
     size_t nccl_communicators = 16;
@@ -51,13 +58,33 @@ struct Services {
     Counters& counters;
     ExchangeOptions options;
     base::BackgroundThread& disk;
+    std::shared_ptr<Accounts> accounts = Accounts::create();
     device::Devices* gpus = nullptr;       // null: none, ever
     GpuGroups* gpu_groups = nullptr;       // set by the engine
     ControllerLink* control = nullptr;     // set before any request arrives
     NodeId self = 0;                       // this node's number; 0 while not attached
     std::function<void()> exchange_began;  // set by the engine
+    // Whose the jobs are that are known here. Set by the engine.
+    std::unordered_map<uint32_t, uint32_t> users;
     // Exchanges under way with other nodes, for the watch over their progress.
     std::vector<std::weak_ptr<Active>> active;
+
+    // For work on as much memory as a model has.
+    kernels::Aside aside(base::Origin origin = base::Origin::here()) const {
+        return {pool, loop.poster(origin), options.inline_bytes_max};
+    }
+
+    // Those that there are still. Some end without a word.
+    bool has_active() {
+        std::erase_if(active, [](const std::weak_ptr<Active>& other) { return other.expired(); });
+        return !active.empty();
+    }
+
+    // Who pays for what a job has here.
+    Payer payer_of(uint32_t job) const {
+        const auto user = users.find(job);
+        return {accounts, user == users.end() ? 0 : user->second};
+    }
 };
 
 }  // namespace pace::daemon

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "daemon/control/controller_link.h"
 #include "daemon/exchange/model_range.h"
+#include "daemon/exchange/paid_update.h"
 
 namespace pace::daemon {
 
@@ -18,7 +19,6 @@ using server::LetterKind;
 
 namespace {
 
-constexpr const char* kCanceled = "canceled before it had begun";
 constexpr const char* kNew =
     "this worker is new in the job, or was taken out of it; call pace_broadcast or pace_pull for "
     "the current model and go on from info.iteration";
@@ -27,7 +27,7 @@ constexpr const char* kNew =
 
 Serving::Serving(JobState& job)
     : job_(job),
-      host_(job.options.elements, job.options.unsynchronized,
+      host_(job.options.elements, job.options.unsynchronized, job.payer(),
             {[this](ShardHost::Part part) { deliver(std::move(part)); },
              [this](uint32_t shard, const server::Shard& state, const server::Ledger& ledger) {
                  saving_.save(shard, state, ledger);
@@ -36,11 +36,19 @@ Serving::Serving(JobState& job)
                  load(shard, generation, position);
              }}),
       mail_(
-          job.services, job.options.elements,
-          [this](NodeId from, const Letter& letter, std::vector<std::byte> elements) {
-              received(from, letter, std::move(elements));
+          job.services, job.options.elements, job.payer(),
+          [this](NodeId from, const Letter& letter, Parcel parcel) {
+              received(from, letter, std::move(parcel));
           },
-          [this](NodeId, const base::Error&) { job_.wants_view = true; }),
+          [this](NodeId node, const base::Error& error) {
+              // The controller knows of a cut, and what it does about it.
+              if (job_.services.peers.is_cut(node)) return;
+              base::log_warning("the way of letters about a model is broken",
+                                {{"job", job_.options.name},
+                                 {"peer", job_.services.peers.name(node)},
+                                 {"reason", error.message}});
+              job_.wants_view = true;
+          }),
       pushes_(job, host_, mail_),
       pulls_(job, host_,
              [this](const WorkerPtr& worker, uint64_t position, uint64_t slowest) {
@@ -56,6 +64,7 @@ const char* Serving::refusal(const Worker& worker) const {
     if (worker.newcomer) return kNew;
     if (lost_) return kLost;
     if (rolled_back_.contains(worker.rank)) return kRestored;
+    if (unaware_.contains(worker.rank)) return kBeganAnew;
     return nullptr;
 }
 
@@ -64,6 +73,10 @@ const char* Serving::refusal(const Worker& worker) const {
 void Serving::push(const WorkerPtr& worker, Request request) {
     if (const char* reason = refusal(*worker)) {
         end_push(worker, request, ended_as(Outcome::stale, reason));
+        return;
+    }
+    if (no_room_) {
+        end_push(worker, request, failed(*no_room_));
         return;
     }
     waiting_[worker->rank].push_back(std::move(request));
@@ -78,8 +91,15 @@ void Serving::try_pushes(const WorkerPtr& worker) {
         requests.pop_front();
         const auto taken = pushes_.take(worker->rank, request);
         if (taken) ++worker->calls;
-        end_push(worker, request, taken ? Ending{} : failed(taken.error()));
+        Ending ending = taken ? Ending{} : failed(taken.error());
+        ending.contributors = taken && *taken ? 1 : 0;
+        end_push(worker, request, ending);
     }
+}
+
+// Its next update's, which may be an earlier one than it was.
+void Serving::learn_step(Worker& worker) const {
+    if (pushes_.knows(worker.rank)) worker.iteration = pushes_.next_clock(worker.rank);
 }
 
 // A request that is not in the worker's queue.
@@ -93,10 +113,22 @@ void Serving::end_aside(const WorkerPtr& worker, const Request& request, Ending 
 }
 
 void Serving::end_push(const WorkerPtr& worker, const Request& request, const Ending& ending) {
-    worker->iteration = std::max(worker->iteration, pushes_.next_clock(worker->rank));
+    learn_step(*worker);
     end_aside(worker, request, ending);
     // A pull after it waits for an update that does not come.
     if (ending.outcome != Outcome::done && pulls_.asks(worker->rank)) ask(worker);
+}
+
+bool Serving::cancel(const WorkerPtr& worker, uint64_t id, const std::string& message) {
+    if (saving_.cancel(worker, id, ended_as(Outcome::canceled, message))) return true;
+    std::deque<Request>& requests = waiting_[worker->rank];
+    const auto request = std::find_if(requests.begin(), requests.end(),
+                                      [id](const Request& other) { return other.id == id; });
+    if (request == requests.end()) return false;
+    const Request canceled = std::move(*request);
+    requests.erase(request);
+    end_push(worker, canceled, ended_as(Outcome::canceled, message));
+    return true;
 }
 
 void Serving::end_asides(const WorkerPtr& worker, const Ending& ending) {
@@ -124,90 +156,6 @@ void Serving::load(uint32_t shard, uint64_t generation, uint64_t position) {
         });
 }
 
-// ------------------------------------------------------------------------------------------ pulls
-
-void Serving::pull(const WorkerPtr& worker) {
-    const Request& request = worker->head();
-    Ending refused;
-    if (const auto fits = check_range(request, job_.options.elements); !fits)
-        refused = failed(fits.error());
-    const uint64_t next = next_clock(worker->rank);
-    if (has_view() && request.iteration > next + 1)
-        refused = failed(base::make_error(
-            ErrorKind::invalid,
-            "clock is {}, but this worker's next update is of its step {}: pull for that one, or "
-            "for the one after it",
-            request.iteration, next));
-    if (lost_) refused = ended_as(Outcome::stale, kLost);
-    // One of a step that the model has not seen is of a trainer that has not heard of it.
-    if (rolled_back_.contains(worker->rank) && request.iteration > next)
-        refused = ended_as(Outcome::stale, kRestored);
-    if (refused.outcome != Outcome::done) {
-        job_.end_head(worker, std::move(refused));
-        return;
-    }
-    begin_pull(worker);
-}
-
-void Serving::begin_pull(const WorkerPtr& worker) {
-    rolled_back_.erase(worker->rank);
-    worker->state = Worker::State::pulling;
-    if (has_view() && job_.view.contains(worker->rank)) ask(worker);
-}
-
-void Serving::ask(const WorkerPtr& worker) {
-    const bool joins = worker->head().verb == Verb::broadcast;
-    pulls_.ask(worker, joins ? 0 : worker->head().iteration, next_clock(worker->rank));
-}
-
-// Those of its pushes included that wait.
-uint64_t Serving::next_clock(control::Rank rank) const {
-    const auto requests = waiting_.find(rank);
-    const bool waits = requests != waiting_.end() && !requests->second.empty();
-    return waits ? requests->second.back().iteration + 1 : pushes_.next_clock(rank);
-}
-
-void Serving::pulled(const WorkerPtr& worker, uint64_t position, uint64_t slowest) {
-    const Request& request = worker->head();
-    worker->iteration = std::max(worker->iteration, pushes_.next_clock(worker->rank));
-    Ending ending;
-    ending.iteration = worker->iteration;
-    ending.group = position;
-    ending.slowest_clock = slowest;
-    ending.queued_ns = base::now_ns() - request.submitted_ns;
-    ending.nodes = static_cast<uint32_t>(host_.places().size());
-    if (request.verb == Verb::broadcast) worker->model = request.buffers;
-    job_.end_head(worker, std::move(ending));
-}
-
-bool Serving::cancel(const WorkerPtr& worker, uint64_t id, const std::string& message) {
-    if (saving_.cancel(worker, id, ended_as(Outcome::canceled, message))) return true;
-    std::deque<Request>& requests = waiting_[worker->rank];
-    const auto request = std::find_if(requests.begin(), requests.end(),
-                                      [id](const Request& other) { return other.id == id; });
-    if (request == requests.end()) return false;
-    const Request canceled = std::move(*request);
-    requests.erase(request);
-    end_push(worker, canceled, ended_as(Outcome::canceled, message));
-    return true;
-}
-
-void Serving::withdraw(const WorkerPtr& worker) {
-    if (pulls_.asks(worker->rank)) {
-        job_.services.control->send(control::Withdraw{job_.id, worker->rank});
-        return;
-    }
-    // There is no view yet.
-    job_.end_head(worker, ended_as(Outcome::canceled, kCanceled));
-}
-
-void Serving::withdrawn(control::Rank rank) {
-    const WorkerPtr worker = job_.find(rank);
-    if (!worker || !pulls_.asks(rank)) return;
-    pulls_.forget(rank);
-    job_.end_head(worker, ended_as(Outcome::canceled, kCanceled));
-}
-
 // ------------------------------------------------------------------------------------ coming, going
 
 void Serving::left(const Worker& worker) {
@@ -215,6 +163,8 @@ void Serving::left(const Worker& worker) {
     pulls_.forget(worker.rank);
     saving_.forget(worker.rank);
     rolled_back_.erase(worker.rank);
+    joining_.erase(worker.rank);
+    unaware_.erase(worker.rank);
     waiting_.erase(worker.rank);
 }
 
@@ -222,6 +172,7 @@ void Serving::suspend(const WorkerPtr& worker, const std::string& reason) {
     pushes_.forget(worker->rank);
     pulls_.forget(worker->rank);
     rolled_back_.erase(worker->rank);  // it is to begin anew anyway
+    joining_.erase(worker->rank);
     end_asides(worker, ended_as(Outcome::stale, reason));
 }
 
@@ -232,6 +183,7 @@ void Serving::invalidate(const base::Error& error) {
 void Serving::forget() {
     mail_.close(base::make_error(ErrorKind::canceled, "the job is over"));
     host_.forget();
+    generation_ = 0;
 }
 
 // ----------------------------------------------------------------------------------------- letters
@@ -254,9 +206,9 @@ void Serving::deliver(ShardHost::Part part) {
     mail_.send(node, letter, std::move(elements));
 }
 
-void Serving::received(NodeId from, const Letter& letter, std::vector<std::byte> elements) {
+void Serving::received(NodeId from, const Letter& letter, Parcel parcel) {
     if (letter.generation != host_.generation()) return;
-    const auto taken = take(from, letter, std::move(elements));
+    const auto taken = take(from, letter, std::move(parcel));
     if (taken) return;
     base::log_warning("a letter about a model makes no sense",
                       {{"job", job_.options.name},
@@ -264,7 +216,7 @@ void Serving::received(NodeId from, const Letter& letter, std::vector<std::byte>
                        {"reason", taken.error().message}});
 }
 
-Result<> Serving::take(NodeId from, const Letter& letter, std::vector<std::byte> elements) {
+Result<> Serving::take(NodeId from, const Letter& letter, Parcel parcel) {
     if (letter.shard >= host_.places().size())
         return base::make_error(ErrorKind::corrupt, "there is no shard {}", letter.shard);
     const size_t length = host_.partition().range(letter.shard).size();
@@ -273,13 +225,13 @@ Result<> Serving::take(NodeId from, const Letter& letter, std::vector<std::byte>
             pushes_.held(letter.shard, letter.rank, letter.clock, letter.position);
             return {};
         case LetterKind::part: {
-            PACE_TRY_ASSIGN(values, server::read_floats(letter, letter.count, elements));
+            PACE_TRY_ASSIGN(values, server::read_floats(letter, letter.count, parcel.bytes));
             pulls_.add({letter.shard, letter.rank, letter.clock, letter.position, letter.slowest,
                         std::move(values)});
             return {};
         }
         case LetterKind::checkpoint:
-            saving_.take_copy(from, letter, std::move(elements));
+            saving_.take_copy(from, letter, std::move(parcel));
             return {};
         case LetterKind::kept:
             saving_.took_copy(from, letter);
@@ -291,14 +243,19 @@ Result<> Serving::take(NodeId from, const Letter& letter, std::vector<std::byte>
     if (!host_.keeps(letter.shard))
         return base::make_error(ErrorKind::corrupt, "shard {} is not here", letter.shard);
     if (letter.kind == LetterKind::model) {
-        PACE_TRY_ASSIGN(model, server::read_floats(letter, length, elements));
+        PACE_TRY_ASSIGN(model, server::read_floats(letter, length, parcel.bytes));
         return host_.hold_model(letter.shard, letter.clock, std::move(model));
     }
-    PACE_TRY_ASSIGN(update, server::read_vector(letter, length, elements));
+    PACE_TRY_ASSIGN(update, server::read_vector(letter, length, parcel.bytes));
+    hold(from, letter, std::move(update));
+    return {};
+}
+
+void Serving::hold(NodeId from, const Letter& letter, server::HybridVector update) {
     // Otherwise the answer was lost with a view.
     if (host_.wants(letter.shard, letter.rank, letter.clock))
         host_.hold(letter.shard, letter.rank, letter.clock,
-                   std::make_shared<const server::HybridVector>(std::move(update)));
+                   paid_update(std::move(update), job_.payer()));
     Letter answer;
     answer.kind = LetterKind::held;
     answer.shard = letter.shard;
@@ -307,7 +264,6 @@ Result<> Serving::take(NodeId from, const Letter& letter, std::vector<std::byte>
     answer.clock = letter.clock;
     answer.position = letter.position;
     mail_.send(from, answer, {});
-    return {};
 }
 
 }  // namespace pace::daemon

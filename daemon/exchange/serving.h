@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -28,9 +29,20 @@ class Serving {
     void push(const WorkerPtr& worker, Request request);
     // The worker's first request is a pull.
     void pull(const WorkerPtr& worker);
+    // The worker's first request asks for the model before it can know at which step it is: it gets it as soon as it is a member. False: its
+    // buffers are not the model's, and it has ended.
+    bool join(const WorkerPtr& worker);
     // The worker's first request is a broadcast, although all have a model: it gets that.
     bool is_rolled_back(control::Rank rank) const { return rolled_back_.contains(rank); }
+    // The worker's first request is a broadcast of a model that is lost, whose root is not a member yet: after everyone has lost its place
+    // they come back one by one. It is held, for a while.
+    bool awaits_root(const Worker& worker) const;
+    // Called a few times a second: what has been held for too long goes on, and a view is asked for where letters do not come. Returns the
+    // nodes that it waits for, and has for a while.
+    std::vector<NodeId> look_again();
     void begin_pull(const WorkerPtr& worker);
+    // Its trainer has been in a job of this name through a daemon that is gone: it is told when it is to begin anew.
+    void came_again(const Worker& worker) { unaware_.insert(worker.rank); }
     // Like a push; it ends when there is a checkpoint with the worker's updates so far.
     void checkpoint(const WorkerPtr& worker, Request request);
     void ended(const control::CheckpointEnded& ended) { saving_.ended(ended); }
@@ -61,6 +73,8 @@ class Serving {
     bool keeps_shards() const { return host_.keeps_any(); }
     // The job is over.
     void forget();
+    // What this node has of the model is of no use any more: another view finds that it is lost.
+    void give_up();
 
   private:
     static constexpr const char* kLost =
@@ -69,26 +83,41 @@ class Serving {
     static constexpr const char* kRestored =
         "the model is that of a checkpoint again, since a node that kept a part of it is gone; "
         "call pace_broadcast or pace_pull for it and go on from info.iteration";
+    static constexpr const char* kBeganAnew =
+        "the job has begun anew, since every daemon that knew of it was gone, and so have its "
+        "steps; call "
+        "pace_broadcast, which makes the root's the model, and go on from info.iteration";
 
     bool fetches(const control::CommitView& view, uint64_t round) const;
     bool has_view() const { return host_.generation() != 0 && job_.view.epoch != 0; }
     bool is_model(const std::vector<BufferPtr>& buffers) const;
     void try_pushes(const WorkerPtr& worker);
+    void learn_step(Worker& worker) const;
+    std::vector<NodeId> watch_letters();
+    void want_view(const std::string& reason, base::Duration silent);
     const char* refusal(const Worker& worker) const;
     void end_aside(const WorkerPtr& worker, const Request& request, Ending ending) const;
     void end_push(const WorkerPtr& worker, const Request& request, const Ending& ending);
     void load(uint32_t shard, uint64_t generation, uint64_t position);
     void roll_back(const WorkerPtr& worker, bool first);
+    std::optional<Ending> refused_pull(const Worker& worker) const;
+    bool joins(const Worker& worker) const;
     void ask(const WorkerPtr& worker);
+    void ask_if_fits(const WorkerPtr& worker);
     uint64_t next_clock(control::Rank rank) const;
     void pulled(const WorkerPtr& worker, uint64_t position, uint64_t slowest);
     void heard(const std::vector<control::ServerEntry>& entries);
+    void expect_parts(const control::ServerEntry& entry);
+    void assigned(uint64_t round);
     void check(const base::Result<>& result);
+    void has_no_room(const base::Error& error);
 
     void deliver(ShardHost::Part part);
-    void received(NodeId from, const server::Letter& letter, std::vector<std::byte> elements);
-    base::Result<> take(NodeId from, const server::Letter& letter, std::vector<std::byte> elements);
+    void received(NodeId from, const server::Letter& letter, Parcel parcel);
+    base::Result<> take(NodeId from, const server::Letter& letter, Parcel parcel);
+    void hold(NodeId from, const server::Letter& letter, server::HybridVector update);
     void give_model(uint64_t round, const std::vector<BufferPtr>& buffers);
+    void tell_assigning();
 
     JobState& job_;
     ShardHost host_;
@@ -97,7 +126,17 @@ class Serving {
     Pulls pulls_;
     Saving saving_;
     std::map<control::Rank, std::deque<Request>> waiting_;  // pushes
-    bool lost_ = false;  // the model; everyone is to broadcast it anew
+    // Of the last model that a view has named, also when what this node had of it was of no use. 0: none yet.
+    uint64_t generation_ = 0;
+    std::optional<base::Error> no_room_;  // for a shard that this node is to keep
+    bool lost_ = false;                   // the model; everyone is to broadcast it anew
+    // A round that is to be the model, until the order says that it is: the controller may be another one by then.
+    std::optional<uint64_t> assigning_;
+    std::optional<base::TimePoint> awaits_model_since_;
+    // Members whose request is from before they were.
+    std::set<control::Rank> joining_;
+    // They go on where another job of this name was, until they have a model of this one.
+    std::set<control::Rank> unaware_;
     // The model is a checkpoint's again, and they have not asked for it since.
     std::set<control::Rank> rolled_back_;
 };

@@ -25,13 +25,21 @@ bool Serving::fetches(const control::CommitView& view, uint64_t round) const {
 
 void Serving::commit(const control::CommitView& view) {
     if (view.generation == 0) return;
-    const bool anew = view.generation != host_.generation();
-    const bool first = host_.generation() == 0;
+    const bool anew = view.generation != generation_;
+    const bool first = generation_ == 0;
+    const uint64_t position = host_.ledger().position;
     auto missed = host_.commit(view, job_.services.self);
+    if (!missed && missed.error().kind != ErrorKind::internal) {
+        has_no_room(missed.error());
+        return;
+    }
     if (!missed) {
         check(missed.error());
         return;
     }
+    generation_ = view.generation;
+    if (anew) assigning_.reset();
+    no_room_.reset();
     lost_ = view.model_lost;  // the same at all nodes: they must agree on who is to broadcast
     if (lost_) base::log_warning("model lost", {{"job", job_.options.name}, {"reason", kLost}});
     if (lost_) rolled_back_.clear();
@@ -47,8 +55,11 @@ void Serving::commit(const control::CommitView& view) {
                                "the model that a round of pace_broadcast assigns did not come"));
         return;
     }
+    // A node that keeps no shards may have missed more than it is told. Then others have said what it would say again.
+    const bool knows_order = position + missed->size() == view.ledger.position;
     mail_.open(job_.token, view.epoch, nodes);
     heard(*missed);
+    if (assigning_ && knows_order) tell_assigning();
     pushes_.commit(anew && !first);
     pulls_.ask_again();
     saving_.commit(std::move(nodes));
@@ -61,18 +72,36 @@ void Serving::commit(const control::CommitView& view) {
             roll_back(worker, first);
             continue;
         }
-        worker->iteration = std::max(worker->iteration, pushes_.next_clock(rank));
+        learn_step(*worker);
         try_pushes(worker);
         if (worker->state != Worker::State::pulling) continue;
         if (lost_ && worker->head().verb == Verb::broadcast) {
+            if (awaits_root(*worker)) continue;
+            pulls_.forget(rank);  // from now on the request waits for a round
             worker->state = Worker::State::idle;
             job_.advance(worker);
         } else if (lost_) {
             pulls_.forget(rank);
             job_.end_head(worker, ended_as(Outcome::stale, kLost));
         } else if (!pulls_.asks(rank)) {
-            ask(worker);
+            ask_if_fits(worker);
         }
+    }
+}
+
+// This node's workers are told why; for the others the model is lost, which the next view finds.
+void Serving::has_no_room(const base::Error& error) {
+    if (!no_room_)
+        base::log_error("a shard of a model cannot be kept",
+                        {{"job", job_.options.name}, {"reason", error.message}});
+    no_room_ = error;
+    host_.forget();
+    job_.wants_view = true;
+    const auto workers = job_.workers;
+    for (const auto& [rank, worker] : workers) {
+        pulls_.forget(rank);
+        end_asides(worker, failed(error));
+        if (worker->state == Worker::State::pulling) job_.end_head(worker, failed(error));
     }
 }
 
@@ -80,10 +109,12 @@ void Serving::commit(const control::CommitView& view) {
 // call without knowing of this.
 void Serving::roll_back(const WorkerPtr& worker, bool first) {
     const control::Rank rank = worker->rank;
-    worker->iteration = pushes_.next_clock(rank);
+    learn_step(*worker);
     pulls_.forget(rank);
     const bool pulls = worker->state == Worker::State::pulling;
-    if (pulls && (first || worker->head().verb == Verb::broadcast)) {
+    // The first model that this node hears of is no news to its trainers; a pull for a later step is one that knew another.
+    const bool knows = first && pulls && worker->head().iteration <= pushes_.next_clock(rank);
+    if (pulls && (joins(*worker) || knows)) {
         rolled_back_.erase(rank);
         ask(worker);
         return;
@@ -98,29 +129,59 @@ void Serving::order(const control::ServerOrder& order) {
     std::vector<control::ServerEntry> news;
     const auto result = host_.hear(order.entries, news);
     heard(news);
+    for (const control::ServerEntry& entry : news)
+        if (entry.step == control::ServerStep::pull) expect_parts(entry);
     check(result);
 }
 
 void Serving::heard(const std::vector<control::ServerEntry>& entries) {
     for (const control::ServerEntry& entry : entries) {
         pushes_.ordered(entry);
+        if (entry.step == control::ServerStep::assign) assigned(entry.clock);
         const WorkerPtr worker = job_.find(entry.worker.rank);
         if (worker && entry.step == control::ServerStep::push) try_pushes(worker);
     }
 }
 
+// Each of the other nodes sends its shards of what a worker here has asked for, also if that does not wait any more.
+void Serving::expect_parts(const control::ServerEntry& entry) {
+    if (job_.view.node_of(entry.worker.rank) != job_.services.self) return;
+    for (uint32_t shard = 0; shard < host_.places().size(); ++shard) {
+        const server::Range range = host_.partition().range(shard);
+        const bool wanted = std::max<uint64_t>(range.begin, entry.first) <
+                            std::min<uint64_t>(range.end, entry.first + entry.count);
+        if (wanted) mail_.expect(host_.places()[shard]);
+    }
+}
+
+// There is a model, also for whoever has waited to give one.
+void Serving::assigned(uint64_t round) {
+    if (assigning_ && round >= *assigning_) assigning_.reset();
+    if (!std::exchange(lost_, false)) return;
+    for (const auto& [rank, worker] : job_.workers)
+        if (worker->state == Worker::State::pulling && job_.view.contains(rank) &&
+            !pulls_.asks(rank))
+            ask_if_fits(worker);
+}
+
 control::ServerReport Serving::report() {
     control::ServerReport report = host_.report();
     report.saved = saving_.list();
+    report.model_lost = lost_;
     return report;
 }
 
 void Serving::check(const Result<>& result) {
     if (result) return;
-    base::log_error("the order of a model's updates is broken here",
+    base::log_error("this node gives up its part of a model, which is begun anew",
                     {{"job", job_.options.name}, {"reason", result.error().message}});
-    // What this node has is of no use: another view finds that it is lost.
+    give_up();
+}
+
+// What this node has is of no use. It serves nothing until another view has found that, and begun the model anew.
+void Serving::give_up() {
     host_.forget();
+    mail_.close(base::make_error(ErrorKind::aborted, "this node's part of the model is of no use"));
     job_.wants_view = true;
 }
 
@@ -138,8 +199,14 @@ bool Serving::is_model(const std::vector<BufferPtr>& buffers) const {
 void Serving::broadcasted(uint64_t round, const std::vector<BufferPtr>& buffers) {
     if (!is_model(buffers) || !has_view()) return;
     lost_ = false;
+    unaware_.clear();
+    assigning_ = round;
     give_model(round, buffers);
-    job_.services.control->send(control::ServerAssigned{job_.id, host_.generation(), round});
+    tell_assigning();
+}
+
+void Serving::tell_assigning() {
+    job_.services.control->send(control::ServerAssigned{job_.id, host_.generation(), *assigning_});
 }
 
 // Every node with a worker has it; the first of them sends it to nodes that keep shards and have none.

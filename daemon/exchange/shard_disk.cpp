@@ -1,8 +1,10 @@
 #include "daemon/exchange/shard_disk.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
+#include "base/attempt.h"
 #include "base/log.h"
 #include "daemon/server/letter.h"
 #include "daemon/server/packed_file.h"
@@ -38,6 +40,7 @@ ShardDisk::ShardDisk(Services& services, const control::JobOptions& options, uin
     : services_(services),
       job_(options.name),
       elements_(options.elements),
+      payer_{services.accounts, uid},
       folder_(services.options.checkpoints, uid, options.name) {}
 
 Result<> ShardDisk::check(const Services& services, const control::JobOptions& options,
@@ -67,41 +70,55 @@ Result<> ShardDisk::check(const Services& services, const control::JobOptions& o
 
 template <typename Result>
 void ShardDisk::run(std::function<Result()> work, std::function<void(Result)> done) {
-    const auto alive = std::weak_ptr<bool>(alive_);
-    services_.disk.run(
-        [&loop = services_.loop, alive, work = std::move(work), done = std::move(done)] {
-            auto result = std::make_shared<Result>(work());
-            loop.post([alive, result, done] {
-                if (!alive.expired()) done(std::move(*result));
-            });
-        });
+    services_.disk.run([post = services_.loop.poster(), work = std::move(work),
+                        told = scope_.bind(std::move(done))] {
+        auto result = std::make_shared<Result>(base::out_of_memory());
+        (void)base::attempt([&] { *result = work(); });  // otherwise it is that error
+        post([result, told] { told(std::move(*result)); });
+    });
+}
+
+// As large as the shard, which is charged: it counts until it is written.
+Result<std::shared_ptr<const ShardDisk::Copy>> ShardDisk::copy_of(
+    const server::Shard& shard) const {
+    const server::Shard::Memory memory = shard.memory();
+    auto charge = payer_.count(memory.model + memory.versions);
+    try {
+        return std::shared_ptr<const Copy>(std::make_shared<const Copy>(
+            Copy{server::Shard(shard.base(), shard.versions()), std::move(charge)}));
+    } catch (const std::bad_alloc&) {
+        return base::make_error(ErrorKind::memory,
+                                "there is no memory for a copy of a shard of {} bytes",
+                                memory.model + memory.versions);
+    }
 }
 
 void ShardDisk::save(const server::Checkpoint& about, const server::Shard& shard, bool for_copy,
                      Saved saved) {
     using File = Result<std::vector<std::byte>>;
     if (services_.options.checkpoints.empty()) return saved(no_folder());
-    // A copy: the shard goes on while it is written.
-    auto copy = std::make_shared<const server::Shard>(shard.base(), shard.versions());
+    // The shard goes on while it is written.
+    auto copy = copy_of(shard);
+    if (!copy) return saved(copy.error());
     run<File>(
-        [folder = folder_, about, copy, for_copy]() -> File {
+        [folder = folder_, about, copy = *copy, for_copy]() -> File {
             PACE_TRY(folder.create());
             const std::string path = folder.path_of(name_of(about));
             PACE_TRY_ASSIGN(file, server::PackedWriter::create(path));
-            PACE_TRY(server::write_checkpoint(*file, about, *copy));
+            PACE_TRY(server::write_checkpoint(*file, about, copy->shard));
             if (!for_copy) return std::vector<std::byte>();
             return server::read_whole(path, server::checkpoint_bytes_max(about.elements));
         },
         std::move(saved));
 }
 
-void ShardDisk::keep(const CheckpointName& name, std::vector<std::byte> file, Kept kept) {
+void ShardDisk::keep(const CheckpointName& name, Parcel file, Kept kept) {
     if (services_.options.checkpoints.empty()) return kept(no_folder());
-    auto bytes = std::make_shared<const std::vector<std::byte>>(std::move(file));
+    auto parcel = std::make_shared<const Parcel>(std::move(file));
     run<Result<>>(
-        [folder = folder_, name, bytes]() -> Result<> {
+        [folder = folder_, name, parcel]() -> Result<> {
             PACE_TRY(folder.create());
-            return server::write_whole(folder.path_of(name), *bytes);
+            return server::write_whole(folder.path_of(name), parcel->bytes);
         },
         std::move(kept));
 }

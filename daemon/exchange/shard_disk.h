@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "daemon/control/messages.h"
+#include "daemon/exchange/server_mail.h"
 #include "daemon/exchange/services.h"
 #include "daemon/server/checkpoint.h"
 #include "daemon/server/checkpoint_folder.h"
@@ -38,7 +39,7 @@ class ShardDisk {
     void save(const server::Checkpoint& about, const server::Shard& shard, bool for_copy,
               Saved saved);
     // Writes a file that another node has saved.
-    void keep(const server::CheckpointName& name, std::vector<std::byte> file, Kept kept);
+    void keep(const server::CheckpointName& name, Parcel file, Kept kept);
     // ErrorKind::corrupt, or another's: this file is not listed any more.
     void load(const server::CheckpointName& name, Loaded loaded);
     void remove_before(uint64_t generation, uint64_t position);
@@ -49,6 +50,12 @@ class ShardDisk {
   private:
     using Abouts = std::map<server::CheckpointName, std::optional<server::Checkpoint>>;
 
+    struct Copy {
+        server::Shard shard;
+        Charge charge;
+    };
+    // ErrorKind::memory.
+    base::Result<std::shared_ptr<const Copy>> copy_of(const server::Shard& shard) const;
     // Does the work in the disk's thread and tells of it in the loop's.
     template <typename Result>
     void run(std::function<Result()> work, std::function<void(Result)> done);
@@ -58,10 +65,11 @@ class ShardDisk {
     Services& services_;
     std::string job_;
     uint64_t elements_;
+    Payer payer_;
     server::CheckpointFolder folder_;
     Abouts abouts_;                         // of files that were listed; none: of no use
     std::set<server::CheckpointName> bad_;  // could not be loaded
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    base::Scope scope_;
 };
 
 }  // namespace pace::daemon

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/exchange/memory_room.h"
+
 namespace pace::daemon {
 
 using base::ErrorKind;
@@ -10,21 +12,25 @@ using base::Result;
 
 namespace {
 
-// Entries that nodes may have heard and others not, when a controller dies between telling one and the next: those of a moment.
-constexpr size_t kTailMax = 256;
+// Entries that nodes may have heard and others not, when a controller dies between telling one and the next, or a node is cut off from
+// it: as many as the controller keeps.
+constexpr size_t kTailMax = 1024;
 
 }  // namespace
 
 Result<std::vector<control::ServerEntry>> ShardHost::commit(const control::CommitView& view,
                                                             control::NodeId self) {
     std::vector<control::ServerEntry> heard;
+    PACE_TRY(check_shards(view, self));
     if (view.generation != generation_) {
-        begin_anew(view, self);
+        PACE_TRY(begin_anew(view, self));
         return heard;
     }
     places_ = view.shards;
     if (shards_.empty()) {
-        // Nothing to act upon: it goes on from where the others are.
+        // Nothing to act upon: it goes on from where the others are, and has heard what the view says of the way there.
+        for (const control::ServerEntry& entry : view.missed)
+            if (entry.position > ledger_.position) heard.push_back(entry);
         if (ledger_.position != view.ledger.position) tail_.clear();
         ledger_ = server::ledger_of(view.ledger);
         to_act_.clear();
@@ -38,20 +44,46 @@ Result<std::vector<control::ServerEntry>> ShardHost::commit(const control::Commi
                             ledger_.position, view.ledger.position);
 }
 
-void ShardHost::begin_anew(const control::CommitView& view, control::NodeId self) {
+// It may have lost them between saying that it has them and the view that counts upon that.
+Result<> ShardHost::check_shards(const control::CommitView& view, control::NodeId self) const {
+    if (view.model_begins) return {};
+    for (uint32_t shard = 0; shard < view.shards.size(); ++shard) {
+        if (view.shards[shard] != self) continue;
+        if (view.generation == generation_ && keeps(shard)) continue;
+        return base::make_error(ErrorKind::internal,
+                                "this node is to keep shard {} of a model that is at position {}, "
+                                "and has it not",
+                                shard, view.ledger.position);
+    }
+    return {};
+}
+
+// What somebody else sizes: there must be room for it, in its user's account and on this node, before it is made.
+Result<> ShardHost::make_shard(uint32_t shard) {
+    const size_t count = partition().range(shard).size();
+    const uint64_t bytes = uint64_t{count} * sizeof(float);
+    PACE_TRY_ASSIGN(charge, payer_.charge(bytes, "a shard of a model"));
+    PACE_TRY(check_memory_room("a shard of a model", bytes, memory_room()));
+    PACE_TRY_ASSIGN(made, server::Shard::create(count));
+    if (unsynchronized_) made.let_updates_be_late();
+    shards_.insert_or_assign(shard, std::move(made));
+    paid_.push_back(std::move(charge));
+    return {};
+}
+
+Result<> ShardHost::begin_anew(const control::CommitView& view, control::NodeId self) {
     forget();
     generation_ = view.generation;
     places_ = view.shards;
     ledger_ = server::ledger_of(view.ledger);
     for (uint32_t shard = 0; shard < places_.size(); ++shard) {
         if (places_[shard] != self) continue;
-        server::Shard& own =
-            shards_.try_emplace(shard, partition().range(shard).size()).first->second;
-        if (unsynchronized_) own.let_updates_be_late();
+        PACE_TRY(make_shard(shard));
         if (view.saved_generation == 0) continue;
         loading_[shard] = ledger_.versions;
         hooks_.load(shard, view.saved_generation, ledger_.position);
     }
+    return {};
 }
 
 Result<> ShardHost::loaded(uint32_t shard, server::Shard saved) {
@@ -66,6 +98,7 @@ void ShardHost::forget() {
     generation_ = 0;
     places_.clear();
     shards_.clear();
+    paid_.clear();
     loading_.clear();
     ledger_ = {};
     to_act_.clear();

@@ -2,6 +2,9 @@
 //
 // An entry is acted upon when everything before it is. Only an assignment may have to wait: for the round whose buffers
 // become the model.
+//
+// A shard is made when its generation begins, and never later: a node that is to keep one of a model under way, and has it not, has lost
+// it. It says so, and serves nothing, until another generation begins.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +16,7 @@
 
 #include "base/result.h"
 #include "daemon/control/messages.h"
+#include "daemon/exchange/accounts.h"
 #include "daemon/exchange/buffer.h"
 #include "daemon/server/order.h"
 #include "daemon/server/partition.h"
@@ -41,10 +45,16 @@ class ShardHost {
     };
 
     // `unsynchronized`: updates may be named by the order before they come.
-    ShardHost(uint64_t elements, bool unsynchronized, Hooks hooks)
-        : elements_(elements), unsynchronized_(unsynchronized), hooks_(std::move(hooks)) {}
+    // Its shards, and the updates that they hold, are charged to `payer`.
+    ShardHost(uint64_t elements, bool unsynchronized, Payer payer, Hooks hooks)
+        : elements_(elements),
+          unsynchronized_(unsynchronized),
+          payer_(std::move(payer)),
+          hooks_(std::move(hooks)) {}
 
-    // A view has committed. Returns the entries that this node had missed.
+    // A view has committed. Returns the entries that this node had missed. ErrorKind::internal: what it has is of no use for this
+    // model; forget() it.
+    // ErrorKind::limit, ErrorKind::memory: there is no room for a shard that this node is to keep.
     base::Result<std::vector<control::ServerEntry>> commit(const control::CommitView& view,
                                                            control::NodeId self);
     // The next of the order. ErrorKind::internal: some of it has been missed, or names what is not here; only another view helps.
@@ -74,6 +84,7 @@ class ShardHost {
     void hold(uint32_t shard, uint32_t rank, uint64_t clock, server::Shard::Update update) {
         shards_.at(shard).hold(rank, clock, std::move(update));
     }
+    const Payer& payer() const { return payer_; }
     // The round's result is the model, when the order says so.
     base::Result<> hold_model(uint32_t shard, uint64_t round, std::vector<float> model);
 
@@ -90,7 +101,9 @@ class ShardHost {
     void forget();
 
   private:
-    void begin_anew(const control::CommitView& view, control::NodeId self);
+    base::Result<> begin_anew(const control::CommitView& view, control::NodeId self);
+    base::Result<> check_shards(const control::CommitView& view, control::NodeId self) const;
+    base::Result<> make_shard(uint32_t shard);
     base::Result<> act();
     base::Result<bool> act(const server::Entry& entry);
     void serve(const server::Entry& entry);
@@ -98,10 +111,12 @@ class ShardHost {
 
     uint64_t elements_;
     bool unsynchronized_;
+    Payer payer_;
     Hooks hooks_;
     uint64_t generation_ = 0;  // 0: no view yet
     std::vector<control::NodeId> places_;
     std::map<uint32_t, server::Shard> shards_;
+    std::vector<Charge> paid_;  // for them
     std::map<uint32_t, std::map<uint64_t, uint64_t>>
         loading_;            // shards that are not loaded yet, and the versions that live then
     server::Ledger ledger_;  // of what was heard

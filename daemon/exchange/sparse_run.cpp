@@ -49,8 +49,7 @@ Result<> SparseRun::connect(uint32_t check, NodeId self) {
 }
 
 kernels::WorkerPool::Post SparseRun::post() const {
-    base::EventLoop& loop = services_.loop;
-    return [&loop](auto callback) { loop.post(std::move(callback)); };
+    return services_.loop.poster();
 }
 
 Task<Result<>> SparseRun::run(collectives::Communicator& nodes, const collectives::LocalPart& part,

@@ -1,6 +1,7 @@
 #include "daemon/exchange/told_round.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "daemon/collectives/layout.h"
@@ -52,7 +53,8 @@ Result<ToldRound> read_told_round(const partial::Roster& roster,
     };
     if (bytes_untrusted.size() != told_round_bytes(roster)) return corrupt();
     std::memcpy(&header, bytes_untrusted.data(), sizeof(header));
-    if (header.verdict > static_cast<uint64_t>(Verdict::nothing) || !(header.divisor >= 1.0))
+    if (header.verdict > static_cast<uint64_t>(Verdict::nothing) || !(header.divisor >= 1.0) ||
+        !std::isfinite(header.divisor))
         return corrupt();
     const std::byte* in = bytes_untrusted.data() + sizeof(header) + partial::kTermsBytes;
     std::vector<partial::Snapshot> snapshots;

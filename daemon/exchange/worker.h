@@ -22,6 +22,7 @@ struct Worker {
         ready,  // for its group: a ready signal is at the controller, or its static group is not complete
         moving,    // in an exchange
         adopting,  // a newcomer's broadcast: waits for a healthy worker's model
+        taking,    // it has come, and is being copied to its buffers
         refused,   // about to end as stale; nothing more happens to it
         pulling,   // the model of a parameter server, or a place in the job to pull it in
     };
@@ -34,11 +35,16 @@ struct Worker {
     uint64_t iteration = 0;
     uint64_t calls = 0;  // so far
 
+    std::optional<base::Error>
+        refusal;              // the controller does not know it any more: why its calls fail
     bool newcomer = false;    // not in the view: joined, or came back, while the job was under way
     bool suspended = false;   // was late or frozen; its model is old
     bool admit_sent = false;  // the controller was asked to take the newcomer in
-    bool resuming = false;    // announced again, not accepted yet
-    bool handed_in = false;   // the gradient of its first request was taken (partial rounds)
+    // A newcomer that was told that it lacks rounds and that nobody can give it a model: what it calls
+    // next it calls with its own.
+    bool accepts_own = false;
+    bool resuming = false;   // announced again, not accepted yet
+    bool handed_in = false;  // the gradient of its first request was taken (partial rounds)
     // Its first request lets itself be waited for: what it was to make ready does not come. It is in no group until all is made.
     bool lagging = false;
     bool withdrawing = false;  // its first request was canceled while ready; an order may beat it
@@ -57,12 +63,21 @@ struct Worker {
     uint64_t turn_epoch = 0;
 
     std::vector<BufferPtr> model;  // of its latest broadcast: what a newcomer is given
-    base::TimePoint busy_since = base::now();
+    base::TimePoint busy_since =
+        base::now();            // since when it has no request in flight, if it has none
+    base::Duration computed{};  // so long it had none before its requests so far
     uint64_t moving_since_ns = 0;
 
     const Request& head() const { return queue.front(); }
+    // It has called, after a step of its own.
+    void stop_computing(base::TimePoint now) {
+        computed += now - busy_since;
+        busy_since = now;
+    }
     // It is in the view with a model: no newcomer, nor one that still waits for its model.
-    bool has_model() const { return !newcomer && state != State::adopting; }
+    bool has_model() const {
+        return !newcomer && state != State::adopting && state != State::taking;
+    }
 };
 
 using WorkerPtr = std::shared_ptr<Worker>;

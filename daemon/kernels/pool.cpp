@@ -4,9 +4,20 @@
 
 #include <algorithm>
 #include <cfenv>
+#include <cstdint>
 #include <utility>
 
+#include "base/attempt.h"
+
 namespace pace::kernels {
+
+namespace {
+
+constexpr size_t kAllPieces = SIZE_MAX;
+// Of one job, before a thread looks whether others wait. A guess: a lock is nothing beside so many.
+constexpr size_t kPiecesPerTurn = 16;
+
+}  // namespace
 
 // A job is shared by the threads that look at it; the last to drop it frees it. `next` hands out
 // pieces, `left` counts bytes not yet worked: who brings it to zero ends the job.
@@ -22,31 +33,34 @@ struct WorkerPool::Job {
     Callback on_done;
 
     std::mutex mutex;
-    std::condition_variable ended;
+    base::Condition ended;
     bool has_ended = false;
+    std::atomic<bool> out_of_memory{false};
 
     Job(size_t job_size, size_t job_grain)
         : size(job_size), grain(job_grain), work(nullptr), left(job_size) {}
 
     bool claimed() const { return next.load(std::memory_order_relaxed) >= size; }
 
-    // Works until no piece is left to claim. True if this call finished the job's last piece.
-    bool run() {
+    // Works until no piece is left to claim, or it has done so many. True if this call finished the job's last piece.
+    bool run(size_t pieces_max) {
         bool last = false;
-        for (;;) {
+        for (size_t pieces = 0; pieces < pieces_max; ++pieces) {
             const size_t begin = next.fetch_add(grain, std::memory_order_relaxed);
             if (begin >= size) return last;
             const size_t end = std::min(size, begin + grain);
-            (*work)(begin, end);
+            if (!base::attempt([&] { (*work)(begin, end); })) out_of_memory = true;
             const size_t worked = end - begin;
             last = left.fetch_sub(worked, std::memory_order_acq_rel) == worked;
         }
+        return last;
     }
 
     void finish() {
         if (on_done) {
             // The callback may free what `own_work` refers to, and must be the last to use it.
             own_work = nullptr;
+            if (out_of_memory) on_done = [] { throw std::bad_alloc(); };
             post(std::exchange(on_done, nullptr));
             return;
         }
@@ -73,13 +87,14 @@ WorkerPool::WorkerPool(size_t threads) {
     for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { thread_main(); });
 }
 
-WorkerPool::~WorkerPool() {
+void WorkerPool::stop() {
     {
         const std::lock_guard lock(mutex_);
         stopping_ = true;
     }
     wake_.notify_all();
     for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
 }
 
 void WorkerPool::parallel_for(size_t size, size_t grain, const Work& work) {
@@ -94,8 +109,8 @@ void WorkerPool::parallel_for(size_t size, size_t grain, const Work& work) {
     // The caller is one of as many threads as there are processors.
     const size_t helpers = std::min((size - 1) / grain, threads_.size() - 1);
     if (helpers > 0) enqueue(job, helpers);
-    if (job->run()) return;
-    job->await();
+    if (!job->run(kAllPieces)) job->await();
+    if (job->out_of_memory) throw std::bad_alloc();
 }
 
 void WorkerPool::submit(size_t size, size_t grain, Work work, Post post, Callback on_done) {
@@ -106,7 +121,7 @@ void WorkerPool::submit(size_t size, size_t grain, Work work, Post post, Callbac
     job->on_done = std::move(on_done);
     if (size == 0) return job->finish();
     if (threads_.empty()) {
-        if (job->run()) job->finish();
+        if (job->run(kAllPieces)) job->finish();
         return;
     }
     enqueue(job, (size - 1) / grain + 1);
@@ -124,12 +139,17 @@ void WorkerPool::enqueue(const JobPointer& job, size_t helpers) {
     for (size_t i = 0; i < helpers; ++i) wake_.notify_one();
 }
 
-// The oldest job with unclaimed pieces; null when the pool ends. Called with mutex_ not held.
+// Of the jobs with unclaimed pieces the one whose turn it is; null when the pool ends. Called with mutex_ not held.
 WorkerPool::JobPointer WorkerPool::next_job() {
     std::unique_lock lock(mutex_);
     for (;;) {
         while (!jobs_.empty() && jobs_.front()->claimed()) jobs_.pop_front();
-        if (!jobs_.empty()) return jobs_.front();
+        if (!jobs_.empty()) {
+            JobPointer next = std::move(jobs_.front());
+            jobs_.pop_front();
+            jobs_.push_back(next);
+            return next;
+        }
         if (stopping_) return nullptr;
         wake_.wait(lock);
     }
@@ -138,7 +158,7 @@ WorkerPool::JobPointer WorkerPool::next_job() {
 void WorkerPool::thread_main() {
     std::fesetenv(FE_DFL_ENV);
     while (const JobPointer job = next_job()) {
-        if (job->run()) job->finish();
+        if (job->run(kPiecesPerTurn)) job->finish();
     }
 }
 

@@ -2,13 +2,14 @@
 // threads claim one by one, so that a thread that the scheduler took away delays one piece and not
 // a fixed share.
 //
+// Jobs take turns, some pieces each, so that a small one does not wait for the end of a large one.
+//
 // Pieces cost no allocation and no lock: one atomic addition each. Idle threads sleep on a
 // condition variable; they do not spin, because trainers need the processors. Every worker thread
 // has the default floating-point environment.
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
@@ -16,6 +17,8 @@
 #include <mutex>
 #include <thread>
 #include <vector>
+
+#include "base/condition.h"
 
 namespace pace::kernels {
 
@@ -25,15 +28,18 @@ class WorkerPool {
     // overlapping ranges.
     using Work = std::function<void(size_t begin, size_t end)>;
     using Callback = std::function<void()>;
-    // Hands a callback to the thread that wants it, e.g. [&](auto f) { loop.post(std::move(f)); }.
+    // Hands a callback to the thread that wants it, as EventLoop::poster() does.
     using Post = std::function<void(Callback)>;
 
     // `threads` = 0: everything runs in the calling thread.
     explicit WorkerPool(size_t threads = default_threads());
-    // Finishes what was submitted, then ends the threads. Callbacks are posted before it returns.
-    ~WorkerPool();
+    ~WorkerPool() { stop(); }
     WorkerPool(const WorkerPool&) = delete;
     WorkerPool& operator=(const WorkerPool&) = delete;
+
+    // Finishes what was submitted, then ends the threads; callbacks are posted before it returns. What comes later runs in the
+    // calling thread. Not from a worker's thread.
+    void stop();
 
     size_t threads() const { return threads_.size(); }
 
@@ -41,13 +47,14 @@ class WorkerPool {
     static size_t default_threads();
 
     // Runs `work` over [0, size) in pieces of `grain` (the last may be shorter) and returns when
-    // all are done. The caller works too. `grain` > 0. Any thread, also a worker's own.
+    // all are done. The caller works too. `grain` > 0. Any thread, also a worker's own. Work that finds no memory throws
+    // std::bad_alloc here, once all pieces have ended.
     void parallel_for(size_t size, size_t grain, const Work& work);
 
     // Starts the same and returns; when all pieces are done, `post(on_done)` is called once, from
     // the thread that finished the last piece. With 0 threads the work is done before submit
     // returns, the callback posted all the same. What `work` refers to must live until `on_done`
-    // runs.
+    // runs. If `work` finds no memory, std::bad_alloc is thrown in the thread that wants the callback, in its place.
     void submit(size_t size, size_t grain, Work work, Post post, Callback on_done);
 
   private:
@@ -59,8 +66,8 @@ class WorkerPool {
     JobPointer next_job();
 
     std::mutex mutex_;
-    std::condition_variable wake_;
-    std::deque<JobPointer> jobs_;  // those with pieces left to claim, oldest first
+    base::Condition wake_;
+    std::deque<JobPointer> jobs_;  // those with pieces left to claim; who comes first is next
     bool stopping_ = false;
     std::vector<std::thread> threads_;
 };

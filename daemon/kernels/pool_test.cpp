@@ -3,6 +3,8 @@
 #include <array>
 #include <atomic>
 #include <future>
+#include <new>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -90,6 +92,40 @@ INSTANTIATE_TEST_SUITE_P(Threads, PoolWithThreads, testing::Values(0, 1, 2, 5));
 
 TEST(Pool, HasAThreadPerProcessorByDefault) {
     EXPECT_GE(WorkerPool::default_threads(), 1U);
+}
+
+TEST_P(PoolWithThreads, TellsTheCallerThatWorkFoundNoMemoryOnceAllOfItHasEnded) {
+    WorkerPool pool(GetParam());
+    std::atomic<size_t> worked = 0;
+    const auto work = [&](size_t begin, size_t end) {
+        worked += end - begin;
+        if (begin == 0) throw std::bad_alloc();
+    };
+    EXPECT_THROW(pool.parallel_for(1000, 10, work), std::bad_alloc);
+    EXPECT_TRUE(pool.threads() == 0 || worked == 1000U) << worked;
+}
+
+TEST_P(PoolWithThreads, ThrowsWhereTheCallbackIsWantedIfWorkFoundNoMemory) {
+    std::vector<WorkerPool::Callback> posted;
+    bool done = false;
+    {
+        WorkerPool pool(GetParam());
+        pool.submit(
+            1, 1, [](size_t, size_t) { throw std::bad_alloc(); },
+            [&](WorkerPool::Callback callback) { posted.push_back(std::move(callback)); },
+            [&] { done = true; });
+    }
+    ASSERT_EQ(posted.size(), 1U);
+    EXPECT_THROW(posted[0](), std::bad_alloc);
+    EXPECT_FALSE(done);
+}
+
+TEST_P(PoolWithThreads, ThatHasStoppedWorksInTheCallersThread) {
+    WorkerPool pool(GetParam());
+    pool.stop();
+    std::set<std::thread::id> threads;
+    pool.parallel_for(100, 10, [&](size_t, size_t) { threads.insert(std::this_thread::get_id()); });
+    EXPECT_EQ(threads, (std::set{std::this_thread::get_id()}));
 }
 
 }  // namespace

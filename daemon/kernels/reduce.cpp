@@ -13,6 +13,7 @@
 #include <hwy/highway.h>
 
 #include "daemon/kernels/element-inl.h"
+#include "daemon/kernels/headroom.h"
 
 #ifndef PACE_KERNELS_REDUCE_SUM
 #define PACE_KERNELS_REDUCE_SUM
@@ -21,7 +22,8 @@ namespace pace::kernels {
 // One weighted sum: where its elements come from and go to.
 struct Sum {
     std::span<const Source> sources;
-    double scale;
+    double headroom;  // of the weights
+    double scale;     // without it
     std::span<std::byte* const> outs;
     size_t in_first;   // element of the sources where it starts
     size_t out_first;  // element of the outs
@@ -89,7 +91,7 @@ size_t sum_rows(const Sum& sum) {
     size_t i = 0;
     for (; i + 2 * pair <= sum.count; i += 2 * pair) {
         const auto* from = source_at<Type>(sum.sources[0], sum.in_first + i);
-        V weight = hn::Set(d, static_cast<Lane>(sum.sources[0].weight));
+        V weight = hn::Set(d, static_cast<Lane>(sum.sources[0].weight * sum.headroom));
         V a0;
         V a1;
         V b0;
@@ -98,7 +100,7 @@ size_t sum_rows(const Sum& sum) {
         load_term<Type, kWeighted>(from + pair, weight, b0, b1);
         for (const Source& source : sum.sources.subspan(1)) {
             from = source_at<Type>(source, sum.in_first + i);
-            weight = hn::Set(d, static_cast<Lane>(source.weight));
+            weight = hn::Set(d, static_cast<Lane>(source.weight * sum.headroom));
             add_term<Type, kWeighted>(from, weight, a0, a1);
             add_term<Type, kWeighted>(from + pair, weight, b0, b1);
         }
@@ -140,7 +142,7 @@ void sum_tail(const Sum& sum, size_t i) {
         for (size_t k = 0; k < sum.sources.size(); ++k) {
             std::memcpy(buffer, source_at<Type>(sum.sources[k], sum.in_first + i),
                         n * sizeof(Element));
-            const V weight = hn::Set(d, static_cast<Lane>(sum.sources[k].weight));
+            const V weight = hn::Set(d, static_cast<Lane>(sum.sources[k].weight * sum.headroom));
             if (k == 0)
                 load_term<Type, kWeighted>(buffer, weight, lo, hi);
             else
@@ -159,7 +161,8 @@ void sum_tail(const Sum& sum, size_t i) {
 template <class Type>
 void sum_type(const Sum& sum) {
     const auto is_one = [](const Source& source) { return source.weight == 1.0; };
-    if (sum.scale == 1.0 && std::all_of(sum.sources.begin(), sum.sources.end(), is_one))
+    if (sum.scale == 1.0 && sum.headroom == 1.0 &&
+        std::all_of(sum.sources.begin(), sum.sources.end(), is_one))
         sum_tail<Type, false>(sum, sum_rows<Type, false>(sum));
     else
         sum_tail<Type, true>(sum, sum_rows<Type, true>(sum));
@@ -222,14 +225,16 @@ void weighted_sum(protocol::DType dtype, std::span<const Source> sources, double
                   std::byte* out, size_t count, size_t first) {
     const std::span<std::byte* const> outs(&out, 1);
     if (sources.empty()) return zero(dtype, outs, count, 0);
-    const Sum sum{sources, scale, outs, first, 0, count, false};
+    const double room = headroom(sources.size(), scale);
+    const Sum sum{sources, room, scale / room, outs, first, 0, count, false};
     HWY_DYNAMIC_DISPATCH(sum_any)(dtype, sum);
 }
 
 void weighted_sum_into_all(protocol::DType dtype, std::span<const Source> sources, double scale,
                            std::span<std::byte* const> outs, size_t count, size_t first) {
     if (sources.empty()) return zero(dtype, outs, count, first);
-    Sum sum{sources, scale, outs, first, first, count, false};
+    const double room = headroom(sources.size(), scale);
+    Sum sum{sources, room, scale / room, outs, first, first, count, false};
     sum.stream = should_stream(dtype, sum);
     HWY_DYNAMIC_DISPATCH(sum_any)(dtype, sum);
 }

@@ -11,6 +11,8 @@
 //    since memory is the limit, but processors without it would have to emulate it slowly;
 //  * weights and scale are rounded once to the accumulator's type; a weight or scale of exactly 1
 //    costs no multiplication and changes no bit;
+//  * a mean does not overflow because a sum before it does: where the scale is below 1, a power of two
+//    moves from it to the weights first (headroom.h), which changes no bit of a normal number;
 //  * rounding to f16 and bf16 is to nearest, ties to even, subnormals included; what is too large
 //    becomes infinite;
 //  * a result that is not a number is always the positive quiet NaN without payload: processors

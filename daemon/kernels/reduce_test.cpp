@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -219,6 +220,51 @@ TEST(Reduce, HalfTypesAccumulateInFloat) {
     uint16_t out = 0;
     weighted_sum(DType::f16, sources, 1.0, reinterpret_cast<std::byte*>(&out), 1);
     EXPECT_EQ(base::float_from_f16(out), 2050.0F);
+}
+
+// Of every type, and of numbers of which three are more than the accumulator holds.
+TEST(Reduce, AMeanOfTheGreatestNumbersIsFinite) {
+    on_every_target([] {
+        for (const size_t sources : {2U, 3U, 5U, 8U, 17U}) {
+            const double mean = 1.0 / static_cast<double>(sources);
+            const auto expect = [&]<typename Element>(DType dtype, Element greatest) {
+                const std::vector<Element> values(9, greatest);
+                const auto* data = std::as_bytes(std::span(values)).data();
+                const std::vector<Source> addends(sources, Source{data, 1.0});
+                Bytes out(values.size() * sizeof(Element));
+                weighted_sum(dtype, addends, mean, out.data(), values.size());
+                for (size_t i = 0; i < values.size(); ++i) {
+                    const auto got = read_element<Element>(out.data(), i);
+                    // As bits where they are bits; otherwise to the last but a few.
+                    if constexpr (std::is_floating_point_v<Element>)
+                        EXPECT_NEAR(got / greatest, 1, 1e-6) << name_of(dtype) << " of " << sources;
+                    else
+                        EXPECT_EQ(got, greatest) << name_of(dtype) << " of " << sources;
+                }
+            };
+            expect(DType::f16, uint16_t{0x7BFF});
+            expect(DType::bf16, uint16_t{0x7F7F});
+            expect(DType::f32, 3.0e38F);
+            expect(DType::f64, 1.5e308);
+        }
+    });
+}
+
+TEST(Reduce, TheRoomOfAMeanChangesNoBitOfNormalNumbers) {
+    base::Random random(7);
+    for (size_t count = 2; count <= 17; ++count) {
+        std::vector<float> values(count);
+        for (float& value : values) value = static_cast<float>((random.uniform() - 0.5) * 8);
+        std::vector<Source> sources;
+        for (const float& value : values)
+            sources.push_back({reinterpret_cast<const std::byte*>(&value), 1.0});
+        float sum = values[0];
+        for (size_t k = 1; k < count; ++k) sum += values[k];
+        float out = 0;
+        weighted_sum(DType::f32, sources, 1.0 / static_cast<double>(count),
+                     reinterpret_cast<std::byte*>(&out), 1);
+        EXPECT_EQ(out, sum * static_cast<float>(1.0 / static_cast<double>(count))) << count;
+    }
 }
 
 TEST(Reduce, CopiesToAll) {

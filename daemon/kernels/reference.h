@@ -11,6 +11,7 @@
 #include <span>
 
 #include "base/half.h"
+#include "daemon/kernels/headroom.h"
 #include "daemon/kernels/reduce.h"
 #include "protocol/types.h"
 
@@ -32,15 +33,16 @@ void write_element(std::byte* data, size_t index, T value) {
 template <typename Accumulator, typename Element, typename Load, typename Round>
 void reference_sum_of(std::span<const Source> sources, double scale, std::byte* out, size_t count,
                       Load load, Round round) {
+    const double room = headroom(sources.size(), scale);
     for (size_t i = 0; i < count; ++i) {
         Accumulator sum = 0;
         for (size_t k = 0; k < sources.size(); ++k) {
             // volatile keeps any compiler from fusing the product with the addition.
             volatile Accumulator product = load(read_element<Element>(sources[k].data, i)) *
-                                           static_cast<Accumulator>(sources[k].weight);
+                                           static_cast<Accumulator>(sources[k].weight * room);
             sum = k == 0 ? product : sum + product;
         }
-        sum = sum * static_cast<Accumulator>(scale);
+        sum = sum * static_cast<Accumulator>(scale / room);
         if (std::isnan(sum)) sum = std::numeric_limits<Accumulator>::quiet_NaN();
         write_element<Element>(out, i, round(sum));
     }

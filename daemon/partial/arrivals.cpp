@@ -1,5 +1,6 @@
 #include "daemon/partial/arrivals.h"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 #include <vector>
@@ -88,7 +89,7 @@ bool Arrivals::is_due() const {
     if (waiting_ == living_) return true;
     if (giving_ == 0) return false;
     if (kind_ == Kind::majority) return initiator_waits_;
-    return giving_ + waiting_ >= needed_;
+    return giving_ >= std::min(needed_, living_ - std::min(living_, waiting_));
 }
 
 base::Task<> Arrivals::ended() {

@@ -9,7 +9,7 @@
 // hear that the round has started. It starts the round when
 //
 //     all wait, or
-//     one gives, and the quorum is filled by those that give and those that wait (a number), or
+//     one gives, and so do as many as the quorum asks for, or all that do not wait (a number), or
 //                the worker that was drawn waits (majority).
 //
 // A worker that waits may give after all, and the node that counts is told that too; so a worker is

@@ -87,6 +87,31 @@ TEST(Everyone, WhoWaitsHoldsUpNoQuorum) {
         }
 }
 
+// A quorum of three among five is three that give, as long as there are three that do not wait; then it is those that are left.
+TEST(Everyone, WhoWaitsFillsNoQuorum) {
+    for (const size_t nodes : {1U, 2U, 5U})
+        for (size_t waiting = 0; waiting <= 4; ++waiting) {
+            SCOPED_TRACE(testing::Message() << nodes << " nodes, " << waiting << " wait");
+            Roster roster;
+            roster.nodes.resize(nodes);
+            for (Rank rank = 0; rank < 5; ++rank) roster.nodes[rank * nodes / 5].push_back(rank);
+            JobOptions options;
+            options.quorum = {Quorum::Kind::count, 3, 0};
+            TestJob job(roster, options);
+            job.begin(0);
+            for (Rank rank = 0; rank < waiting; ++rank) job.round(job.node_of(rank)).waits(rank);
+            const size_t needed = std::min<size_t>(3, 5 - waiting);
+            for (size_t given = 0; given < needed; ++given) {
+                job.run();
+                ASSERT_FALSE(job.ended(0)) << given;
+                job.arrive(static_cast<Rank>(waiting + given), 1);
+            }
+            job.run();
+            job.expect_well();
+            EXPECT_EQ(job.outcome(0)->contributors.size(), needed);
+        }
+}
+
 TEST(Everyone, WhoWaitsStillGivesWhatItHas) {
     JobOptions options;
     options.quorum = {Quorum::Kind::solo, 0, 0};

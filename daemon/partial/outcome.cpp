@@ -36,6 +36,8 @@ RoundOutcome outcome_of(const Roster& roster, const std::vector<NodeView>& views
                         DivideBy divide_by) {
     RoundOutcome outcome;
     outcome.verdict = verdict_of(views);
+    if (outcome.verdict == Verdict::disagree)
+        for (const NodeView& view : views) outcome.terms.push_back(view.terms);
     if (outcome.verdict != Verdict::sum) return outcome;
     std::vector<Snapshot> snapshots;
     snapshots.reserve(views.size());

@@ -35,6 +35,7 @@ struct RoundOutcome {
     Verdict verdict = Verdict::sum;
     std::vector<Contributor> contributors;  // by node, then rank
     double divisor = 1.0;                   // at least 1
+    std::vector<uint32_t> terms;            // of Verdict::disagree: each node's, 0 for none
     bool operator==(const RoundOutcome&) const = default;
 };
 

@@ -1,6 +1,7 @@
 #include "daemon/partial/partial_round.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "daemon/collectives/local_part.h"
@@ -223,11 +224,14 @@ Task<Result<>> PartialRound::sum(const RoundOutcome& outcome, std::span<std::byt
         std::fill(result.begin(), result.end(), std::byte{0});
         co_return Result<>();
     }
+    // A node's part of a mean is not to be infinite because its workers' sum is (exchange.h: make_room()).
+    const double room =
+        outcome.divisor > 1 ? static_cast<double>(std::bit_ceil(plan_.roster.largest_node())) : 1.0;
     std::vector<collectives::Member> members;
-    for (const Taken& one : taken_) members.push_back({one.contribution.segments(), 1.0});
+    for (const Taken& one : taken_) members.push_back({one.contribution.segments(), 1.0 / room});
     const collectives::LocalPart part(store_.layout(), std::move(members));
     data_.emplace(transport_, std::move(group));
-    co_return co_await collectives::all_reduce(*data_, part, 1.0 / outcome.divisor, result,
+    co_return co_await collectives::all_reduce(*data_, part, room / outcome.divisor, result,
                                                plan_.options);
 }
 

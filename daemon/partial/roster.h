@@ -20,6 +20,13 @@ struct Roster {
         return count;
     }
 
+    // The workers of the node that has most of them.
+    size_t largest_node() const {
+        size_t most = 0;
+        for (const std::vector<Rank>& ranks : nodes) most = std::max(most, ranks.size());
+        return most;
+    }
+
     // All ranks, ascending.
     std::vector<Rank> ranks() const {
         std::vector<Rank> all;

@@ -1,6 +1,7 @@
 #include "daemon/server/shard.h"
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
 
 #include "daemon/kernels/reduce.h"
@@ -9,6 +10,16 @@ namespace pace::server {
 
 using base::ErrorKind;
 using base::Result;
+
+Result<Shard> Shard::create(size_t count) {
+    try {
+        return Shard(count);
+    } catch (const std::exception&) {  // bad_alloc, or length_error beyond all memory
+        return base::make_error(ErrorKind::memory,
+                                "there is no memory for the {} elements of a shard of a model",
+                                count);
+    }
+}
 
 void Shard::hold(uint32_t rank, uint64_t clock, Update update) {
     const auto late = late_.find({rank, clock});

@@ -39,8 +39,10 @@ class Shard {
         size_t held = 0;      // of updates that are not ordered yet
     };
 
-    // Zeros.
+    // Zeros. Throws where there is no memory for them.
     explicit Shard(size_t count) : base_(count, 0.0F) {}
+    // The same, of as many elements as somebody else says. ErrorKind::memory.
+    static base::Result<Shard> create(size_t count);
     // As it was at a position.
     Shard(std::vector<float> base, std::map<uint64_t, Version> versions)
         : base_(std::move(base)), versions_(std::move(versions)) {}

@@ -126,6 +126,15 @@ void run(size_t elements, double share, uint64_t seed, Act&& act) {
     }
 }
 
+TEST(Shard, OfMoreElementsThanThereIsMemoryIsAnErrorAndNoException) {
+    for (const size_t count : {size_t{1} << 46U, ~size_t{0}}) {
+        const auto shard = Shard::create(count);
+        ASSERT_FALSE(shard);
+        EXPECT_EQ(shard.error().kind, base::ErrorKind::memory);
+    }
+    EXPECT_EQ(Shard::create(3)->count(), 3U);
+}
+
 TEST(Shard, FollowsTheTableOfAppendixC) {
     struct Row {
         uint32_t worker;

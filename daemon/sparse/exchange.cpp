@@ -1,6 +1,9 @@
 #include "daemon/sparse/exchange.h"
 
+#include <new>
 #include <utility>
+
+#include "base/attempt.h"
 
 namespace pace::sparse {
 
@@ -20,9 +23,13 @@ Task<> Aside::run(const std::function<void()>& work) const {
         co_return;
     }
     base::OneShot<bool> done;
+    bool had_memory = false;
     pool.submit(
-        1, 1, [&work](size_t, size_t) { work(); }, post, [&done] { done.set(true); });
+        1, 1, [&](size_t, size_t) { had_memory = base::attempt(work); }, post,
+        [&done] { done.set(true); });
     co_await done;
+    if (!had_memory)
+        throw std::bad_alloc();  // the coroutine that asked for the work ends with this
 }
 
 Task<Entries> cut_aside(Exchange& exchange, size_t block, size_t k) {

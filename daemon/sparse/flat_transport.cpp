@@ -45,6 +45,7 @@ FlatTransport::FlatTransport(FlatNode& node, PeerId self)
     : node_(node), self_(self), address_(flat_address(self)) {}
 
 Result<PeerId> FlatTransport::connect(std::span<const std::byte> address) {
+    if (ended_) return make_error(ErrorKind::closed, "the transport has ended");
     for (PeerId peer = 0; peer < node_.size(); ++peer) {
         const Address known = flat_address(peer);
         if (!std::equal(known.begin(), known.end(), address.begin(), address.end())) continue;
@@ -63,6 +64,10 @@ bool FlatTransport::usable(PeerId peer, Completion& completion) {
         completions_.push(std::move(completion), transports::unknown_peer(peer));
         return false;
     }
+    if (ended_) {
+        completions_.push(std::move(completion), transports::has_ended());
+        return false;
+    }
     if (!gone_.contains(peer)) return true;
     completions_.push(std::move(completion),
                       make_error(ErrorKind::unavailable, "participant {} was disconnected", peer));
@@ -74,6 +79,19 @@ void FlatTransport::disconnect(PeerId peer) {
     if (!node_.is_local(peer)) return node_.disconnect(peer, self_);
     if (!gone_.insert(peer).second) return;
     end_within(peer, make_error(ErrorKind::unavailable, "participant {} was disconnected", peer));
+}
+
+// Of a participant here, nobody is lost but this one's exchange.
+void FlatTransport::give_up(PeerId peer, const base::Error& error) {
+    if (peer >= node_.size() || peer == self_ || ended_) return;
+    if (!node_.is_local(peer)) return node_.give_up(peer, error);
+    if (!gone_.insert(peer).second) return;
+    end_within(peer, error);
+    completions_.push(
+        [this, peer](Result<> result) {
+            if (lost_handler_) lost_handler_(peer, result.error());
+        },
+        error);
 }
 
 void FlatTransport::send(PeerId peer, Tag tag, std::span<const std::byte> bytes,
@@ -95,12 +113,13 @@ void FlatTransport::receive(PeerId peer, Tag tag, std::span<std::byte> bytes,
         return;
     }
     const size_t size = bytes.size();
+    const auto count = scope_.bind([this, size] {
+        ++counters_.messages_received;
+        counters_.bytes_received += size;
+    });
     node_.receive(peer, self_, tag, bytes,
-                  [this, size, completion = std::move(completion)](Result<> result) {
-                      if (result) {
-                          ++counters_.messages_received;
-                          counters_.bytes_received += size;
-                      }
+                  [count, completion = std::move(completion)](Result<> result) {
+                      if (result) count();
                       if (completion) completion(std::move(result));
                   });
 }
@@ -172,7 +191,34 @@ void FlatTransport::close_exchange(uint64_t exchange) {
         completions_.push(std::move(receive.completion),
                           transports::canceled_by_close(receive.tag));
     for (Message& message : messages_.take_exchange(exchange)) message.end({});
+    // What it has sent within the node and nobody has asked for.
+    for (auto& [number, other] : node_.locals_) {
+        for (Message& message : other->messages_.take_exchange(exchange)) {
+            const transports::MatchKey key = match_key(message.sender->self_, message.tag);
+            if (message.sender == this && message.completion) {
+                message.end(transports::canceled_by_close(message.tag));
+            } else {
+                other->messages_.put(key, std::move(message));
+            }
+        }
+    }
     node_.close_exchange(exchange, self_);
+}
+
+void FlatTransport::ping(PeerId peer) {
+    if (peer < node_.size() && !node_.is_local(peer)) node_.real_.ping(*node_.hosts_[peer]);
+}
+
+base::TimePoint FlatTransport::heard(PeerId peer) const {
+    if (peer >= node_.size()) return {};
+    return node_.is_local(peer) ? base::now() : node_.real_.heard(*node_.hosts_[peer]);
+}
+
+void FlatTransport::end() {
+    if (std::exchange(ended_, true)) return;
+    for (const auto& [peer, local] : node_.locals_) end_within(peer, transports::has_ended());
+    while (completions_.run()) {
+    }
 }
 
 void FlatTransport::set_peer_lost_handler(transports::PeerLostHandler handler) {
@@ -190,9 +236,7 @@ FlatNode::FlatNode(transports::Transport& real, std::vector<std::optional<PeerId
 }
 
 FlatNode::~FlatNode() {
-    const base::Error error = make_error(ErrorKind::canceled, "the transport was destroyed");
-    for (auto& [number, local] : locals_)
-        for (const auto& [other, unused] : locals_) local->end_within(other, error);
+    for (auto& [number, local] : locals_) local->end();
     for (bool worked = true; worked;) {
         worked = false;
         for (auto& [number, local] : locals_) worked = local->poll() || worked;
@@ -214,15 +258,19 @@ void FlatNode::receive(PeerId from, PeerId to, Tag tag, std::span<std::byte> byt
 Completion FlatNode::counted(PeerId host, Completion completion) {
     Host* node = &nodes_.at(host);
     ++node->pending;
-    return [node, completion = std::move(completion)](Result<> result) {
-        --node->pending;
+    return [ended = scope_.bind([node] { --node->pending; }),
+            completion = std::move(completion)](Result<> result) {
+        ended();
         if (completion) completion(std::move(result));
     };
 }
 
-void FlatNode::close_exchange(uint64_t exchange, PeerId receiver) {
-    for (PeerId from = 0; from < hosts_.size(); ++from)
-        if (hosts_[from]) real_.close_exchange(exchange_between(exchange, from, receiver));
+void FlatNode::close_exchange(uint64_t exchange, PeerId participant) {
+    for (PeerId other = 0; other < hosts_.size(); ++other) {
+        if (!hosts_[other]) continue;
+        real_.close_exchange(exchange_between(exchange, other, participant));
+        real_.close_exchange(exchange_between(exchange, participant, other));
+    }
 }
 
 void FlatNode::disconnect(PeerId participant, PeerId by) {
@@ -233,6 +281,11 @@ void FlatNode::disconnect(PeerId participant, PeerId by) {
     host.lost = make_error(ErrorKind::unavailable, "participant {} disconnected the node of {}", by,
                            participant);
     real_.disconnect(peer);
+}
+
+// The real transport's lost handler tells the others.
+void FlatNode::give_up(PeerId participant, const base::Error& error) {
+    real_.give_up(*hosts_[participant], error);
 }
 
 void FlatNode::peer_lost(PeerId peer, const base::Error& error) {

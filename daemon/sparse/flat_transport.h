@@ -18,8 +18,9 @@
 //    comes back: a new membership has a new FlatNode.
 //  * A second message for a slot within this node ends with ErrorKind::invalid at its sender, who is
 //    to blame; nobody is lost.
-//  * close_exchange() closes one number per participant elsewhere at the real transport, which
+//  * close_exchange() closes two numbers per participant elsewhere at the real transport, which
 //    remembers the last few thousand (recent_ids.h) for what comes late.
+//  * A participant is heard when its node is; those of this node always are.
 //  * The owner of the real transport has its lost handler, and passes on what it says: peer_lost().
 //
 // A FlatNode is a Poller of the real transport's event loop: what ends within the node ends from
@@ -64,11 +65,16 @@ class FlatTransport final : public transports::Transport {
     const transports::Address& address() const override { return address_; }
     base::Result<transports::PeerId> connect(std::span<const std::byte> address) override;
     void disconnect(transports::PeerId peer) override;
+    void give_up(transports::PeerId peer, const base::Error& error) override;
     void send(transports::PeerId peer, transports::Tag tag, std::span<const std::byte> bytes,
               transports::Completion completion) override;
     void receive(transports::PeerId peer, transports::Tag tag, std::span<std::byte> bytes,
                  transports::Completion completion) override;
     void close_exchange(uint64_t exchange) override;
+    // With those of this node. What is among nodes ends with the real transport.
+    void end() override;
+    void ping(transports::PeerId peer) override;
+    base::TimePoint heard(transports::PeerId peer) const override;
     void set_peer_lost_handler(transports::PeerLostHandler handler) override;
     int event_fd() const override { return -1; }
     Counters counters() const override { return counters_; }
@@ -111,12 +117,14 @@ class FlatTransport final : public transports::Transport {
     transports::PeerId self_;
     transports::Address address_;
     std::unordered_set<transports::PeerId> gone_;  // of this node, by disconnect()
+    bool ended_ = false;
     transports::MatchTable<transports::Receive> receives_;
     transports::MatchTable<Message> messages_;
     transports::RecentIds closed_;
     transports::CompletionQueue completions_;
     transports::PeerLostHandler lost_handler_;
     Counters counters_;
+    base::Scope scope_;  // the real transport may end what was given up later than this
 };
 
 class FlatNode final : public base::Poller {
@@ -157,15 +165,17 @@ class FlatNode final : public base::Poller {
     void receive(transports::PeerId from, transports::PeerId to, transports::Tag tag,
                  std::span<std::byte> bytes, transports::Completion completion);
     transports::Completion counted(transports::PeerId host, transports::Completion completion);
-    void close_exchange(uint64_t exchange, transports::PeerId receiver);
+    void close_exchange(uint64_t exchange, transports::PeerId participant);
     void disconnect(transports::PeerId participant, transports::PeerId by);
     bool has_news(const Host& host) const { return host.lost && !host.told && host.pending == 0; }
+    void give_up(transports::PeerId participant, const base::Error& error);
     void tell_lost(transports::PeerId peer, const Host& host);
 
     transports::Transport& real_;
     std::vector<std::optional<transports::PeerId>> hosts_;
     std::map<transports::PeerId, Host> nodes_;  // by the real transport's peer
     std::map<transports::PeerId, std::unique_ptr<FlatTransport>> locals_;
+    base::Scope scope_;
 };
 
 }  // namespace pace::sparse

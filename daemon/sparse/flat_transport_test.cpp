@@ -38,6 +38,7 @@ class FlatInstance final : public Transport {
         return flat_.connect(address);
     }
     void disconnect(PeerId peer) override { flat_.disconnect(peer); }
+    void give_up(PeerId peer, const base::Error& error) override { flat_.give_up(peer, error); }
     void send(PeerId peer, Tag tag, std::span<const std::byte> bytes,
               Completion completion) override {
         flat_.send(peer, tag, bytes, std::move(completion));
@@ -46,6 +47,12 @@ class FlatInstance final : public Transport {
         flat_.receive(peer, tag, bytes, std::move(completion));
     }
     void close_exchange(uint64_t exchange) override { flat_.close_exchange(exchange); }
+    void end() override {
+        flat_.end();
+        cluster_->real(node_).end();
+    }
+    void ping(PeerId peer) override { flat_.ping(peer); }
+    base::TimePoint heard(PeerId peer) const override { return flat_.heard(peer); }
     void set_peer_lost_handler(transports::PeerLostHandler handler) override {
         flat_.set_peer_lost_handler(std::move(handler));
     }

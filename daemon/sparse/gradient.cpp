@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <vector>
@@ -46,6 +47,10 @@ void store_element(std::byte* data, size_t index, Element element) {
 
 }  // namespace
 
+double room_for(size_t members) {
+    return static_cast<double>(std::bit_ceil(members));
+}
+
 void store_scaled(DType dtype, float value, double scale, std::byte* data, size_t index) {
     if (dtype == DType::f64) {
         const double scaled = static_cast<double>(value) * scale;
@@ -66,12 +71,13 @@ void add_residual(DType dtype, std::span<const kernels::Source> members, size_t 
     constexpr size_t kTileElements = 1024;
     alignas(64) std::array<std::byte, kTileElements * sizeof(double)> own;
     alignas(64) std::array<float, kTileElements> single;
+    const double room = room_for(members.size());
     for (size_t i = 0; i < count; i += kTileElements) {
         const size_t n = std::min(kTileElements, count - i);
-        kernels::weighted_sum(dtype, members, 1.0, own.data(), n, first + i);
+        kernels::weighted_sum(dtype, members, 1.0 / room, own.data(), n, first + i);
         for (size_t j = 0; j < n; ++j) single[j] = to_float(dtype, own.data(), j);
         const std::array<kernels::Source, 2> both = {
-            {{std::as_bytes(std::span(single)).data(), 1.0},
+            {{std::as_bytes(std::span(single)).data(), room},
              {residual + (first + i) * sizeof(float), 1.0}}};
         kernels::weighted_sum(DType::f32, both, scale, out + i * sizeof(float), n);
     }

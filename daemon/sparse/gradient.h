@@ -14,10 +14,13 @@ namespace pace::sparse {
 
 // gradient[i] = Σ weight · member[i] + residual[i] (Algorithm 1, line 1) for i in [begin, end), in one
 // pass. f32 sums run as kernels/reduce.h says, members first; other types are summed and rounded to
-// their type, then added in f32. Blocks until done; the pool's threads help.
+// their type, then added in f32. Rounded is the sum divided by room_for(members), a power of two, so that
+// finite members have a finite sum. Blocks until done; the pool's threads help.
 void gather_gradient(const collectives::LocalPart& part, const Packed& packed,
                      std::span<const float> residual, std::span<float> gradient, size_t begin,
                      size_t end, kernels::WorkerPool& pool);
+
+double room_for(size_t members);
 
 // out[i] = scale · (Σ weight · member[first + i] + residual[first + i]) for i below `count`, of one
 // segment of type `dtype`: f32 floats, summed as above. Neither memory need be aligned.

@@ -95,6 +95,17 @@ json counters_of(const Counters& counters) {
             {"bytes_received", counters.bytes_received}};
 }
 
+json users_of(const DocumentSource& source) {
+    json users = json::array();
+    for (const auto& [user, used] : source.users)
+        users.push_back({{"uid", user},
+                         {"bytes", used.bytes},
+                         {"buffers", used.buffers},
+                         {"clients", used.clients},
+                         {"descriptors", used.descriptors}});
+    return users;
+}
+
 }  // namespace
 
 std::string daemon_document(const DocumentSource& source) {
@@ -115,15 +126,23 @@ std::string daemon_document(const DocumentSource& source) {
           {"address_bytes", source.address_bytes}}},
         {"threads", source.threads},
         {"clients", clients_of(source)},
+        {"users", users_of(source)},
         {"shards", shards_of(source)},
         {"gpus", gpus_of(source)},
         {"limits",
          {{"client_bytes_max", source.limits.bytes_max},
           {"client_buffers_max", source.limits.buffers_max},
           {"clients_max", source.clients_max},
-          {"memory_max", source.memory_max}}},
+          {"user_bytes_max", source.accounts.user_bytes_max},
+          {"user_buffers_max", source.accounts.user_buffers_max},
+          {"user_clients_max", source.accounts.user_clients_max},
+          {"memory_max", source.accounts.memory_max}}},
         {"memory", {{"buffers", source.memory_used}}},
         {"counters", counters_of(source.counters)},
+        {"loop",
+         {{"longest_ms", base::to_seconds(source.loop_longest.took) * 1e3},
+          {"longest_callback", source.loop_longest.origin},
+          {"long_callbacks", source.loop_long_steps}}},
     };
     return document.dump();
 }

@@ -1,10 +1,12 @@
 // The "daemon" document: what one daemon says of itself, as JSON. pacectl shows it; doctor checks it.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/loop_watch.h"
 #include "daemon/clients/client.h"
 #include "daemon/clients/quota.h"
 #include "daemon/telemetry/counters.h"
@@ -22,7 +24,8 @@ struct DocumentSource {
     size_t address_bytes = 0;
     size_t threads = 0;
     QuotaLimits limits;
-    uint64_t memory_max = 0;
+    AccountLimits accounts;
+    std::map<uint32_t, Amount> users;
     uint64_t memory_used = 0;
     uint32_t clients_max = 0;
     std::vector<Client::Summary> clients;
@@ -33,6 +36,8 @@ struct DocumentSource {
     uint32_t nccl = 0;        // that is used among GPUs (protocol/nccl.h); 0: none
     std::string nccl_absent;  // why there is none
     Counters counters;
+    base::LoopWatch::Step loop_longest;  // callback of the event loop
+    uint64_t loop_long_steps = 0;        // those that took longer than they may
 };
 
 std::string daemon_document(const DocumentSource& source);

@@ -5,6 +5,7 @@ import ctypes as c
 F32 = 1
 ALL_REDUCE = 1
 FOREVER = -1
+STALE = 4
 
 
 class _JobOptions(c.Structure):
@@ -36,8 +37,21 @@ class _Request(c.Structure):
     _fields_ = [("session", c.c_uint64), ("id", c.c_uint64)]
 
 
+class _RequestInfo(c.Structure):
+    # Likewise the first fields.
+    _fields_ = [("struct_size", c.c_uint32), ("status", c.c_int32), ("iteration", c.c_uint64)]
+
+
+class _ReduceOptions(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("op", c.c_int32), ("iteration", c.c_uint64)]
+
+
 class PaceError(Exception):
     """What a call says of its failure."""
+
+
+class Stale(PaceError):
+    """The job went on without this worker: broadcast() gives it the current model."""
 
 
 class Memory:
@@ -79,21 +93,27 @@ class Session:
         return handle, Memory(info)
 
     def broadcast(self, handle, root=0):
+        """The root's model; in a job that is under way, that of a worker in it. wait() gives the step to go on with."""
         return self._begin(self._pace.pace_broadcast, handle, c.c_uint32(root))
 
-    def reduce(self, handle):
-        """The mean over all workers."""
-        return self._begin(self._pace.pace_reduce, handle, None)
+    def reduce(self, handle, step):
+        """The mean over all workers. A newcomer is told the step after the newest."""
+        options = _ReduceOptions(c.sizeof(_ReduceOptions), 0, step + 1)
+        return self._begin(self._pace.pace_reduce, handle, c.byref(options))
 
     def wait(self, request):
-        self._call(self._pace.pace_request_wait, self._session, request, FOREVER, None)
+        info = _RequestInfo(struct_size=c.sizeof(_RequestInfo))
+        self._call(self._pace.pace_request_wait, self._session, request, FOREVER, c.byref(info))
+        return info.iteration
 
     def use_stream(self, stream):
         """Calls follow what is on this stream (a cudaStream_t) by then."""
         self._call(self._pace.pace_session_set_stream, self._session, c.c_void_p(stream))
 
     def wait_on_stream(self, request, stream):
-        self._call(self._pace.pace_request_wait_stream, self._session, request, c.c_void_p(stream), FOREVER, None)
+        info = _RequestInfo(struct_size=c.sizeof(_RequestInfo))
+        self._call(self._pace.pace_request_wait_stream, self._session, request, c.c_void_p(stream), FOREVER, c.byref(info))
+        return info.iteration
 
     def close(self):
         self._pace.pace_session_free(self._session)
@@ -104,5 +124,6 @@ class Session:
         return request
 
     def _call(self, function, *arguments):
-        if function(*arguments, c.byref(self._error)) != 0:
-            raise PaceError(f"{function.__name__}: {self._error.message.decode()}")
+        status = function(*arguments, c.byref(self._error))
+        if status != 0:
+            raise (Stale if status == STALE else PaceError)(f"{function.__name__}: {self._error.message.decode()}")

@@ -240,6 +240,10 @@ void FakeDaemon::serve_packet(Peer& peer, Packet packet) {
             peer.send(builder, wire::CreateDone(builder, packet.body<wire::Leave>()->request()));
             peer.close();
             break;
+        case wire::Body::JobDelete:
+            peer.send(builder,
+                      wire::CreateDone(builder, packet.body<wire::JobDelete>()->request()));
+            break;
         case wire::Body::JobCreate:
             peer.send(builder,
                       wire::CreateDone(builder, packet.body<wire::JobCreate>()->request()));

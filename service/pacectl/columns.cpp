@@ -1,5 +1,7 @@
 #include "service/pacectl/columns.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -44,6 +46,11 @@ std::string Columns::text(std::string_view indent) const {
     add_line(headings_);
     for (const auto& row : rows_) add_line(row);
     return lines;
+}
+
+std::string rows_left_out(size_t shown, size_t all, uint64_t elsewhere, std::string_view what) {
+    const uint64_t missing = all - shown + elsewhere;
+    return missing == 0 ? std::string() : fmt::format("  … and {} more {}\n", missing, what);
 }
 
 }  // namespace pace::pacectl

@@ -1,6 +1,8 @@
 // Columns: rows of text under headings, each column as wide as its widest cell.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +25,9 @@ class Columns {
     std::vector<bool> right_;
     std::vector<std::vector<std::string>> rows_;
 };
+
+// The line beneath a table that shows so many of all rows, `elsewhere` ones not among them; empty if none is missing.
+std::string rows_left_out(size_t shown, size_t all, uint64_t elsewhere, std::string_view what);
 
 // Columns that a terminal needs for UTF-8 text, each code point as one.
 size_t shown_width(std::string_view text);

@@ -14,6 +14,7 @@ int show_daemon(const client::Endpoint& endpoint, bool json);
 int show_metrics(const client::Endpoint& endpoint);
 
 int create_job(const client::Endpoint& endpoint, const client::JobOptions& options);
+int delete_job(const client::Endpoint& endpoint, const std::string& name);
 int list_jobs(const client::Endpoint& endpoint);
 int show_job(const client::Endpoint& endpoint, const std::string& name);
 

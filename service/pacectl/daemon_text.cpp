@@ -50,6 +50,11 @@ std::string daemon_text(const Json& daemon) {
                      text(client, "rank"), bytes_text(number(client, "bytes")),
                      text(client, "buffers"), text(client, "requests")});
     lines += clients.empty() ? "\nno client is connected\n" : "\n" + clients.text("");
+    Columns users({">UID", ">MEMORY", ">BUFFERS", ">CONNECTIONS", ">OPEN FILES"});
+    for (const Json& user : list(daemon, "users"))
+        users.add({text(user, "uid"), bytes_text(number(user, "bytes")), text(user, "buffers"),
+                   text(user, "clients"), text(user, "descriptors")});
+    if (!users.empty()) lines += "\n" + users.text("");
     Columns shards({"JOB", ">SHARD", ">ELEMENTS", ">MODEL", ">LIVE VERSIONS", ">THEIR MEMORY",
                     ">WAITING UPDATES"});
     for (const Json& shard : list(daemon, "shards"))

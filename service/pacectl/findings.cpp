@@ -73,7 +73,7 @@ Finding judge_controller(const DaemonFacts& daemon) {
                         ? fmt::format("{}: {}", endpoint, printable(daemon.status_error->message))
                         : fmt::format("{} does not answer", endpoint),
                     "is pace-controller running there, does its `listen` name this address, is the "
-                    "port open, and do curve_server_key and the keys match?");
+                    "port open, and do curve_server_key_file and the keys match?");
     return ok("controller", endpoint + " answers");
 }
 
@@ -147,6 +147,26 @@ Finding judge_library(const char* name, const std::string& version, const char* 
     return ok("libraries", fmt::format("{} {}", name, version));
 }
 
+// What the users of a daemon have it keep.
+Finding judge_users(const Json& daemon, double nearly) {
+    const Json& limits = member(daemon, "limits");
+    const double bytes_max = number(limits, "user_bytes_max");
+    const double clients_max = number(limits, "user_clients_max");
+    for (const Json& user : list(daemon, "users")) {
+        if (bytes_max > 0 && number(user, "bytes") > nearly * bytes_max)
+            return warn("clients",
+                        fmt::format("user {} has {} of at most {} kept", text(user, "uid"),
+                                    bytes_text(number(user, "bytes")), bytes_text(bytes_max)),
+                        "raise user_bytes_max");
+        if (clients_max > 0 && number(user, "clients") > nearly * clients_max)
+            return warn("clients",
+                        fmt::format("user {} has {} connections of at most {}", text(user, "uid"),
+                                    text(user, "clients"), text(limits, "user_clients_max")),
+                        "raise user_clients_max");
+    }
+    return ok("clients", fmt::format("{} connected", list(daemon, "clients").size()));
+}
+
 Finding judge_clients(const Json& daemon) {
     const Json& limits = member(daemon, "limits");
     const double clients_max = number(limits, "clients_max");
@@ -165,7 +185,7 @@ Finding judge_clients(const Json& daemon) {
                                     bytes_text(number(client, "bytes")), bytes_text(bytes_max)),
                         "raise client_bytes_max");
     }
-    return ok("clients", fmt::format("{} connected", clients.size()));
+    return judge_users(daemon, kNearly);
 }
 
 }  // namespace

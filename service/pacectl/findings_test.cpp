@@ -143,6 +143,12 @@ TEST(Findings, ScarceResourcesAreWarnings) {
     EXPECT_FALSE(any_failed(judge(facts)));
     facts.machine.ucx_version.clear();
     EXPECT_TRUE(any_failed(judge(facts)));
+    facts = healthy();
+    (*facts.daemon.document)["limits"]["user_bytes_max"] = 1000U;
+    (*facts.daemon.document)["users"] = {{{"uid", 1001U}, {"bytes", 899U}, {"clients", 1U}}};
+    EXPECT_EQ(verdict_on(facts, "clients"), Verdict::ok);
+    (*facts.daemon.document)["users"][0]["bytes"] = 950U;
+    EXPECT_EQ(verdict_on(facts, "clients"), Verdict::warn) << "whoever of its trainers holds it";
 }
 
 TEST(Facts, LimitsAreReadAsTheKernelWritesThem) {

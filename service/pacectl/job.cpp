@@ -2,8 +2,8 @@
 
 #include "libclient/tool_link.h"
 #include "service/pacectl/commands.h"
+#include "service/pacectl/job_text.h"
 #include "service/pacectl/output.h"
-#include "service/pacectl/status_text.h"
 
 namespace pace::pacectl {
 
@@ -12,6 +12,13 @@ int create_job(const client::Endpoint& endpoint, const client::JobOptions& optio
     if (!link) return say_error(link.error());
     if (const auto created = link->create_job(options); !created) return say_error(created.error());
     return print(fmt::format("job {} of {} workers is there\n", options.name, options.world));
+}
+
+int delete_job(const client::Endpoint& endpoint, const std::string& name) {
+    auto link = client::ToolLink::open(endpoint, std::chrono::seconds(5));
+    if (!link) return say_error(link.error());
+    if (const auto deleted = link->delete_job(name); !deleted) return say_error(deleted.error());
+    return print(fmt::format("job {} is deleted\n", name));
 }
 
 int list_jobs(const client::Endpoint& endpoint) {

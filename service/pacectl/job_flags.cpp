@@ -131,7 +131,10 @@ void add_group_flags(CLI::App& create, client::JobOptions& job) {
     add_choice(create, "--weights", job.weights, kWeights, "Of a group's models");
     add_choice(create, "--missing", job.missing, kMissing,
                "Who stands in for an iteration that no member has");
-    create.add_option("--alpha", job.alpha, "Decay of dynamic weights, 0 <= alpha < 1.");
+    create
+        .add_option("--alpha", job.alpha,
+                    "Decay of dynamic weights, 0 <= alpha < 1; 0.5 unless given.")
+        ->check(CLI::NonNegativeNumber);
     create.add_option("--group-wait-ms", job.group_wait_ms, "0: adaptive.");
     create.add_option(
         "--progress-gap", job.progress_gap,

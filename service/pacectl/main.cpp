@@ -29,6 +29,7 @@ struct Commands {
     CLI::App* top = nullptr;
     CLI::App* job = nullptr;
     CLI::App* create = nullptr;
+    CLI::App* remove = nullptr;
     CLI::App* list = nullptr;
     CLI::App* show = nullptr;
     CLI::App* trace = nullptr;
@@ -66,6 +67,9 @@ Commands declare(CLI::App& app, Arguments& arguments) {
     commands.job = app.add_subcommand("job", "Jobs.")->require_subcommand(1);
     commands.create = commands.job->add_subcommand("create", "Creates a job without workers yet.");
     pacectl::add_job_flags(*commands.create, arguments.job);
+    commands.remove = commands.job->add_subcommand(
+        "delete", "Ends a job that no worker is in: one's own, or as root anybody's.");
+    commands.remove->add_option("name", arguments.name, "The job's name.")->required();
     commands.list = commands.job->add_subcommand("list", "One line a job.");
     commands.show = commands.job->add_subcommand("show", "One job with its options.");
     commands.show->add_option("name", arguments.name, "The job's name.")->required();
@@ -94,6 +98,7 @@ int run(const Commands& commands, const Arguments& arguments) {
     if (commands.metrics->parsed()) return pacectl::show_metrics(*endpoint);
     if (commands.top->parsed()) return pacectl::run_top(*endpoint, arguments.interval_s);
     if (commands.create->parsed()) return pacectl::create_job(*endpoint, arguments.job);
+    if (commands.remove->parsed()) return pacectl::delete_job(*endpoint, arguments.name);
     if (commands.list->parsed()) return pacectl::list_jobs(*endpoint);
     if (commands.show->parsed()) return pacectl::show_job(*endpoint, arguments.name);
     if (commands.trace->parsed()) return pacectl::write_trace(*endpoint, arguments.trace);

@@ -150,6 +150,13 @@ void add_daemon(Metrics& metrics, const Json& daemon) {
                   static_cast<double>(list(daemon, "clients").size()));
     metrics.gauge("pace_daemon_buffers_bytes", "Memory of all buffers.", {{"name", node}},
                   number(member(daemon, "memory"), "buffers"));
+    const Json& loop = member(daemon, "loop");
+    metrics.gauge("pace_daemon_loop_longest_seconds",
+                  "The longest that one callback has held up the event loop.", {{"name", node}},
+                  number(loop, "longest_ms") / 1e3);
+    metrics.counter("pace_daemon_loop_long_callbacks_total",
+                    "Callbacks that held up the event loop for 50 ms or more.", {{"name", node}},
+                    number(loop, "long_callbacks"));
     for (const Json& shard : list(daemon, "shards"))
         for (const auto& [field, kind] : {std::pair("model_bytes", "model"),
                                           {"versions_bytes", "versions"},

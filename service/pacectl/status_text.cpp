@@ -1,35 +1,15 @@
 #include "service/pacectl/status_text.h"
 
 #include <algorithm>
-#include <map>
 #include <vector>
 
 #include "service/pacectl/columns.h"
-#include "service/pacectl/model_text.h"
+#include "service/pacectl/job_text.h"
+#include "service/pacectl/node_names.h"
 
 namespace pace::pacectl {
 
 namespace {
-
-constexpr size_t kMembersNamed = 64;  // of a group
-
-using NodeNames = std::map<uint64_t, std::string>;
-
-NodeNames node_names(const Json& status) {
-    NodeNames names;
-    for (const Json& node : list(status, "nodes")) names[count(node, "node")] = text(node, "name");
-    return names;
-}
-
-std::string name_of_node(const NodeNames& names, uint64_t node) {
-    const auto name = names.find(node);
-    return name == names.end() ? fmt::format("node {}", node) : name->second;
-}
-
-std::string left_out(size_t shown, size_t all, uint64_t elsewhere, std::string_view what) {
-    const uint64_t missing = all - shown + elsewhere;
-    return missing == 0 ? std::string() : fmt::format("  … and {} more {}\n", missing, what);
-}
 
 std::string controller_line(const Json& status) {
     const Json& counters = member(status, "counters");
@@ -65,7 +45,7 @@ std::string nodes_text(const Json& status, size_t limit) {
     }
     if (columns.empty()) return "\nno node is attached\n";
     return "\n" + columns.text("") +
-           left_out(shown, nodes.size(), count(status, "nodes_left_out"), "nodes");
+           rows_left_out(shown, nodes.size(), count(status, "nodes_left_out"), "nodes");
 }
 
 // In the order of their nodes; when not all are shown, the slowest.
@@ -91,275 +71,38 @@ std::string links_text(const Json& status, size_t limit) {
                      duration_text(number(*link, "mebibyte_ms", -1))});
     if (columns.empty()) return {};
     return "\n" + columns.text("") +
-           left_out(links.size(), list(status, "links").size(), count(status, "links_left_out"),
-                    "links");
+           rows_left_out(links.size(), list(status, "links").size(),
+                         count(status, "links_left_out"), "links");
 }
 
-// In rank order; when not all are shown, the slowest.
-std::vector<const Json*> workers_to_show(const Json& job, size_t limit) {
-    std::vector<const Json*> workers;
-    for (const Json& worker : list(job, "workers")) workers.push_back(&worker);
-    if (workers.size() <= limit) return workers;
-    std::stable_sort(workers.begin(), workers.end(), [](const Json* a, const Json* b) {
-        return number(*a, "step_median_ms") > number(*b, "step_median_ms");
-    });
-    workers.resize(limit);
-    return workers;
-}
-
-// What it adds up to; "-" where it is not told.
-std::string total_text(const Json& of, std::string_view what) {
-    return duration_text(number(member(of, what), "total_s", -1) * 1000);
-}
-
-std::string median_text(const Json& of, std::string_view what) {
-    return duration_text(number(member(of, what), "median_ms", -1));
-}
-
-std::string worker_state(const Json& worker) {
-    std::string state = text(worker, "status");
-    if (truth(worker, "exchanging")) state += ", exchanging";
-    return state;
-}
-
-std::string workers_text(const Json& job, const NodeNames& names, size_t limit) {
-    Columns columns({">RANK", "NODE", "STATUS", ">ITERATION", ">STEP", ">LAST STEP", ">WAITING",
-                     ">WAITED", ">EXCHANGED"});
-    const auto workers = workers_to_show(job, limit);
-    for (const Json* worker : workers) {
-        const double median = number(*worker, "step_median_ms");
-        const double last = number(*worker, "step_last_ms");
-        columns.add({text(*worker, "rank"), name_of_node(names, count(*worker, "node")),
-                     worker_state(*worker), text(*worker, "iteration"),
-                     median > 0 ? duration_text(median) : "-", last > 0 ? duration_text(last) : "-",
-                     duration_text(number(*worker, "waiting_ms", -1)),
-                     total_text(*worker, "waited"), total_text(*worker, "exchanged")});
-    }
-    if (columns.empty()) return "  no worker has joined\n";
-    return columns.text() + left_out(workers.size(), list(job, "workers").size(),
-                                     count(job, "workers_left_out"), "workers");
-}
-
-std::string slowest_text(const Json& job, const NodeNames& names) {
-    const Json& slowest = member(job, "slowest");
-    if (!slowest.is_object()) return {};
-    std::string where;
-    for (const Json& worker : list(job, "workers")) {
-        if (member(worker, "rank") == member(slowest, "rank"))
-            where = " on " + name_of_node(names, count(worker, "node"));
-    }
-    return fmt::format("  slowest: rank {}{}, {:.1f} times the median step of {}\n",
-                       text(slowest, "rank"), where, number(slowest, "factor", 1),
-                       duration_text(number(job, "step_median_ms")));
-}
-
-std::string members_text(const Json& group) {
-    std::string members;
-    size_t named = 0;
-    for (const Json& part : list(group, "members")) {
-        if (named == kMembersNamed) break;
-        ++named;
-        if (!members.empty()) members += ' ';
-        members += fmt::format("{}@{}×{:.2f}", text(part, "rank"), text(part, "iteration"),
-                               number(part, "weight"));
-    }
-    const uint64_t size = count(group, "size");
-    if (size > named) members += fmt::format(" … {} more", size - named);
-    return members;
-}
-
-std::string groups_text(const Json& job, size_t limit) {
-    const Json& groups = list(job, "recent_groups");
-    if (groups.empty() || limit == 0) return {};
-    Columns columns({">GROUP", "STATE", ">AGO", ">MOVING", ">SENT", "RANK@ITERATION×WEIGHT"});
-    for (size_t i = groups.size() - std::min(groups.size(), limit); i < groups.size(); ++i) {
-        const Json& group = groups[i];
-        columns.add({text(group, "group"), text(group, "state"),
-                     duration_text(number(group, "ordered_ms_ago", -1)),
-                     duration_text(number(group, "moving_ms", -1)),
-                     bytes_text(number(group, "bytes")), members_text(group)});
-    }
-    return "\n" + columns.text();
-}
-
-std::string staleness_text(const Json& job) {
-    const Json& buckets = list(job, "staleness");
-    double most = 0;
-    for (const Json& bucket : buckets) most = std::max(most, number(bucket, "members"));
-    if (most <= 0) return {};
-    std::string lines = "\n  staleness: iterations behind the newest of its group\n";
-    for (const Json& bucket : buckets) {
-        const uint64_t from = count(bucket, "from");
-        const uint64_t to = count(bucket, "to");
-        const double members = number(bucket, "members");
-        const auto bar = static_cast<size_t>(std::clamp(members / most, 0.0, 1.0) * 40 + 0.5);
-        lines += fmt::format("  {:>11} {:<40} {}\n",
-                             from == to ? fmt::format("{}", from) : fmt::format("{}..{}", from, to),
-                             std::string(std::max<size_t>(bar, 1), '#'), text(bucket, "members"));
-    }
-    return lines;
-}
-
-std::string mixing_text(const Json& job) {
-    if (!member(job, "sync_components").is_number()) return {};
-    const uint64_t components = count(job, "sync_components");
-    std::string line =
-        fmt::format("  spectral gap {:.3f}; sync-graph in {} {}", number(job, "spectral_gap"),
-                    components, components == 1 ? "piece" : "pieces");
-    // Not told where the controller forms no groups (prague-static).
-    if (member(job, "group_wait_ms").is_number())
-        line += fmt::format("; {} groups in flight; waits {} for a full one",
-                            count(job, "groups_in_flight"),
-                            duration_text(number(job, "group_wait_ms")));
-    if (truth(job, "holding")) line += "; holding a group for a bridge";
-    return line + "\n";
-}
-
-std::string costs_text(const Json& job) {
-    if (!member(job, "groups_ordered").is_number()) return {};
-    std::string groups = fmt::format("{} completed", count(job, "groups_completed"));
-    if (member(job, "groups_failed").is_number())
-        groups = fmt::format("{} ordered, {}, {} failed, {} in conflict with another",
-                             count(job, "groups_ordered"), groups, count(job, "groups_failed"),
-                             count(job, "conflicts"));
-    return fmt::format(
-        "  groups: {}\n"
-        "  a member waited {} for its group and exchanged {} (medians; in all {} and {})\n",
-        groups, median_text(job, "waited"), median_text(job, "exchanged"),
-        total_text(job, "waited"), total_text(job, "exchanged"));
-}
-
-std::string progress_text(const Json& job) {
-    const Json& progress = member(job, "progress");
-    if (!progress.is_object()) return {};
-    const Json& last = member(progress, "last");
-    const Json& first = member(progress, "first");
-    return fmt::format("  progress: {} apart, from {} (rank {}) to {} (rank {})\n",
-                       count(progress, "spread"), count(last, "at"), text(last, "rank"),
-                       count(first, "at"), text(first, "rank"));
-}
-
-// Which of the job's nodes are near each other, as far as it is known.
-std::string zones_text(const Json& job, const NodeNames& names) {
-    constexpr size_t kNodesNamed = 8;  // of a zone
+// Nodes between which nothing passes.
+std::string cuts_text(const Json& status, size_t limit) {
+    const NodeNames names = node_names(status);
+    const Json& cuts = list(status, "cut_links");
     std::string lines;
-    for (const Json& zone : list(job, "zones")) {
-        const Json& nodes = list(zone, "nodes");
-        std::string named;
-        for (size_t i = 0; i < std::min(nodes.size(), kNodesNamed); ++i) {
-            const bool is_number = nodes[i].is_number_unsigned();
-            named += ' ' + name_of_node(names, is_number ? nodes[i].get<uint64_t>() : 0);
-        }
-        if (nodes.size() > kNodesNamed)
-            named += fmt::format(" … {} more", nodes.size() - kNodesNamed);
-        lines += fmt::format(
-            "  near each other, by {}:{}\n",
-            member(zone, "label").is_string() ? "zone " + text(zone, "label") : "their links",
-            named);
+    for (size_t i = 0; i < std::min(cuts.size(), limit); ++i) {
+        const Json& nodes = list(cuts[i], "nodes");
+        if (nodes.size() != 2 || !nodes[0].is_number_unsigned() || !nodes[1].is_number_unsigned())
+            continue;
+        lines += fmt::format("cut for {}: {} and {} get no bytes from each other\n",
+                             duration_text(number(cuts[i], "since_ms", -1)),
+                             name_of_node(names, nodes[0].get<uint64_t>()),
+                             name_of_node(names, nodes[1].get<uint64_t>()));
     }
-    const uint64_t others = count(job, "zones_left_out");
-    if (others > 0) lines += fmt::format("  … and {} more zones\n", others);
-    return lines;
-}
-
-std::string state_of(const Json& job) {
-    if (truth(job, "gathering")) return "waits for its members after the controller's restart";
-    if (truth(job, "changing_view")) return "changing members";
-    return truth(job, "started") ? "running" : "waits for all workers to join";
-}
-
-// What policy auto has chosen; "" of other policies.
-std::string auto_text(const Json& job) {
-    const Json& chosen = member(job, "auto");
-    if (!chosen.is_object()) return {};
-    const uint64_t switches = count(chosen, "switches");
-    std::string shape = text(chosen, "policy");
-    if (member(chosen, "group_size").is_number()) shape += " of " + text(chosen, "group_size");
-    return fmt::format("  auto: {} {} ({} {} so far)\n", shape, text(chosen, "reason"), switches,
-                       switches == 1 ? "change" : "changes");
-}
-
-std::string shape_of(const Json& job) {
-    const Json& options = member(job, "options");
-    std::string shape = text(options, "policy");
-    if (member(options, "rate").is_string())
-        shape += fmt::format("{}, rate {}",
-                             member(options, "staleness_max").is_number()
-                                 ? fmt::format(" of {}", text(options, "staleness_max"))
-                                 : "",
-                             text(options, "rate"));
-    if (const Json& chosen = member(job, "auto"); chosen.is_object()) {
-        shape += fmt::format(" ({}", text(chosen, "policy"));
-        if (member(chosen, "group_size").is_number()) shape += " of " + text(chosen, "group_size");
-        shape += fmt::format("), {} weights", text(options, "weights"));
-    }
-    if (member(options, "group_size").is_number())
-        shape += fmt::format(" of {}, {} weights", text(options, "group_size"),
-                             text(options, "weights"));
-    if (const uint64_t edges = count(options, "edges"); edges > 0)
-        shape += fmt::format(" on a graph of {} {}", edges, edges == 1 ? "edge" : "edges");
-    const std::string quorum = text(options, "quorum", "all");
-    const std::string compression = text(options, "compression", "none");
-    if (quorum != "all") shape += ", quorum " + quorum;
-    if (compression != "none") shape += ", " + compression;
-    return shape;
+    if (lines.empty()) return {};
+    return "\n" + lines +
+           rows_left_out(std::min(cuts.size(), limit), cuts.size(),
+                         count(status, "cut_links_left_out"), "cuts");
 }
 
 }  // namespace
 
-std::string job_text(const Json& status, const Json& job, const StatusLimits& limits) {
-    const NodeNames names = node_names(status);
-    const Json& options = member(job, "options");
-    std::string lines =
-        fmt::format("job {}: {}, {} of {} workers, epoch {}, {}\n", text(job, "name"),
-                    shape_of(job), list(job, "workers").size() + count(job, "workers_left_out"),
-                    text(options, "world"), text(job, "epoch"), state_of(job));
-    lines += auto_text(job);
-    lines += model_text(job);
-    lines += slowest_text(job, names);
-    lines += progress_text(job);
-    lines += zones_text(job, names);
-    lines += mixing_text(job);
-    lines += costs_text(job);
-    lines += workers_text(job, names, limits.workers);
-    lines += groups_text(job, limits.groups);
-    lines += staleness_text(job);
-    return lines;
-}
-
 std::string status_text(const Json& status, const StatusLimits& limits) {
     std::string lines = controller_line(status) + nodes_text(status, limits.nodes) +
-                        links_text(status, limits.links);
+                        links_text(status, limits.links) + cuts_text(status, limits.links);
     for (const Json& job : list(status, "jobs")) lines += "\n" + job_text(status, job, limits);
     if (list(status, "jobs").empty()) lines += "\nno job\n";
     return lines;
-}
-
-std::string job_list_text(const Json& status) {
-    Columns columns({"JOB", "POLICY", ">WORKERS", ">WORLD", ">EPOCH", ">UID", "STATE"});
-    for (const Json& job : list(status, "jobs")) {
-        const size_t workers = list(job, "workers").size() + count(job, "workers_left_out");
-        columns.add({text(job, "name"), shape_of(job), fmt::format("{}", workers),
-                     text(member(job, "options"), "world"), text(job, "epoch"), text(job, "uid"),
-                     state_of(job)});
-    }
-    return columns.empty() ? "no job\n" : columns.text("");
-}
-
-const Json* find_job(const Json& status, std::string_view name) {
-    for (const Json& job : list(status, "jobs")) {
-        if (text(job, "name") == name) return &job;
-    }
-    return nullptr;
-}
-
-std::string job_options_text(const Json& job) {
-    Columns columns({"OPTION", "VALUE"});
-    const Json& options = member(job, "options");
-    if (!options.is_object()) return {};
-    for (const auto& [key, value] : options.items())
-        columns.add({printable(key), text(options, key)});
-    return columns.text();
 }
 
 }  // namespace pace::pacectl

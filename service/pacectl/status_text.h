@@ -1,10 +1,8 @@
-// The controller's status document as text: nodes, jobs, who is slow, the last groups, how well
-// models mix. Pure.
+// The controller's status document as text: the controller, nodes, what is between them, and jobs (job_text.h). Pure.
 #pragma once
 
 #include <cstddef>
 #include <string>
-#include <string_view>
 
 #include "service/pacectl/document.h"
 
@@ -18,13 +16,5 @@ struct StatusLimits {
 };
 
 std::string status_text(const Json& status, const StatusLimits& limits);
-
-// One line a job.
-std::string job_list_text(const Json& status);
-
-// One job with its options. Null if there is none of that name.
-const Json* find_job(const Json& status, std::string_view name);
-std::string job_text(const Json& status, const Json& job, const StatusLimits& limits);
-std::string job_options_text(const Json& job);
 
 }  // namespace pace::pacectl

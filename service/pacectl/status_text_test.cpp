@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "service/pacectl/job_text.h"
+
 namespace pace::pacectl {
 namespace {
 
@@ -20,11 +22,13 @@ Json example() {
         {"from": 1, "to": 2, "latency_us": 25.0, "ns_per_byte": 0.5, "mebibyte_ms": 0.55},
         {"from": 2, "to": 1, "latency_us": 30.0, "ns_per_byte": 1.5, "mebibyte_ms": 1.6}],
       "links_left_out": 0,
+      "cut_links": [{"nodes": [1, 2], "since_ms": 2500.0}], "cut_links_left_out": 0,
       "jobs": [{
         "job": 1, "name": "fashion", "epoch": 4, "uid": 1000, "started": true,
         "options": {"policy": "partial-reduce", "world": 2, "group_size": 2, "weights": "dynamic"},
         "zones": [{"zone": 1, "label": "rack-3", "nodes": [1]},
                   {"zone": 2147483648, "nodes": [2, 9]}],
+        "left_out": [2],
         "step_median_ms": 10.0, "slowest": {"rank": 1, "factor": 5.0},
         "workers": [
           {"rank": 0, "node": 1, "status": "active", "iteration": 90, "step_median_ms": 10.0,
@@ -51,10 +55,25 @@ bool has(const std::string& text, std::string_view part) {
     return text.find(part) != std::string::npos;
 }
 
+TEST(StatusText, NamesWhoHasNotJoinedYet) {
+    Json status = example();
+    Json& job = status["jobs"][0];
+    job["started"] = false;
+    job["options"]["world"] = 3U;
+    EXPECT_TRUE(has(status_text(status, {}), "waits for rank 2 to join"));
+    job["options"]["world"] = 20U;
+    EXPECT_TRUE(
+        has(status_text(status, {}), "waits for ranks 2 3 4 5 6 7 8 9 and 10 more to join"));
+    job["run"] = {{"id", "monday"}, {"began_ns", 7}};
+    EXPECT_TRUE(has(status_text(status, {}), "run monday"));
+}
+
 TEST(StatusText, NamesTheSlowestTheLastGroupsAndTheStaleness) {
     const std::string shown = status_text(example(), {});
     EXPECT_TRUE(has(shown, "slowest: rank 1 on b, 5.0 times the median step of 10.0 ms")) << shown;
     EXPECT_TRUE(has(shown, "0@90×0.75 1@80×0.25 … 68 more")) << shown;
+    EXPECT_TRUE(has(shown, "cut for 2.5 s: a and b get no bytes from each other")) << shown;
+    EXPECT_TRUE(has(shown, "goes on without, since the network is cut: b")) << shown;
     EXPECT_TRUE(has(shown, "spectral gap 0.250; sync-graph in 1 piece")) << shown;
     EXPECT_TRUE(has(shown, "progress: 10 apart, from 80 (rank 1) to 90 (rank 0)")) << shown;
     EXPECT_TRUE(has(shown, "groups: 12 ordered, 10 completed, 1 failed, 4 in conflict")) << shown;

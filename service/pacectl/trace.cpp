@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "service/pacectl/commands.h"
 #include "service/pacectl/group_trace.h"
+#include "service/pacectl/job_text.h"
 #include "service/pacectl/output.h"
-#include "service/pacectl/status_text.h"
 #include "service/pacectl/wakeups.h"
 
 namespace pace::pacectl {

@@ -5,9 +5,13 @@ static size_t sizes(void) {
     pace_job_options job = PACE_JOB_OPTIONS_INIT;
     pace_session_info session = PACE_SESSION_INFO_INIT;
     pace_buffer_options buffer = PACE_BUFFER_OPTIONS_INIT;
+    pace_buffer_info buffer_info = PACE_BUFFER_INFO_INIT;
     pace_request_info request = PACE_REQUEST_INFO_INIT;
     pace_average_options average = PACE_AVERAGE_OPTIONS_INIT;
     pace_reduce_options reduce = PACE_REDUCE_OPTIONS_INIT;
+    pace_push_options push = PACE_PUSH_OPTIONS_INIT;
+    pace_pull_options pull = PACE_PULL_OPTIONS_INIT;
     return (size_t)job.struct_size + session.struct_size + buffer.struct_size +
-           request.struct_size + average.struct_size + reduce.struct_size;
+           buffer_info.struct_size + request.struct_size + average.struct_size +
+           reduce.struct_size + push.struct_size + pull.struct_size;
 }

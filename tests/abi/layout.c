@@ -15,6 +15,7 @@ static void print_statuses(void) {
     VALUE(PACE_CANCELED);
     VALUE(PACE_STALE);
     VALUE(PACE_PENDING);
+    VALUE(PACE_INTERRUPTED);
     VALUE(PACE_E_INVALID);
     VALUE(PACE_E_HANDLE);
     VALUE(PACE_E_VERB);
@@ -105,6 +106,9 @@ static void print_collective_choices(void) {
     VALUE(PACE_DENSE_FALLBACK_DEFAULT);
     VALUE(PACE_DENSE_FALLBACK_AUTOMATIC);
     VALUE(PACE_DENSE_FALLBACK_NEVER);
+    VALUE(PACE_CONTENTS_AS_CALLED);
+    VALUE(PACE_CONTENTS_TORN);
+    VALUE(PACE_CONTENTS_RESULT);
     VALUE(PACE_RATE_DEFAULT);
     VALUE(PACE_RATE_SUM);
     VALUE(PACE_RATE_CONSTANT);
@@ -158,6 +162,9 @@ static void print_job_options(void) {
     FIELD(pace_job_options, checkpoint_copies);
     FIELD(pace_job_options, restore);
     FIELD(pace_job_options, unsynchronized);
+    FIELD(pace_job_options, run_id);
+    FIELD(pace_job_options, resume);
+    FIELD(pace_job_options, interruptible);
 }
 
 static void print_session_and_buffer(void) {
@@ -172,6 +179,8 @@ static void print_session_and_buffer(void) {
     FIELD(pace_session_info, generation);
     FIELD(pace_session_info, job);
     FIELD(pace_session_info, node);
+    FIELD(pace_session_info, run);
+    FIELD(pace_session_info, run_began);
     STRUCT(pace_buffer);
     FIELD(pace_buffer, session);
     FIELD(pace_buffer, index);
@@ -228,6 +237,8 @@ static void print_request(void) {
     FIELD(pace_request_info, local_iteration);
     FIELD(pace_request_info, staleness);
     FIELD(pace_request_info, slowest_clock);
+    FIELD(pace_request_info, contents);
+    FIELD(pace_request_info, reserved2);
     STRUCT(pace_average_options);
     FIELD(pace_average_options, struct_size);
     FIELD(pace_average_options, order);

@@ -1,5 +1,10 @@
 #include "cluster.h"
 
+#include <poll.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <array>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -26,12 +31,16 @@ Cluster::~Cluster() {
 }
 
 void Cluster::start_controller() {
+    const std::string host =
+        options_.network == nullptr ? "127.0.0.1" : options_.network->address(options_.nodes);
     const std::string listen =
-        controller_endpoint_.empty() ? "tcp://127.0.0.1:0" : controller_endpoint_;
+        controller_endpoint_.empty() ? "tcp://" + host + ":0" : controller_endpoint_;
     std::vector<std::string> arguments{PACE_CONTROLLER, "--listen", listen, "--journal", journal()};
+    if (options_.network != nullptr) arguments.emplace_back("--insecure");
     arguments.insert(arguments.end(), options_.controller_flags.begin(),
                      options_.controller_flags.end());
-    controller_ = std::make_unique<Process>(std::move(arguments), log("controller"));
+    controller_ =
+        std::make_unique<Process>(at(options_.nodes, std::move(arguments)), log("controller"));
     const auto bound = controller_->wait_for("listening ", soon());
     ASSERT_TRUE(bound) << logs();
     controller_endpoint_ = *bound;
@@ -42,6 +51,17 @@ void Cluster::kill_controller() {
     ASSERT_TRUE(controller_->wait(soon()));
 }
 
+void Cluster::freeze_controller() {
+    const std::string given_up = "nothing heard from the controller";
+    std::vector<size_t> before;
+    for (size_t node = 0; node < daemons_.size(); ++node)
+        before.push_back(said(name(node), given_up));
+    controller_->signal(SIGSTOP);
+    for (size_t node = 0; node < daemons_.size(); ++node)
+        EXPECT_TRUE(wait_until_said(name(node), given_up, before[node] + 1, soon())) << logs();
+    controller_->signal(SIGCONT);
+}
+
 void Cluster::lose_journal() const {
     ASSERT_TRUE(std::filesystem::remove(journal()));
 }
@@ -49,15 +69,18 @@ void Cluster::lose_journal() const {
 void Cluster::start_daemon(size_t node) {
     std::vector<std::string> arguments{PACED, "--socket", socket(node), "--name", name(node)};
     if (options_.controller) {
-        arguments.insert(arguments.end(),
-                         {"--controller", controller_endpoint_for(node), "--data-interface", "lo"});
+        const char* interface = options_.network == nullptr ? "lo" : Network::kSubnet;
+        arguments.insert(arguments.end(), {"--controller", controller_endpoint_for(node),
+                                           "--data-interface", interface});
     }
+    if (options_.network != nullptr)
+        arguments.insert(arguments.end(), {"--insecure", "--closed-network"});
     arguments.insert(arguments.end(), options_.daemon_flags.begin(), options_.daemon_flags.end());
     if (options_.checkpoints)
         arguments.insert(arguments.end(), {"--checkpoints", checkpoints(node)});
     if (node < options_.zones.size() && !options_.zones[node].empty())
         arguments.insert(arguments.end(), {"--zone", options_.zones[node]});
-    Process process(std::move(arguments), log(name(node)));
+    Process process(at(node, std::move(arguments)), log(name(node)));
     const bool ready = process.wait_for("ready", soon()).has_value();
     if (node < daemons_.size()) {
         daemons_[node] = std::move(process);
@@ -65,6 +88,11 @@ void Cluster::start_daemon(size_t node) {
         daemons_.push_back(std::move(process));
     }
     ASSERT_TRUE(ready) << logs();
+}
+
+std::vector<std::string> Cluster::at(size_t place, std::vector<std::string> arguments) const {
+    if (options_.network == nullptr) return arguments;
+    return options_.network->at(place, std::move(arguments));
 }
 
 std::string Cluster::controller_endpoint_for(size_t node) {
@@ -119,6 +147,31 @@ std::string Cluster::logs() const {
         for (std::string line; std::getline(file, line);) all << line << "\n";
     }
     return all.str();
+}
+
+size_t Cluster::said(const std::string& who, const std::string& text) const {
+    std::ifstream file(log(who));
+    size_t times = 0;
+    for (std::string line; std::getline(file, line);)
+        if (line.find(text) != std::string::npos) ++times;
+    return times;
+}
+
+bool Cluster::wait_until_said(const std::string& who, const std::string& text, size_t times,
+                              Deadline deadline) const {
+    const base::UniqueFd changes(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+    if (inotify_add_watch(changes.get(), log(who).c_str(), IN_MODIFY) < 0) return false;
+    while (said(who, text) < times) {
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(
+            deadline - std::chrono::steady_clock::now());
+        pollfd changed{changes.get(), POLLIN, 0};
+        if (left.count() <= 0 || poll(&changed, 1, static_cast<int>(left.count())) <= 0)
+            return false;
+        std::array<char, 4096> events{};
+        while (read(changes.get(), events.data(), events.size()) > 0) {
+        }
+    }
+    return true;
 }
 
 }  // namespace pace::cluster

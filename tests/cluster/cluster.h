@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cable.h"
+#include "network.h"
 #include "process.h"
 
 namespace pace::cluster {
@@ -25,6 +26,8 @@ class Cluster {
         bool checkpoints = true;
         // This node's link to the controller can be cut.
         std::optional<size_t> cabled = std::nullopt;
+        // The daemons are at its first places, the controller at the one behind them; none: all are on loopback.
+        const Network* network = nullptr;
     };
 
     // Everything is up when this returns; GoogleTest failures if it is not.
@@ -33,6 +36,7 @@ class Cluster {
     Cluster(const Cluster&) = delete;
     Cluster& operator=(const Cluster&) = delete;
 
+    static std::string name(size_t node) { return "node" + std::to_string(node); }
     std::string endpoint(size_t node) const { return "unix:" + socket(node); }
     std::string socket(size_t node) const { return directory_ + "/" + name(node) + ".sock"; }
     const std::string& directory() const { return directory_; }
@@ -53,6 +57,9 @@ class Cluster {
     // On the port that it had the first time, with the same journal.
     void start_controller();
 
+    // Stops it until all daemons have given it up, which is longer than it waits for any of them, and lets it go on.
+    void freeze_controller();
+
     // A trainer on the node: `trainer --endpoint … FLAGS`.
     Process trainer(size_t node, std::vector<std::string> flags);
     // As many as world, spread over the nodes in blocks of equal size, rank by rank; every one has joined when this returns.
@@ -65,10 +72,16 @@ class Cluster {
     std::string state();
     // The logs of all processes, for failure messages.
     std::string logs() const;
+    // How often the log of "controller" or of a node's daemon says this.
+    size_t said(const std::string& who, const std::string& text) const;
+    // Until it says so that often; false if it does not in time.
+    bool wait_until_said(const std::string& who, const std::string& text, size_t times,
+                         Deadline deadline) const;
 
   private:
     std::string controller_endpoint_for(size_t node);
-    static std::string name(size_t node) { return "node" + std::to_string(node); }
+    // The arguments, as a command at a place of the network if there is one.
+    std::vector<std::string> at(size_t place, std::vector<std::string> arguments) const;
     std::string log(const std::string& who) const { return directory_ + "/" + who + ".log"; }
 
     Options options_;

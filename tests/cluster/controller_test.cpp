@@ -79,10 +79,21 @@ TEST_F(Curve, ClusterTrainsEncrypted) {
     for (Process& trainer : averaging) EXPECT_EQ(trainer.wait(soon()), 0) << cluster.logs();
 }
 
-TEST_F(Curve, DaemonsWithoutAKnownKeyServeNobodyAndDisturbNobody) {
+TEST_F(Curve, DaemonsWithoutAKnownKeyServeNobodyAndDisturbNobodyAndBothSidesSayWhy) {
     Cluster cluster(with_keys(1));
-    const std::vector<std::vector<std::string>> guests{{}, keys_of("intruder")};
-    for (const auto& keys : guests) {
+    struct Guest {
+        std::vector<std::string> keys;
+        std::string daemon_says;
+        std::string controller_says;
+    };
+    const std::vector<Guest> guests{
+        {{}, "it asks for keys", "it has no keys"},
+        {keys_of("intruder"), "it does not let the key of", "its key is not in curve_allowed_dir"},
+        {{"--curve-server-key-file", path("intruder.public"), "--curve-secret-file",
+          path("node.secret")},
+         "it does not have the key of",
+         "it expects a controller with another key"}};
+    for (const auto& [keys, daemon_says, controller_says] : guests) {
         const std::string socket = path("guest.sock");
         std::vector<std::string> arguments{PACED,
                                            "--socket",
@@ -96,6 +107,10 @@ TEST_F(Curve, DaemonsWithoutAKnownKeyServeNobodyAndDisturbNobody) {
         arguments.insert(arguments.end(), keys.begin(), keys.end());
         Process guest(std::move(arguments), cluster.directory() + "/guest.log");
         ASSERT_TRUE(guest.wait_for("ready", soon())) << cluster.logs();
+        const Deadline in_time = within(std::chrono::seconds(3));
+        EXPECT_TRUE(cluster.wait_until_said("guest", daemon_says, 1, in_time)) << cluster.logs();
+        EXPECT_TRUE(cluster.wait_until_said("controller", controller_says, 1, in_time))
+            << cluster.logs();
         const Worker worker({.endpoint = "unix:" + socket, .connect_ms = 5500});
         EXPECT_EQ(worker.opened(), PACE_E_NO_CONTROLLER) << worker.complaint();
     }

@@ -1,6 +1,9 @@
 // The daemon as a library: trainers that host it in their own process.
+#include <unistd.h>
+
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 
 #include <gtest/gtest.h>
 
@@ -110,6 +113,40 @@ TEST_F(Embedded, AConfigurationThatIsWrongIsRefusedWithItsPlace) {
     const Worker absent({.endpoint = "embedded:" + none.directory() + "/absent.toml"});
     EXPECT_LT(absent.opened(), 0);
     EXPECT_NE(absent.complaint().find("absent.toml"), std::string::npos) << absent.complaint();
+}
+
+// The controller refuses a second daemon of the same name, which a daemon in a process of its own says in its log.
+TEST_F(Embedded, StandardErrorIsTheHosts) {
+    Cluster cluster({.nodes = 1});
+    const std::string file = cluster.directory() + "/host.toml";
+    std::ofstream(file) << "controller = \"" << cluster.controller_endpoint() << "\"\n"
+                        << "data_interface = \"lo\"\n"
+                        << "name = \"node0\"\n";
+    const std::string log = cluster.directory() + "/host-stderr";
+    Process host({TRAINER, "--endpoint", "embedded:" + file}, log, {kLibrary});
+    const auto outcome = host.wait_for("outcome ", soon());
+    ASSERT_TRUE(outcome) << cluster.logs();
+    EXPECT_NE(outcome->find("node0"), std::string::npos) << *outcome;
+    ASSERT_TRUE(host.wait(soon()));
+    std::ifstream stream(log);
+    const std::string text((std::istreambuf_iterator<char>(stream)), {});
+    EXPECT_EQ(text, "");
+}
+
+// Other threads may be reading it while the daemon's library is loaded.
+TEST_F(Embedded, TheHostsEnvironmentIsNotMovedUnderItsReaders) {
+    if (std::getenv("UCX_MEM_EVENTS") != nullptr)
+        GTEST_SKIP() << "the library was loaded by a test before this one";
+    char** const before = environ;
+    std::vector<std::string> entries;
+    for (char** entry = before; *entry != nullptr; ++entry) entries.emplace_back(*entry);
+    const Worker worker = open("environment", 0, 1);
+    const char* hooks = std::getenv("UCX_MEM_EVENTS");
+    ASSERT_NE(hooks, nullptr);
+    EXPECT_STREQ(hooks, "n");
+    EXPECT_NE(environ, before) << "the array that readers may be in was changed";
+    for (size_t i = 0; i < entries.size(); ++i) EXPECT_EQ(entries[i], before[i]);
+    EXPECT_EQ(before[entries.size()], nullptr);
 }
 
 }  // namespace

@@ -55,6 +55,11 @@ uint64_t newest_step(Process& trainer) {
     return line.empty() ? 0 : std::stoull(line);
 }
 
+void let_step_from_now(Process& trainer, uint64_t steps, Cluster& cluster) {
+    newest_step(trainer);
+    let_step(trainer, steps, cluster);
+}
+
 uint64_t newest_round(Process& trainer) {
     const std::string line = newest_step_line(trainer);
     if (line.empty()) return 0;

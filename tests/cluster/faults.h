@@ -16,6 +16,9 @@ uint64_t test_seed();
 // with the state of everything if it makes none soon.
 void let_step(Process& trainer, uint64_t steps, Cluster& cluster);
 
+// The same, steps that it has made already not counted.
+void let_step_from_now(Process& trainer, uint64_t steps, Cluster& cluster);
+
 // The number of its last step so far.
 uint64_t newest_step(Process& trainer);
 // The round of it, of a trainer that tells rounds. 0: it has made none.

@@ -49,8 +49,14 @@ TEST(Mismatch, BothSidesAreToldAndTheNextRoundIsRight) {
         const pace_request from_b = pair.second(b);
         EXPECT_EQ(a.wait(from_a), PACE_E_MISMATCH) << pair.name << ": " << a.complaint();
         EXPECT_NE(a.complaint().find("worker 0 called"), std::string::npos) << a.complaint();
+        EXPECT_NE(a.complaint().find("and worker 1 on node node1 something else"),
+                  std::string::npos)
+            << pair.name << ": " << a.complaint();
         EXPECT_EQ(b.wait(from_b), PACE_E_MISMATCH) << pair.name << ": " << b.complaint();
         EXPECT_NE(b.complaint().find("in the same order"), std::string::npos) << b.complaint();
+        EXPECT_NE(b.complaint().find("and worker 0 on node node0 something else"),
+                  std::string::npos)
+            << pair.name << ": " << b.complaint();
         EXPECT_EQ(of_a[999], 1) << pair.name << ": inputs must stay intact";
         EXPECT_EQ(of_b[0], 2) << pair.name;
     }
@@ -60,6 +66,37 @@ TEST(Mismatch, BothSidesAreToldAndTheNextRoundIsRight) {
     b.finish(from_b);
     EXPECT_EQ(of_a[0], 3);
     EXPECT_EQ(of_b[999], 3);
+}
+
+// With a quorum the nodes compare what their first calls were before they sum.
+TEST(Mismatch, OfAQuorumTheOtherNodeIsNamedToo) {
+    const Cluster cluster({.nodes = 2});
+    const auto open = [&](uint32_t rank, size_t node) {
+        return Worker({.endpoint = cluster.endpoint(node),
+                       .rank = rank,
+                       .world = 3,
+                       .tune = [](pace_job_options& job) {
+                           job.quorum = PACE_QUORUM_COUNT;
+                           job.quorum_count = 3;
+                       }});
+    };
+    Worker a = open(0, 0);
+    Worker b = open(1, 1);
+    Worker c = open(2, 1);
+    a.add_floats(1000, 1);
+    b.add_floats(1000, 2);
+    c.add_floats(1000, 3);
+    const pace_request from_a = a.reduce(PACE_OP_SUM);
+    const pace_request from_b = b.reduce(PACE_OP_MEAN);
+    const pace_request from_c = c.reduce(PACE_OP_MEAN);
+    EXPECT_EQ(a.wait(from_a), PACE_E_MISMATCH) << a.complaint();
+    EXPECT_NE(a.complaint().find("and a worker on node node1 (1 or 2) something else"),
+              std::string::npos)
+        << a.complaint();
+    EXPECT_EQ(b.wait(from_b), PACE_E_MISMATCH) << b.complaint();
+    EXPECT_EQ(c.wait(from_c), PACE_E_MISMATCH) << c.complaint();
+    EXPECT_NE(c.complaint().find("and worker 0 on node node0 something else"), std::string::npos)
+        << c.complaint();
 }
 
 }  // namespace

@@ -235,6 +235,17 @@ TEST_P(PartialFaults, AControllerThatDiesAndReturnsLosesNothing) {
     expect_no_line(trainers, "outcome");
 }
 
+// Frozen for longer than it waits for anybody, and than anybody waits for it.
+TEST_P(PartialFaults, AControllerThatIsFrozenLosesNothing) {
+    Cluster cluster({.nodes = 3});
+    auto trainers = cluster.trainers(6, flags());
+    let_step(trainers[0], 5 + random_.below(20), cluster);
+    cluster.freeze_controller();
+    for (Process& trainer : trainers) let_step_from_now(trainer, 30, cluster);
+    expect_nothing_lost(trainers, {0, 1, 2, 3, 4, 5}, cluster);
+    expect_no_line(trainers, "outcome");
+}
+
 // The daemons remember what it had.
 TEST_P(PartialFaults, AControllerWithoutItsJournalLosesNothing) {
     Cluster cluster({.nodes = 3});

@@ -1,4 +1,8 @@
 // Bad input: each gets an error that says what, which value, and what to do; nothing else changes.
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+
 #include <gtest/gtest.h>
 
 #include "cluster.h"
@@ -99,6 +103,53 @@ TEST(Refusals, ASecondDaemonOnTheSameSocketOrUnderTheSameName) {
         0, {"--endpoint", "unix:" + cluster.directory() + "/other.sock", "--world", "1"});
     const std::string error = complaint(unlucky);
     EXPECT_TRUE(error.starts_with("PACE_E_TAKEN")) << error;
+}
+
+// What a daemon that does not start says.
+std::string refusal_of(const std::vector<std::string>& flags) {
+    Cluster cluster({.nodes = 0, .controller = false});
+    std::vector<std::string> arguments{PACED, "--socket", cluster.directory() + "/a.sock"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    Process daemon(std::move(arguments), cluster.directory() + "/daemon.log");
+    EXPECT_EQ(daemon.wait(soon()), 1);
+    return cluster.logs();
+}
+
+TEST(Refusals, AControllerElsewhereWithoutKeys) {
+    const std::string said = refusal_of({"--controller", "tcp://controller.example:7411"});
+    EXPECT_NE(said.find("set insecure = true"), std::string::npos) << said;
+}
+
+// Some interface that others can reach; empty if this machine has none.
+std::string open_interface() {
+    ifaddrs* list = nullptr;
+    if (getifaddrs(&list) != 0) return {};
+    std::string name;
+    for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
+        const bool reachable =
+            (entry->ifa_flags & IFF_UP) != 0 && (entry->ifa_flags & IFF_LOOPBACK) == 0;
+        if (reachable && entry->ifa_addr != nullptr && entry->ifa_addr->sa_family == AF_INET)
+            name = entry->ifa_name;
+    }
+    freeifaddrs(list);
+    return name;
+}
+
+TEST(Refusals, ADataPortThatOthersReachUnlessTheNetworkIsClosed) {
+    const std::string interface = open_interface();
+    if (interface.empty()) GTEST_SKIP() << "this machine has only loopback";
+    Cluster cluster({.nodes = 0});
+    const std::vector<std::string> flags{"--controller", cluster.controller_endpoint(),
+                                         "--data-interface", interface};
+    const std::string said = refusal_of(flags);
+    EXPECT_NE(said.find("closed_network = true"), std::string::npos) << said;
+    EXPECT_NE(said.find(interface), std::string::npos) << said;
+
+    std::vector<std::string> arguments{PACED, "--socket", cluster.directory() + "/a.sock",
+                                       "--closed-network"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    Process daemon(std::move(arguments), cluster.directory() + "/daemon.log");
+    EXPECT_TRUE(daemon.wait_for("ready", soon())) << cluster.logs();
 }
 
 }  // namespace

@@ -61,8 +61,18 @@ class Trainer {
     std::thread thread_;
 };
 
-TEST(ServerFaults, ARestartedControllerGoesOnAndNothingIsLostOrCountedTwice) {
-    for (const bool loses_journal : {false, true}) {
+// Of a controller.
+enum class Fate { restarted, restarted_without_journal, frozen };
+
+void meet(Fate fate, Cluster& cluster) {
+    if (fate == Fate::frozen) return cluster.freeze_controller();
+    cluster.kill_controller();
+    if (fate == Fate::restarted_without_journal) cluster.lose_journal();
+    cluster.start_controller();
+}
+
+TEST(ServerFaults, AControllerThatReturnsGoesOnAndNothingIsLostOrCountedTwice) {
+    for (const Fate fate : {Fate::restarted, Fate::restarted_without_journal, Fate::frozen}) {
         Cluster cluster({.nodes = 3});
         Workers workers = open_workers(
             cluster, {.policy = PACE_POLICY_SSP, .elements = 300, .shards = 5}, {0, 1, 2, 0});
@@ -70,9 +80,7 @@ TEST(ServerFaults, ARestartedControllerGoesOnAndNothingIsLostOrCountedTwice) {
         for (auto& worker : workers) trainers.push_back(std::make_unique<Trainer>(*worker));
         ASSERT_TRUE(trainers[0]->reach(20)) << cluster.logs();
         for (int life = 0; life < 3; ++life) {
-            cluster.kill_controller();
-            if (loses_journal) cluster.lose_journal();
-            cluster.start_controller();
+            meet(fate, cluster);
             for (auto& trainer : trainers)
                 ASSERT_TRUE(trainer->reach(trainer->steps() + 5)) << cluster.logs();
         }

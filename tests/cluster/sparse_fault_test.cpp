@@ -297,6 +297,17 @@ TEST_P(SparseFaults, AControllerThatDiesAndReturnsLosesNothing) {
     expect_no_line(trainers, "outcome");
 }
 
+// Frozen for longer than it waits for anybody, and than anybody waits for it.
+TEST_P(SparseFaults, AControllerThatIsFrozenLosesNothing) {
+    Cluster cluster({.nodes = 3});
+    auto trainers = cluster.trainers(6, flags());
+    let_step(trainers[0], 5 + random_.below(20), cluster);
+    cluster.freeze_controller();
+    for (Process& trainer : trainers) let_step_from_now(trainer, 30, cluster);
+    ledger(6).expect_nothing_lost(trainers, {0, 1, 2, 3, 4, 5}, cluster);
+    expect_no_line(trainers, "outcome");
+}
+
 // Anything, at any moment, several times over.
 TEST_P(SparseFaults, AStormLosesNothing) {
     Cluster cluster({.nodes = 3, .controller_flags = {"--stopped-wait-ms", "300"}});

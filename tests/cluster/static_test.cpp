@@ -46,6 +46,26 @@ std::vector<uint32_t> members_of(const Worker& worker) {
     return ranks;
 }
 
+// All members bring iterations of their own: the newest is everyone's, and each one's staleness is told.
+void expect_told_iterations(Crew& crew, const protocol::StaticGroups& groups, uint64_t turn) {
+    const auto brought = [&](uint32_t rank) { return 100 * turn + 7 * rank; };
+    std::vector<pace_request> requests;
+    for (uint32_t rank = 0; rank < crew.size(); ++rank)
+        requests.push_back(crew.worker(rank).average(brought(rank)));
+    for (uint32_t rank = 0; rank < crew.size(); ++rank) crew.worker(rank).finish(requests[rank]);
+    for (uint32_t rank = 0; rank < crew.size(); ++rank) {
+        uint64_t newest = 0;
+        for (const uint32_t other : groups.group_of(rank, turn))
+            newest = std::max(newest, brought(other));
+        EXPECT_EQ(crew.worker(rank).info().iteration, newest)
+            << "rank " << rank << ", turn " << turn;
+        for (uint32_t i = 0; i < crew.worker(rank).info().member_listed; ++i) {
+            const pace_member& member = crew.worker(rank).members()[i];
+            EXPECT_EQ(member.staleness, newest - brought(member.rank)) << "rank " << member.rank;
+        }
+    }
+}
+
 // Everyone averages once; fails if a value is not its group's mean.
 void average_once(Crew& crew, const protocol::StaticGroups& groups, uint64_t turn,
                   std::vector<double>& values) {
@@ -213,6 +233,15 @@ TEST(StaticCluster, GoesOnWithoutALeaver) {
     crew.worker(0).finish(waits);
     EXPECT_EQ(members_of(crew.worker(0)), (std::vector<uint32_t>{0, 2}));
     EXPECT_EQ(crew.value(0), 1);
+}
+
+TEST(StaticCluster, GroupsTellTheNewestIterationAndHowStaleEachMemberIs) {
+    const std::vector<size_t> nodes = in_blocks({2, 3, 1});
+    Cluster cluster({.nodes = 3});
+    Crew crew(cluster, {.nodes = nodes, .tune = prague_static});
+    crew.barrier();
+    const protocol::StaticGroups groups = groups_of(nodes);
+    for (uint64_t turn = 0; turn < 8; ++turn) expect_told_iterations(crew, groups, turn);
 }
 
 }  // namespace

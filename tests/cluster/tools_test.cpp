@@ -56,6 +56,17 @@ TEST_F(Tools, StatusNamesNodesWorkersAndGroups) {
     for (const Json& worker : job["workers"]) EXPECT_GT(worker["iteration"].get<uint64_t>(), 0U);
 }
 
+// As top, ps and systemd show them.
+TEST_F(Tools, ProcessesBearTheNamesOfTheirPrograms) {
+    const auto name_of = [](const Process& process) {
+        std::string name;
+        std::getline(std::ifstream("/proc/" + std::to_string(process.pid()) + "/comm"), name);
+        return name;
+    };
+    EXPECT_EQ(name_of(cluster_.daemon(0)), "paced");
+    EXPECT_EQ(name_of(cluster_.controller()), "pace-controller");
+}
+
 TEST_F(Tools, DaemonTellsItsClientsAndLimits) {
     expect_words(cluster_.pacectl(0, {"daemon"}),
                  {"on node0", cluster_.controller_endpoint().c_str(), "(answers)", "shown",
@@ -71,12 +82,47 @@ TEST_F(Tools, DaemonTellsItsClientsAndLimits) {
     EXPECT_EQ(seated, 2U);
 }
 
+TEST_F(Tools, JobsAreDeletedUnlessSomebodyIsInThem) {
+    cluster_.pacectl(0, {"job", "create", "planned", "--world", "2", "--policy", "all-reduce"});
+    expect_words(cluster_.pacectl(1, {"job", "delete", "planned"}), {"planned", "deleted"});
+    EXPECT_EQ(cluster_.pacectl(0, {"job", "list"}).find("planned"), std::string::npos);
+    cluster_.pacectl(0, {"job", "delete", "planned"}, 1);
+    cluster_.pacectl(0, {"job", "delete", "shown"}, 1);
+    expect_words(errors(), {"there is no job 'planned'", "4 workers are in job 'shown'"});
+}
+
+// Nobody joins them: they take no memory by the size of their worlds, and only so many are there.
+TEST(JobLimits, KeepAUserFromTakingTheControllersMemory) {
+    Cluster cluster({.nodes = 1, .controller_flags = {"--user-workers-max", "1400000"}});
+    const auto resident_kib = [&] {
+        std::ifstream file("/proc/" + std::to_string(cluster.controller().pid()) + "/status");
+        for (std::string line; std::getline(file, line);)
+            if (line.starts_with("VmRSS:")) return std::stoul(line.substr(6));
+        return 0UL;
+    };
+    const auto create = [&](const std::string& name, int status) {
+        cluster.pacectl(
+            0, {"job", "create", name, "--world", "65536", "--policy", "partial-reduce"}, status);
+    };
+    create("first", 0);
+    const unsigned long before = resident_kib();
+    for (int i = 0; i < 3; ++i) create("more" + std::to_string(i), 0);
+    EXPECT_LT(resident_kib(), before + 4096);
+    create("too-much", 1);
+    EXPECT_NE(cluster.logs().find("workers_max"), std::string::npos) << cluster.logs();
+    cluster.kill_controller();
+    cluster.start_controller();
+    create("still-too-much", 1);
+    cluster.pacectl(0, {"job", "delete", "first"});
+    create("fits", 0);
+}
+
 TEST_F(Tools, JobsAreCreatedListedAndShown) {
     const std::string made =
         cluster_.pacectl(0, {"job", "create", "planned", "--world", "2", "--policy", "all-reduce"});
     expect_words(made, {"planned", "2 workers"});
     expect_words(cluster_.pacectl(1, {"job", "list"}),
-                 {"shown", "planned", "all-reduce", "waits for all workers", "running"});
+                 {"shown", "planned", "all-reduce", "to join", "running"});
     expect_words(cluster_.pacectl(1, {"job", "show", "planned"}),
                  {"job planned", "0 of 2", "no worker has joined", "worker_timeout_ms"});
     // Workers that give the same options find it; others are told.

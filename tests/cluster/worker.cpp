@@ -106,6 +106,13 @@ pace_request Worker::broadcast(uint32_t root) {
     return request;
 }
 
+pace_request Worker::sync() {
+    pace_request request{};
+    expect_ok(pace_sync(session_, buffers_.data(), buffers_.size(), &request, &error_),
+              "pace_sync");
+    return request;
+}
+
 pace_request Worker::barrier() {
     pace_request request{};
     expect_ok(pace_barrier(session_, &request, &error_), "pace_barrier");

@@ -56,6 +56,7 @@ class Worker {
     void announce(uint64_t iteration);
     void withdraw();
     pace_request broadcast(uint32_t root);
+    pace_request sync();
     pace_request barrier();
     pace_request save_residual();
     pace_request load_residual();

@@ -32,6 +32,8 @@ void read_all(const fb::Packet& packet) {
         read(query->what());
     } else if (const auto* job = packet.body_as_JobCreate()) {
         sink += pace::daemon::options_of(*job->options()).world;
+    } else if (const auto* deletion = packet.body_as_JobDelete()) {
+        read(deletion->name());
     } else if (const auto* failure = packet.body_as_Failed()) {
         read(failure->message());
     }

@@ -16,24 +16,14 @@
 #include "protocol/version.h"
 #include "service/controller/core/journal_record.h"
 #include "service/controller/shell/journal_format.h"
-#include "tests/fuzz/chunks.h"
+#include "tests/fuzz/corpus_writer.h"
 #include "tests/fuzz/sparse_input.h"
 
 namespace {
 
-using pace::fuzz::append_chunk;
-using pace::fuzz::Bytes;
+using namespace pace::fuzz;
 namespace client = pace::protocol::client;
 namespace control = pace::protocol::control;
-
-std::filesystem::path root;
-
-void write(const std::string& target, const std::string& name, const Bytes& bytes) {
-    std::filesystem::create_directories(root / target);
-    std::ofstream file(root / target / name, std::ios::binary);
-    file.write(reinterpret_cast<const char*>(bytes.data()),
-               static_cast<std::streamsize>(bytes.size()));
-}
 
 template <typename Table>
 void write_packet(const std::string& name, flatbuffers::FlatBufferBuilder& builder,
@@ -43,11 +33,6 @@ void write_packet(const std::string& name, flatbuffers::FlatBufferBuilder& build
     write("client_packet", name,
           pace::fuzz::bytes_of(builder.GetBufferPointer(), builder.GetSize()));
     builder.Clear();
-}
-
-auto client_options(flatbuffers::FlatBufferBuilder& builder) {
-    return client::CreateJobOptions(builder, builder.CreateString("fashion"), 3,
-                                    client::Policy::partial_reduce, 2);
 }
 
 auto quorum_options(flatbuffers::FlatBufferBuilder& builder) {
@@ -87,6 +72,7 @@ void write_packets() {
     write_packet("buffer", b, client::CreateBufferCreate(b, 2, client::DType::f32, 1000, false));
     write_packet("query", b, client::CreateQuery(b, 3, b.CreateString("status")));
     write_packet("job", b, client::CreateJobCreate(b, 4, client_options(b)));
+    write_packet("job_delete", b, client::CreateJobDelete(b, 5, b.CreateString("old")));
     // A packet about nothing, which the schema allows.
     b.Finish(client::CreatePacket(b));
     write("client_packet", "no_body", pace::fuzz::bytes_of(b.GetBufferPointer(), b.GetSize()));
@@ -115,23 +101,6 @@ void write_ring(const std::string& name, pace::protocol::Verb verb) {
     tail.insert(tail.end(), {std::byte{1}, std::byte{0}, std::byte{0}, std::byte{0}});
     append_chunk(input, tail);
     write("ring", name, input);
-}
-
-class Conversation {
-  public:
-    template <typename Build>
-    void say(uint32_t node, uint64_t attachment, Build build) {
-        pace::protocol::EnvelopeWriter writer;
-        auto& builder = writer.begin();
-        const auto body = build(builder);
-        append_chunk(input, writer.finish(node, attachment, body));
-    }
-    Bytes input;
-};
-
-auto control_options(flatbuffers::FlatBufferBuilder& builder) {
-    return control::CreateJobOptions(builder, builder.CreateString("fashion"), 2,
-                                     control::Policy::partial_reduce, 2);
 }
 
 void write_conversation() {
@@ -183,6 +152,8 @@ void write_return() {
         });
     talk.say(3, 77, [](auto& b) { return control::CreateViewPrepared(b, 1, 7, 41, 6, 6); });
     talk.say(3, 77, [](auto& b) { return control::CreateStalled(b, 1); });
+    talk.say(3, 77, [](auto& b) { return control::CreateLinkCut(b, 1, true, 2000); });
+    talk.say(3, 77, [](auto& b) { return control::CreateLinkCut(b, 1, false, 0); });
     talk.say(3, 77, [](auto& b) { return control::CreateViewPrepared(b, 1, 8, 41, 7, 0); });
     write("control_message", "a_return", talk.input);
 }
@@ -211,7 +182,7 @@ void write_journal() {
     Bytes file = journal_header();
     Bytes bare;
     for (const JournalRecord& record : records) {
-        append_record(file, file.size(), encode(record));
+        append_record(file, file.size(), encode(record), file.size());
         append_chunk(bare, encode(record));
     }
     write("journal", "a_file", file);
@@ -278,7 +249,7 @@ void write_checkpoints() {
         (void)shard.act(entry);
         about.ledger.add(entry);
     }
-    const std::string path = root / "checkpoint.packed";
+    const std::string path = corpus_root() / "checkpoint.packed";
     auto file = pace::server::PackedWriter::create(path);
     if (!file || !pace::server::write_checkpoint(**file, about, shard)) return;
     auto packed = pace::server::PackedReader::open(path);
@@ -323,7 +294,7 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
         return 2;
     }
-    root = argv[1];
+    corpus_root() = argv[1];
     write_packets();
     write_ring("one_submission", pace::protocol::Verb::average);
     write_ring("a_reduce", pace::protocol::Verb::reduce);
@@ -331,6 +302,9 @@ int main(int argc, char** argv) {
     write_ring("an_announcement", pace::protocol::Verb::announce);
     write_conversation();
     write_return();
+    write_orders();
+    write_trainers();
+    write_peers();
     write_journal();
     write_blocks();
     write_residuals();

@@ -22,8 +22,18 @@ void World::join(Rank rank) {
     const Daemon& daemon = daemons_[trainer.node];
     if (trainer.phase == Phase::dead || trainer.accepted || !daemon.alive || !daemon.attached)
         return;
-    up(trainer.node, WorkerJoin{rank, daemon.id, rank, scenario_.job, 1000, trainer.was_member,
-                                trainer.iteration, 0, daemon.epoch});
+    up(trainer.node, WorkerJoin{rank,
+                                daemon.id,
+                                rank,
+                                scenario_.job,
+                                1000,
+                                trainer.was_member,
+                                trainer.iteration,
+                                0,
+                                daemon.epoch,
+                                {},
+                                0,
+                                Rerun::never});
 }
 
 void World::on_accepted(size_t node, const JoinAccepted& accepted) {

@@ -117,6 +117,11 @@ class Settings(unittest.TestCase):
         self.assertEqual(settings_check.unread({"socket"}, ['text("socket")']), [])
         self.assertTrue(settings_check.unread({"socket"}, ["socket"]))
 
+    def test_a_field_that_is_filled_and_that_nobody_looks_at_is_found(self):
+        filler = 'config.insecure = settings.enabled("insecure");'
+        self.assertEqual(settings_check.unused("c.cpp", filler, ["link.insecure = config.insecure;"]), [])
+        self.assertTrue(settings_check.unused("c.cpp", filler, ["link.insecure = true;"]))
+
 
 if __name__ == "__main__":
     unittest.main()

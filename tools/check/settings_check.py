@@ -2,8 +2,9 @@
 """The configuration as documented is the configuration as read.
 
 docs/configuration.md equals what config_reference prints, every name with which a program asks for
-a setting is in the reference, and every setting is asked for by somebody, since one that is
-documented and not read is worse than none: settings_check.py PATH/TO/config_reference
+a setting is in the reference, and every setting is asked for by somebody and what was asked for is
+looked at, since one that is documented and has no effect is worse than none:
+settings_check.py PATH/TO/config_reference
 """
 
 import re
@@ -31,6 +32,18 @@ def unread(names, texts):
             for name in sorted(names) if not any(f'"{name}"' in text for text in texts)]
 
 
+# Where settings become fields of a program's configuration, and the folder whose files use it.
+FILLERS = {"daemon/config.cpp": "daemon/", "service/controller/shell/main.cpp": "service/controller/shell/"}
+FILLED = re.compile(r"\b\w+\.(\w+)\s*=(?!=)[^;=]*(?:settings\.|\bms\()")
+
+
+def unused(filler, text, others):
+    """Fields that are set from a setting, and that none of the other texts looks at."""
+    fields = sorted(set(FILLED.findall(text)))
+    return [f"{filler}: '{field}' is set from a setting, and nobody looks at it" for field in fields
+            if not any(re.search(rf"\.{field}\b(?!\s*=[^=])", other) for other in others)]
+
+
 def main():
     program = sys.argv[1]
     printed = subprocess.run([program], check=True, capture_output=True, text=True).stdout
@@ -43,6 +56,10 @@ def main():
     for path, text in texts.items():
         problems += check_uses(path, text, names)
     problems += unread(names, texts.values())
+    for filler, folder in FILLERS.items():
+        others = [text for path, text in texts.items()
+                  if str(path).startswith(folder) and str(path) != filler]
+        problems += unused(filler, tree.read(filler), others)
     return tree.report("settings", problems)
 
 

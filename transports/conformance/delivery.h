@@ -214,13 +214,25 @@ TYPED_TEST_P(Delivery, KeepsWhatAnInstanceSendsBeforeItIsConnected) {
     EXPECT_EQ(received_large, large);
 }
 
-REGISTER_TYPED_TEST_SUITE_P(Delivery, BringsAMessageToItsReceive,
-                            BringsEverySizeWhetherPostedBeforeOrAfterItArrives,
-                            MatchesBySlotAndNotByOrder, KeepsExchangesAndPeersWithEqualSlotsApart,
-                            GoesFromEveryNodeToEveryOther,
-                            KeepsHundredsOfMessagesUnderWayInBothDirections,
-                            LetsACompletionStartTheNextOperation,
-                            CountsMessagesAndBytesWithoutHeaders,
-                            KeepsWhatAnInstanceSendsBeforeItIsConnected);
+TYPED_TEST_P(Delivery, APeerThatIsPingedIsHeardAlsoIfNobodySendsAMessage) {
+    this->add_connected(2);
+    const base::TimePoint before = base::now();
+    this->node(0).ping(this->peer(0, 1));
+    ASSERT_TRUE(this->await([&] { return this->node(0).heard(this->peer(0, 1)) >= before; }));
+    const base::TimePoint first = this->node(0).heard(this->peer(0, 1));
+    this->node(0).ping(this->peer(0, 1));
+    ASSERT_TRUE(this->await([&] { return this->node(0).heard(this->peer(0, 1)) > first; }));
+    this->disconnect(0, 1);
+    this->node(0).ping(this->peer(0, 1));
+    this->node(0).ping(99);
+    EXPECT_TRUE(this->await_all_ended());
+}
+
+REGISTER_TYPED_TEST_SUITE_P(
+    Delivery, BringsAMessageToItsReceive, BringsEverySizeWhetherPostedBeforeOrAfterItArrives,
+    MatchesBySlotAndNotByOrder, KeepsExchangesAndPeersWithEqualSlotsApart,
+    GoesFromEveryNodeToEveryOther, KeepsHundredsOfMessagesUnderWayInBothDirections,
+    LetsACompletionStartTheNextOperation, CountsMessagesAndBytesWithoutHeaders,
+    KeepsWhatAnInstanceSendsBeforeItIsConnected, APeerThatIsPingedIsHeardAlsoIfNobodySendsAMessage);
 
 }  // namespace pace::transports::conformance

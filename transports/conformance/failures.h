@@ -2,6 +2,7 @@
 // once.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "transports/conformance/fixture.h"
@@ -202,6 +203,59 @@ TYPED_TEST_P(Failures, DestroyingATransportEndsWhatIsUnderWay) {
     }
 }
 
+TYPED_TEST_P(Failures, APeerThatIsGivenUpAtAnyMomentIsLostOnceItsOperationsHaveEnded) {
+    for (int turns = 0; turns < 30; ++turns) {
+        this->nodes_.clear();
+        this->peers_.clear();
+        this->lost_.clear();
+        this->add_connected(2);
+        this->start_traffic(1);
+        for (int turn = 0; turn < turns; ++turn) this->progress();
+        const PeerId peer = this->peer(0, 1);
+        this->in_call_ = true;
+        this->node(0).give_up(peer, {base::ErrorKind::unavailable, "given up"});
+        this->node(0).give_up(peer, {base::ErrorKind::unavailable, "given up"});
+        this->in_call_ = false;
+        ASSERT_TRUE(this->await([&] { return this->unended(0, peer) == 0; })) << turns;
+        const auto is_here = [](const auto& lost) { return lost.node == 0; };
+        const auto told = [&] {
+            return std::count_if(this->lost_.begin(), this->lost_.end(), is_here);
+        };
+        ASSERT_TRUE(this->await([&] { return told() > 0; })) << turns;
+        EXPECT_EQ(told(), 1) << turns;
+        const auto lost = std::find_if(this->lost_.begin(), this->lost_.end(), is_here);
+        EXPECT_EQ(lost->unended, 0U) << turns;
+    }
+}
+
+TYPED_TEST_P(Failures, EndingATransportEndsWhatIsUnderWayAndWhateverComesLater) {
+    for (int turns = 0; turns < 30; ++turns) {
+        this->nodes_.clear();
+        this->peers_.clear();
+        const size_t before = this->records_.size();
+        this->add_connected(3);
+        this->start_traffic(1);
+        for (int turn = 0; turn < turns; ++turn) this->progress();
+        this->node(0).end();
+        for (size_t i = before; i < this->records_.size(); ++i) {
+            if (this->records_[i].node != 0) continue;
+            ASSERT_EQ(this->records_[i].operation.ends, 1) << turns;
+        }
+        std::vector<std::byte> bytes(100'000);
+        Operation& receiving = this->receive(0, 1, {1000, 0, 0}, bytes);
+        Operation& sending = this->send(0, 2, {1000, 1, 0}, bytes);
+        this->close_exchange(0, 1000);
+        this->disconnect(0, 1);
+        ASSERT_TRUE(this->await([&] { return receiving.ended() && sending.ended(); }));
+        EXPECT_TRUE(receiving.failed_with(base::ErrorKind::canceled));
+        EXPECT_TRUE(sending.failed_with(base::ErrorKind::canceled));
+        const auto again = this->node(0).connect(this->node(1).address());
+        ASSERT_FALSE(again);
+        EXPECT_EQ(again.error().kind, base::ErrorKind::closed);
+        this->node(0).end();
+    }
+}
+
 REGISTER_TYPED_TEST_SUITE_P(Failures, DisconnectEndsWhatIsUnderWayAndTellsNoHandler,
                             DisconnectAtAnyMomentEndsEverything,
                             APeerThatWasDisconnectedCanBeConnectedAgain,
@@ -210,6 +264,8 @@ REGISTER_TYPED_TEST_SUITE_P(Failures, DisconnectEndsWhatIsUnderWayAndTellsNoHand
                             APeerThatIsGoneBeforeTheFirstMessageIsLost,
                             AReceiveAloneNoticesThatItsPeerVanishes,
                             ARestartedInstanceIsAnotherPeer, ACompletionMayDisconnectItsPeer,
-                            DestroyingATransportEndsWhatIsUnderWay);
+                            DestroyingATransportEndsWhatIsUnderWay,
+                            APeerThatIsGivenUpAtAnyMomentIsLostOnceItsOperationsHaveEnded,
+                            EndingATransportEndsWhatIsUnderWayAndWhateverComesLater);
 
 }  // namespace pace::transports::conformance

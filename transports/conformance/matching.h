@@ -104,6 +104,30 @@ TYPED_TEST_P(Matching, DropsWhatArrivesForAClosedExchangeAndLetsItsSenderGoOn) {
     EXPECT_TRUE(this->lost_.empty());
 }
 
+TYPED_TEST_P(Matching, EndsTheSendsOfAClosedExchangeThatNobodyHasAskedFor) {
+    this->add_connected(2);
+    const auto large = pattern(this->kLarge, 2);
+    const Operation& unasked = this->send(0, 1, {1, 0, 0}, large);
+    const Operation& other = this->send(0, 1, {2, 0, 0}, large);
+    ASSERT_TRUE(this->cross(0, 1));
+    EXPECT_FALSE(unasked.ended());
+    this->close_exchange(0, 1);
+    ASSERT_TRUE(this->await([&] { return unasked.ended(); }));
+    EXPECT_TRUE(unasked.failed_with(base::ErrorKind::canceled));
+    EXPECT_FALSE(other.ended());
+    // Who asks for it afterwards does not wait for ever, once it closes the exchange at the latest.
+    std::vector<std::byte> received(large.size());
+    const Operation& late = this->receive(1, 0, {1, 0, 0}, received);
+    const Operation& asked = this->receive(1, 0, {2, 0, 0}, received);
+    ASSERT_TRUE(this->await([&] { return asked.ended() && other.ended(); }));
+    EXPECT_TRUE(asked.ok() && other.ok());
+    EXPECT_EQ(received, large);
+    this->close_exchange(1, 1);
+    ASSERT_TRUE(this->await_all_ended());
+    EXPECT_TRUE(late.error.has_value());
+    EXPECT_TRUE(this->lost_.empty());
+}
+
 TYPED_TEST_P(Matching, ClosesAnExchangeAtAnyMoment) {
     this->add_connected(2);
     const auto large = pattern(this->kLarge, 2);
@@ -170,6 +194,7 @@ REGISTER_TYPED_TEST_SUITE_P(Matching, EndsAReceiveWithMismatchIfTheChecksDiffer,
                             EndsAReceiveWithMismatchIfTheSizesDiffer, RefusesASecondReceiveForASlot,
                             EndsTheUnmatchedReceivesOfAClosedExchangeAndOnlyThose,
                             DropsWhatArrivesForAClosedExchangeAndLetsItsSenderGoOn,
+                            EndsTheSendsOfAClosedExchangeThatNobodyHasAskedFor,
                             ClosesAnExchangeAtAnyMoment, ForgetsOldClosedExchangesAndNothingElse,
                             RefusesAddressesThatAreNotAPeers,
                             EndsOperationsWithAPeerThatDoesNotExist);

@@ -35,6 +35,8 @@ struct MemorySend {
     PeerId peer = 0;
     std::span<const std::byte> bytes;
     Completion completion;
+    uint64_t exchange = 0;
+    bool asked_for = false;  // it has met its receive
 };
 
 struct MemoryMessage {
@@ -43,6 +45,7 @@ struct MemoryMessage {
     std::vector<std::byte> copy;       // of a small message
     std::shared_ptr<MemorySend> send;  // of a large one
     size_t size = 0;
+    enum class Kind { message, ping, pong } kind = Kind::message;
 };
 
 class MemoryNetwork {

@@ -38,14 +38,21 @@ MemoryTransport::MemoryTransport(MemoryNetwork& network, EndpointId id)
     : network_(network), id_(id), address_(make_address(id)) {}
 
 MemoryTransport::~MemoryTransport() {
-    const base::Error error = make_error(ErrorKind::canceled, "the transport was destroyed");
-    for (PeerId peer = 0; peer < peers_.size(); ++peer) end_peer(peer, error);
+    end();
+    while (completions_.run()) {
+    }
+}
+
+void MemoryTransport::end() {
+    if (std::exchange(ended_, true)) return;
+    for (PeerId peer = 0; peer < peers_.size(); ++peer) end_peer(peer, has_ended());
     network_.remove(id_);
     while (completions_.run()) {
     }
 }
 
 base::Result<PeerId> MemoryTransport::connect(std::span<const std::byte> address) {
+    if (ended_) return make_error(ErrorKind::closed, "the transport has ended");
     PACE_TRY_ASSIGN(endpoint, parse_address(address));
     if (endpoint == id_)
         return make_error(ErrorKind::invalid, "the address is this transport's own");
@@ -54,7 +61,7 @@ base::Result<PeerId> MemoryTransport::connect(std::span<const std::byte> address
     if (const auto known = connected_.find(endpoint); known != connected_.end())
         return known->second;
     const auto peer = static_cast<PeerId>(peers_.size());
-    peers_.push_back(Peer{endpoint, false, false, {}});
+    peers_.push_back(Peer{endpoint, false, false, {}, {}});
     connected_.emplace(endpoint, peer);
     disconnected_.erase(endpoint);
     return peer;
@@ -65,9 +72,18 @@ void MemoryTransport::disconnect(PeerId peer) {
     end_peer(peer, make_error(ErrorKind::unavailable, "peer {} was disconnected", peer));
 }
 
+void MemoryTransport::give_up(PeerId peer, const base::Error& error) {
+    if (ended_ || peer >= peers_.size() || peers_[peer].gone) return;
+    lose(peer, error);
+}
+
 MemoryTransport::Peer* MemoryTransport::usable_peer(PeerId peer, Completion& completion) {
     if (peer >= peers_.size()) {
         completions_.push(std::move(completion), unknown_peer(peer));
+        return nullptr;
+    }
+    if (ended_) {
+        completions_.push(std::move(completion), has_ended());
         return nullptr;
     }
     Peer& found = peers_[peer];
@@ -91,8 +107,8 @@ void MemoryTransport::send(PeerId peer, Tag tag, std::span<const std::byte> byte
         message.copy.assign(bytes.begin(), bytes.end());
         completions_.push(std::move(completion), {});
     } else {
-        message.send =
-            std::make_shared<MemorySend>(MemorySend{this, peer, bytes, std::move(completion)});
+        message.send = std::make_shared<MemorySend>(
+            MemorySend{this, peer, bytes, std::move(completion), tag.exchange});
         to->sends.push_back(message.send);
     }
     network_.post(id_, to->endpoint, std::move(message));
@@ -123,6 +139,31 @@ void MemoryTransport::close_exchange(uint64_t exchange) {
     for (Receive& receive : receives_.take_exchange(exchange))
         completions_.push(std::move(receive.completion), canceled_by_close(receive.tag));
     for (MemoryMessage& message : messages_.take_exchange(exchange)) end_send(message.send, {});
+    for (Peer& peer : peers_) {
+        std::erase_if(peer.sends, [&](const std::shared_ptr<MemorySend>& send) {
+            if (send->exchange != exchange || send->asked_for) return false;
+            send->owner = nullptr;
+            completions_.push(
+                std::move(send->completion),
+                make_error(ErrorKind::canceled,
+                           "exchange {:016x} was closed before it was asked for", exchange));
+            return true;
+        });
+    }
+}
+
+void MemoryTransport::ping(PeerId peer) {
+    if (peer < peers_.size() && !peers_[peer].gone) say(peer, MemoryMessage::Kind::ping);
+}
+
+base::TimePoint MemoryTransport::heard(PeerId peer) const {
+    return peer < peers_.size() ? peers_[peer].heard : base::TimePoint{};
+}
+
+void MemoryTransport::say(PeerId peer, MemoryMessage::Kind kind) {
+    MemoryMessage message;
+    message.kind = kind;
+    network_.post(id_, peers_[peer].endpoint, std::move(message));
 }
 
 void MemoryTransport::set_peer_lost_handler(PeerLostHandler handler) {
@@ -130,6 +171,7 @@ void MemoryTransport::set_peer_lost_handler(PeerLostHandler handler) {
 }
 
 bool MemoryTransport::poll() {
+    if (ended_) return completions_.run();
     if (!network_.runs(id_)) return false;
     bool worked = lose_doomed_peers();
     worked = finish_arrivals() || worked;
@@ -138,6 +180,7 @@ bool MemoryTransport::poll() {
 }
 
 bool MemoryTransport::arm() {
+    if (ended_) return completions_.empty();
     if (!network_.runs(id_)) return true;
     if (!completions_.empty()) return false;
     if (std::any_of(peers_.begin(), peers_.end(),
@@ -163,17 +206,20 @@ bool MemoryTransport::lose_doomed_peers() {
     bool worked = false;
     for (PeerId peer = 0; peer < peers_.size(); ++peer) {
         if (!peers_[peer].doomed || peers_[peer].gone) continue;
-        const base::Error error = make_error(ErrorKind::unavailable, "peer {} has vanished", peer);
-        end_peer(peer, error);
-        // Queued behind the operations that it ends, so that the handler runs after all of them.
-        completions_.push(
-            [this, peer](base::Result<> result) {
-                if (lost_handler_) lost_handler_(peer, result.error());
-            },
-            error);
+        lose(peer, make_error(ErrorKind::unavailable, "peer {} has vanished", peer));
         worked = true;
     }
     return worked;
+}
+
+void MemoryTransport::lose(PeerId peer, const base::Error& error) {
+    end_peer(peer, error);
+    // Queued behind the operations that it ends, so that the handler runs after all of them.
+    completions_.push(
+        [this, peer](base::Result<> result) {
+            if (lost_handler_) lost_handler_(peer, result.error());
+        },
+        error);
 }
 
 void MemoryTransport::end_peer(PeerId peer, const base::Error& error) {
@@ -208,8 +254,7 @@ bool MemoryTransport::finish_arrivals() {
     for (Arrival& arrival : ready) {
         if (arrival.send->owner == nullptr) {
             completions_.push(std::move(arrival.receive.completion),
-                              make_error(ErrorKind::unavailable, "peer {} withdrew the message",
-                                         arrival.receive.peer));
+                              withdrawn(arrival.receive.tag, arrival.receive.peer));
             continue;
         }
         complete_receive(std::move(arrival.receive), arrival.send->bytes);
@@ -253,6 +298,9 @@ bool MemoryTransport::deliver_next(uint64_t sequence_end) {
 }
 
 void MemoryTransport::take_in(PeerId peer, MemoryMessage message) {
+    peers_[peer].heard = base::now();
+    if (message.kind == MemoryMessage::Kind::ping) say(peer, MemoryMessage::Kind::pong);
+    if (message.kind != MemoryMessage::Kind::message) return;
     if (message.send != nullptr && message.send->owner == nullptr) return;  // withdrawn
     if (closed_.contains(message.tag.exchange)) {
         end_send(message.send, {});
@@ -271,6 +319,7 @@ void MemoryTransport::match(Receive receive, MemoryMessage message) {
         completions_.push(std::move(receive.completion), std::move(fits));
         end_send(message.send, {});
     } else if (message.send != nullptr) {
+        message.send->asked_for = true;
         arrivals_.push_back(Arrival{std::move(receive), std::move(message.send)});
     } else {
         complete_receive(std::move(receive), message.copy);

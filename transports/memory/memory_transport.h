@@ -27,10 +27,14 @@ class MemoryTransport final : public Transport {
     const Address& address() const override { return address_; }
     base::Result<PeerId> connect(std::span<const std::byte> address) override;
     void disconnect(PeerId peer) override;
+    void give_up(PeerId peer, const base::Error& error) override;
     void send(PeerId peer, Tag tag, std::span<const std::byte> bytes,
               Completion completion) override;
     void receive(PeerId peer, Tag tag, std::span<std::byte> bytes, Completion completion) override;
     void close_exchange(uint64_t exchange) override;
+    void end() override;
+    void ping(PeerId peer) override;
+    base::TimePoint heard(PeerId peer) const override;
     void set_peer_lost_handler(PeerLostHandler handler) override;
     int event_fd() const override { return -1; }
     Counters counters() const override { return counters_; }
@@ -45,6 +49,7 @@ class MemoryTransport final : public Transport {
         EndpointId endpoint = 0;
         bool doomed = false;  // vanished, to be told at the next poll()
         bool gone = false;    // lost or disconnected
+        base::TimePoint heard{};
         std::vector<std::shared_ptr<MemorySend>> sends;
     };
 
@@ -59,11 +64,13 @@ class MemoryTransport final : public Transport {
     Peer* usable_peer(PeerId peer, Completion& completion);
     void doom(EndpointId endpoint);
     bool lose_doomed_peers();
+    void lose(PeerId peer, const base::Error& error);
     void end_peer(PeerId peer, const base::Error& error);
     bool finish_arrivals();
     bool deliver();
     bool deliver_next(uint64_t sequence_end);
     void take_in(PeerId peer, MemoryMessage message);
+    void say(PeerId peer, MemoryMessage::Kind kind);
     void match(Receive receive, MemoryMessage message);
     void complete_receive(Receive receive, std::span<const std::byte> bytes);
     static void end_send(const std::shared_ptr<MemorySend>& send, base::Result<> result);
@@ -79,6 +86,7 @@ class MemoryTransport final : public Transport {
     std::vector<Arrival> arrivals_;
     RecentIds closed_;
     CompletionQueue completions_;
+    bool ended_ = false;
     PeerLostHandler lost_handler_;
     Counters counters_;
 };

@@ -106,7 +106,9 @@ TEST(MemoryNetwork, EndpointsRunAsPollersOfAnEventLoop) {
         (*loop)->stop();
     });
     // The loop would sleep for ever if arm() overlooked the message.
-    (*loop)->run_after(std::chrono::milliseconds(2), [&] { a->send(a_to_b, {1, 0, 0}, {}, {}); });
+    const base::Timer sending = (*loop)->run_after(std::chrono::milliseconds(2), [&] {
+        a->send(a_to_b, {1, 0, 0}, {}, {});
+    });
     (*loop)->run();
 }
 

@@ -46,6 +46,7 @@ struct Subnet {
 struct Interface {
     std::string name;
     bool up = false;
+    bool loopback = false;
     std::vector<IpAddress> addresses;  // IPv4 first, in the kernel's order: UCX takes the first
 };
 
@@ -86,8 +87,9 @@ base::Result<std::vector<Interface>> list_interfaces() {
         auto found = std::find_if(interfaces.begin(), interfaces.end(),
                                   [&](const Interface& i) { return i.name == entry->ifa_name; });
         if (found == interfaces.end())
-            found = interfaces.insert(found, Interface{entry->ifa_name, false, {}});
+            found = interfaces.insert(found, Interface{.name = entry->ifa_name, .addresses = {}});
         found->up = (entry->ifa_flags & IFF_UP) != 0;
+        found->loopback = (entry->ifa_flags & IFF_LOOPBACK) != 0;
         if (entry->ifa_addr == nullptr) continue;
         const int family = entry->ifa_addr->sa_family;
         if (family == AF_INET || family == AF_INET6)
@@ -167,17 +169,24 @@ base::Result<std::string> resolve_subnet(std::string_view text, const Subnet& su
                       describe(interfaces));
 }
 
+// Between commas; an empty text is one empty word.
+std::vector<std::string_view> words_of(std::string_view text) {
+    std::vector<std::string_view> words;
+    for (size_t begin = 0; begin <= text.size();) {
+        const size_t end = std::min(text.find(',', begin), text.size());
+        words.push_back(text.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    return words;
+}
+
 }  // namespace
 
 base::Result<std::string> resolve_devices(std::string_view interface_or_subnet) {
     if (interface_or_subnet.empty()) return std::string("lo");
     PACE_TRY_ASSIGN(interfaces, list_interfaces());
     std::vector<std::string> devices;
-    for (size_t begin = 0; begin <= interface_or_subnet.size();) {
-        const size_t end =
-            std::min(interface_or_subnet.find(',', begin), interface_or_subnet.size());
-        const std::string_view word = interface_or_subnet.substr(begin, end - begin);
-        begin = end + 1;
+    for (const std::string_view word : words_of(interface_or_subnet)) {
         if (word.empty())
             return make_error(ErrorKind::invalid, "\"{}\" names an empty interface",
                               interface_or_subnet);
@@ -189,6 +198,16 @@ base::Result<std::string> resolve_devices(std::string_view interface_or_subnet) 
             devices.push_back(std::move(*device));
     }
     return fmt::format("{}", fmt::join(devices, ","));
+}
+
+bool are_loopback(std::string_view devices) {
+    const auto interfaces = list_interfaces();
+    if (!interfaces) return false;
+    const auto words = words_of(devices);
+    return std::all_of(words.begin(), words.end(), [&](std::string_view word) {
+        return std::any_of(interfaces->begin(), interfaces->end(),
+                           [&](const Interface& i) { return i.loopback && i.name == word; });
+    });
 }
 
 }  // namespace pace::transports

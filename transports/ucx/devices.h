@@ -17,4 +17,7 @@ namespace pace::transports {
 // exist, if nothing on this host fits. Any thread; asks the kernel, does not block.
 base::Result<std::string> resolve_devices(std::string_view interface_or_subnet);
 
+// Whether all of these, as resolve_devices() gives them, are loopback: nobody on another machine reaches them.
+bool are_loopback(std::string_view devices);
+
 }  // namespace pace::transports

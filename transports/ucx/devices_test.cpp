@@ -37,6 +37,12 @@ TEST(Devices, AnErrorListsTheInterfacesThatExist) {
     }
 }
 
+TEST(Devices, OnlyLoopbackIsLoopback) {
+    EXPECT_TRUE(are_loopback("lo"));
+    for (const auto* text : {"", "nope0", "lo,nope0", "nope0,lo"})
+        EXPECT_FALSE(are_loopback(text)) << text;
+}
+
 TEST(Devices, WhatIsNoSubnetIsRefused) {
     for (const auto* text : {"127.0.0.1/", "127.0.0.1/33", "127.0.0.1/8x", "::1/129", "10.0/8",
                              "lo/8", "lo,", ",", "127.0.0.1/-1"})

@@ -10,6 +10,15 @@ namespace pace::transports {
 using base::ErrorKind;
 using base::make_error;
 
+namespace {
+
+// Closing endpoints by force is quick but not always immediate. A guess, never reached so far.
+constexpr int kCloseTurns = 1000;
+// A guess: well below the time for which a connection may be stuck, and no work to speak of.
+constexpr base::Duration kLookAtSocketsEvery = std::chrono::milliseconds(500);
+
+}  // namespace
+
 base::Result<std::unique_ptr<UcxTransport>> UcxTransport::create(const UcxOptions& options) {
     undo_ucx_load_effects();
     PACE_TRY_ASSIGN(worker, UcxWorker::create(options));
@@ -23,16 +32,25 @@ UcxEngine::UcxEngine(std::unique_ptr<UcxWorker> worker, const UcxOptions& option
     : worker_(std::move(worker)),
       peers_(*worker_, options, instance),
       outbox_(peers_, completions_, counters_, options, instance),
-      inbox_(peers_, outbox_, completions_, counters_, options) {}
+      inbox_(peers_, outbox_, completions_, counters_, options) {
+    if (options.tls == "tcp") sockets_.emplace(worker_->event_fd(), options.unmoved_max);
+}
 
 UcxEngine::~UcxEngine() {
-    const base::Error error = make_error(ErrorKind::canceled, "the transport was destroyed");
+    end();
+    while (completions_.run()) {
+    }
+}
+
+void UcxEngine::end() {
+    if (std::exchange(ended_, true)) return;
+    const base::Error error = has_ended();
     for (PeerId peer = 0; peer < peers_.count(); ++peer) {
         if (!peers_.gone(peer)) end_peer(peer, error);
     }
     peers_.close_all();
     // Closing is quick but not always immediate. What UCX has not given back by then it frees with the worker.
-    for (int turn = 0; turn < 1000 && !outbox_.idle(); ++turn)
+    for (int turn = 0; turn < kCloseTurns && !outbox_.idle(); ++turn)
         ucp_worker_progress(worker_->handle());
     worker_->destroy();
     outbox_.abandon(error);
@@ -52,10 +70,11 @@ base::Result<> UcxEngine::listen() {
     if (status != UCS_OK)
         return make_ucx_error(ErrorKind::internal, "install the handler of active messages",
                               status);
-    return {};
+    return sockets_ ? sockets_->bound() : base::Result<>();
 }
 
 base::Result<PeerId> UcxEngine::connect(std::span<const std::byte> address) {
+    if (ended_) return make_error(ErrorKind::closed, "the transport has ended");
     const PeerId known = peers_.count();
     PACE_TRY_ASSIGN(peer, peers_.connect(address));
     if (peer >= known) inbox_.on_connected(peer);
@@ -67,6 +86,15 @@ void UcxEngine::disconnect(PeerId peer) {
     UcxPeers::Link& link = peers_.link(peer);
     end_peer(peer, make_error(ErrorKind::unavailable, "peer {} was disconnected", peer));
     if (outbox_.lends_memory()) peers_.close(link);
+}
+
+void UcxEngine::give_up(PeerId peer, const base::Error& error) {
+    if (ended_ || !peers_.exists(peer) || peers_.gone(peer)) return;
+    peers_.fail(peer, error);
+    lose_failed_peers();
+    // The endpoint is closed: UCX gives back what it holds of the user's, without waiting for anybody.
+    for (int turn = 0; turn < kCloseTurns && outbox_.sends_to(peer); ++turn)
+        ucp_worker_progress(worker_->handle());
 }
 
 void UcxEngine::send(PeerId peer, Tag tag, std::span<const std::byte> bytes,
@@ -82,7 +110,17 @@ void UcxEngine::receive(PeerId peer, Tag tag, std::span<std::byte> bytes, Comple
 }
 
 void UcxEngine::close_exchange(uint64_t exchange) {
+    if (ended_) return;
     inbox_.close_exchange(exchange);
+    outbox_.close_exchange(exchange);
+}
+
+void UcxEngine::ping(PeerId peer) {
+    if (!ended_ && peers_.exists(peer) && !peers_.gone(peer)) outbox_.ping(peer);
+}
+
+base::TimePoint UcxEngine::heard(PeerId peer) const {
+    return peers_.exists(peer) && !peers_.gone(peer) ? peers_.link(peer).heard : base::TimePoint{};
 }
 
 void UcxEngine::set_peer_lost_handler(PeerLostHandler handler) {
@@ -90,6 +128,7 @@ void UcxEngine::set_peer_lost_handler(PeerLostHandler handler) {
 }
 
 bool UcxEngine::poll() {
+    if (ended_) return completions_.run();
     // Bounded, so that a peer that sends without end does not keep the loop from its other work.
     constexpr int kTurnsMax = 32;
     int turns = 0;
@@ -97,11 +136,28 @@ bool UcxEngine::poll() {
     bool worked = turns > 0;
     worked = outbox_.resume() || worked;
     worked = lose_failed_peers() || worked;
+    worked = bound_connections(worked) || worked;
     return completions_.run() || worked;
 }
 
+// Those that this side opens at once. Others open some, too, and UCX opens some anew: these when something has happened, but
+// not each time.
+bool UcxEngine::bound_connections(bool worked) {
+    if (!sockets_) return false;
+    sockets_changed_ = sockets_changed_ || worked;
+    const bool opened = peers_.take_opened();
+    if (!opened && !(sockets_changed_ && base::now() >= sockets_due_)) return false;
+    sockets_changed_ = false;
+    sockets_due_ = base::now() + kLookAtSocketsEvery;
+    // It worked when the transport was made. A connection that the kernel refuses to bound works as well as it can.
+    [[maybe_unused]] const auto bounded = sockets_->bound();
+    return true;
+}
+
 bool UcxEngine::arm() {
-    if (!completions_.empty() || outbox_.has_work() || peers_.has_failed()) return false;
+    if (ended_) return completions_.empty();
+    if (!completions_.empty() || outbox_.has_work() || peers_.has_failed() || peers_.has_opened())
+        return false;
     return ucp_worker_arm(worker_->handle()) == UCS_OK;
 }
 
@@ -119,6 +175,10 @@ ucs_status_t UcxEngine::on_active_message(void* engine, const void* header, size
 bool UcxEngine::usable(PeerId peer, Completion& completion) {
     if (!peers_.exists(peer)) {
         completions_.push(std::move(completion), unknown_peer(peer));
+        return false;
+    }
+    if (ended_) {
+        completions_.push(std::move(completion), has_ended());
         return false;
     }
     if (peers_.gone(peer)) {

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "transports/completion_queue.h"
 #include "transports/ucx/ucx_inbox.h"
 #include "transports/ucx/ucx_outbox.h"
 #include "transports/ucx/ucx_peers.h"
+#include "transports/ucx/ucx_sockets.h"
 #include "transports/ucx/ucx_transport.h"
 #include "transports/ucx/ucx_worker.h"
 
@@ -27,10 +29,14 @@ class UcxEngine final : public UcxTransport {
     const Address& address() const override { return peers_.address(); }
     base::Result<PeerId> connect(std::span<const std::byte> address) override;
     void disconnect(PeerId peer) override;
+    void give_up(PeerId peer, const base::Error& error) override;
     void send(PeerId peer, Tag tag, std::span<const std::byte> bytes,
               Completion completion) override;
     void receive(PeerId peer, Tag tag, std::span<std::byte> bytes, Completion completion) override;
     void close_exchange(uint64_t exchange) override;
+    void end() override;
+    void ping(PeerId peer) override;
+    base::TimePoint heard(PeerId peer) const override;
     void set_peer_lost_handler(PeerLostHandler handler) override;
     int event_fd() const override { return worker_->event_fd(); }
     Counters counters() const override { return counters_; }
@@ -49,14 +55,19 @@ class UcxEngine final : public UcxTransport {
                                           const ucp_am_recv_param_t* param);
     bool usable(PeerId peer, Completion& completion);
     bool lose_failed_peers();
+    bool bound_connections(bool worked);
     void tell_lost_peers();
     void end_peer(PeerId peer, const base::Error& error);
 
     std::unique_ptr<UcxWorker> worker_;
     Counters counters_;
     CompletionQueue completions_;
+    bool ended_ = false;
     PeerLostHandler lost_handler_;
-    std::vector<Lost> untold_;  // UCX has not given back all their memory
+    std::vector<Lost> untold_;           // UCX has not given back all their memory
+    std::optional<UcxSockets> sockets_;  // over TCP alone
+    bool sockets_changed_ = false;       // possibly: something happened since they were looked at
+    base::TimePoint sockets_due_{};
     UcxPeers peers_;
     UcxOutbox outbox_;
     UcxInbox inbox_;

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/attempt.h"
+
 namespace pace::transports {
 
 using base::ErrorKind;
@@ -50,7 +52,15 @@ void UcxInbox::on_message(std::span<const std::byte> header_untrusted,
     wire::Header header;
     if (header_untrusted.size() != sizeof(header)) return;  // no instance to hold responsible
     std::memcpy(&header, header_untrusted.data(), sizeof(header));
+    if (base::attempt([&] { on_message(header, bytes_untrusted); })) return;
+    // UCX, which calls this, knows no exceptions.
     UcxPeers::Link* link = peers_.find(header.instance);
+    if (link != nullptr) peers_.fail(*link, base::out_of_memory());
+}
+
+void UcxInbox::on_message(const wire::Header& header, std::span<const std::byte> bytes_untrusted) {
+    UcxPeers::Link* link = peers_.find(header.instance);
+    if (link != nullptr) link->heard = base::now();
     if (link == nullptr) {
         if (!peers_.departed(header.instance)) strangers_.keep(header, bytes_untrusted);
     } else if (link->peer) {
@@ -59,6 +69,8 @@ void UcxInbox::on_message(std::span<const std::byte> header_untrusted,
         outbox_.refuse(*link, header.ticket);
     } else if (header.kind == wire::Kind::eager) {
         took_eager(*link, bytes_untrusted.size());
+    } else if (header.kind == wire::Kind::ping) {
+        outbox_.pong(*link);
     }
 }
 
@@ -86,7 +98,12 @@ void UcxInbox::end_peer(PeerId peer, const base::Error& error) {
 void UcxInbox::dispatch(PeerId peer, const wire::Header& header, std::span<const std::byte> bytes) {
     switch (header.kind) {
         case wire::Kind::hello:
+        case wire::Kind::pong:
             return;
+        case wire::Kind::withdrawn:
+            return end_withdrawn(peer, header.argument);
+        case wire::Kind::ping:
+            return outbox_.pong(peers_.link(peer));
         case wire::Kind::eager:
             if (bytes.size() != header.size)
                 return fail(peer, "a message is not as long as it says");
@@ -171,6 +188,14 @@ void UcxInbox::take_data(PeerId peer, const wire::Header& header,
     Receive receive = std::move(arriving.receive);
     arriving_.erase(entry);
     complete(std::move(receive));
+}
+
+void UcxInbox::end_withdrawn(PeerId peer, uint64_t ticket_untrusted) {
+    const auto entry = arriving_.find(ticket_untrusted);
+    if (entry == arriving_.end() || entry->second.receive.peer != peer) return;
+    Receive receive = std::move(entry->second.receive);
+    arriving_.erase(entry);
+    completions_.push(std::move(receive.completion), withdrawn(receive.tag, peer));
 }
 
 void UcxInbox::complete(Receive receive) {

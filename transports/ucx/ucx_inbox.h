@@ -31,6 +31,7 @@ class UcxInbox {
     void close_exchange(uint64_t exchange);
 
     // One active message, as UCX hands it over: the bytes are UCX's and are valid during the call.
+    // If there is no memory for the message, its peer is lost.
     void on_message(std::span<const std::byte> header_untrusted,
                     std::span<const std::byte> bytes_untrusted);
 
@@ -41,6 +42,7 @@ class UcxInbox {
     void end_peer(PeerId peer, const base::Error& error);
 
   private:
+    void on_message(const wire::Header& header, std::span<const std::byte> bytes_untrusted);
     // A message that nobody has asked for yet: its bytes, or the ticket under which it is offered.
     struct Arrived {
         PeerId peer = 0;
@@ -62,6 +64,7 @@ class UcxInbox {
     void keep(const MatchKey& key, const wire::Header& header, std::span<const std::byte> bytes);
     void match(Receive receive, const Arrived& message, std::span<const std::byte> bytes);
     void take_data(PeerId peer, const wire::Header& header, std::span<const std::byte> bytes);
+    void end_withdrawn(PeerId peer, uint64_t ticket_untrusted);
     void complete(Receive receive);
     void drop(const Arrived& message);
     void took_eager(UcxPeers::Link& link, size_t bytes);

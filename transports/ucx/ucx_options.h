@@ -21,6 +21,11 @@ struct UcxOptions {
     // a host that vanishes, which is noticed after about four intervals. TCP counts in seconds.
     std::chrono::seconds keepalive_interval{1};
 
+    // How long a connection may hold bytes that the peer's host does not take or acknowledge, and how long connecting may
+    // take. Then the peer is lost: without this, TCP would take a quarter of an hour to say so, and after a cut of the
+    // network would wait as long again as that lasted.
+    std::chrono::milliseconds unmoved_max{2000};
+
     // Messages up to this size are sent at once and copied where they arrive; larger ones are offered first and
     // stay at the sender until they are matched.
     size_t eager_bytes_max = size_t{16} * 1024;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "transports/receive.h"
+
 namespace pace::transports {
 
 using base::ErrorKind;
@@ -64,6 +66,14 @@ void UcxOutbox::hello(PeerId peer) {
     post(peer, make_header(wire::Kind::hello), {}, 0);
 }
 
+void UcxOutbox::ping(PeerId peer) {
+    if (!waiting_.contains(peer)) post(peer, make_header(wire::Kind::ping), {}, 0);
+}
+
+void UcxOutbox::pong(UcxPeers::Link& link) {
+    answer(link, make_header(wire::Kind::pong));
+}
+
 void UcxOutbox::accept(PeerId peer, uint64_t offer_ticket, uint64_t receive_ticket) {
     wire::Header header = make_header(wire::Kind::accept);
     header.ticket = offer_ticket;
@@ -93,10 +103,39 @@ void UcxOutbox::answer(UcxPeers::Link& link, const wire::Header& header) {
 
 void UcxOutbox::on_accept(PeerId peer, uint64_t ticket_untrusted, uint64_t receive_ticket) {
     const auto send = sends_.find(ticket_untrusted);
-    if (send == sends_.end() || send->second.peer != peer || send->second.accepted) return;
+    if (send == sends_.end()) {
+        wire::Header header = make_header(wire::Kind::withdrawn);
+        header.argument = receive_ticket;
+        post(peer, header, {}, 0);
+        return;
+    }
+    if (send->second.peer != peer || send->second.accepted) return;
     send->second.accepted = true;
     send->second.receive_ticket = receive_ticket;
     go_on(send->first, send->second);
+}
+
+// An offer that waits to be sent, or is in UCX's hands, has none of the user's memory.
+void UcxOutbox::close_exchange(uint64_t exchange) {
+    std::vector<uint64_t> unasked;
+    for (const auto& [ticket, send] : sends_)
+        if (send.tag.exchange == exchange && !send.accepted && !send.error)
+            unasked.push_back(ticket);
+    std::sort(unasked.begin(), unasked.end());
+    for (const uint64_t ticket : unasked) {
+        Send& send = sends_.at(ticket);
+        forget_waiting(send.peer, ticket);
+        completions_.push(std::move(send.completion), canceled_by_close(send.tag));
+        sends_.erase(ticket);
+    }
+}
+
+void UcxOutbox::forget_waiting(PeerId peer, uint64_t ticket) {
+    const auto waiting = waiting_.find(peer);
+    if (waiting == waiting_.end()) return;
+    std::erase_if(waiting->second,
+                  [ticket](const Waiting& message) { return message.ticket == ticket; });
+    if (waiting->second.empty()) waiting_.erase(waiting);
 }
 
 void UcxOutbox::on_refuse(PeerId peer, uint64_t ticket_untrusted) {

@@ -36,6 +36,8 @@ class UcxOutbox {
     // The peer exists and is not gone, for these.
     void send(PeerId peer, const Tag& tag, std::span<const std::byte> bytes, Completion completion);
     void hello(PeerId peer);
+    // Nothing if others wait to be sent: these are answered by the peer's host, or not.
+    void ping(PeerId peer);
     void accept(PeerId peer, uint64_t offer_ticket, uint64_t receive_ticket);
 
     // To an instance that may be a peer no more. Tried once for those.
@@ -43,6 +45,12 @@ class UcxOutbox {
 
     // Tells the instance how much of what it sent is taken.
     void credit(UcxPeers::Link& link);
+
+    // Answers a ping.
+    void pong(UcxPeers::Link& link);
+
+    // Ends the exchange's sends that are offered and that nobody has asked for.
+    void close_exchange(uint64_t exchange);
 
     // Answers that arrived. Tickets come from outside: those that do not fit the peer are ignored.
     void on_accept(PeerId peer, uint64_t ticket_untrusted, uint64_t receive_ticket);
@@ -115,6 +123,7 @@ class UcxOutbox {
     void end_post(Post* post, ucs_status_t status);
     std::unique_ptr<Post> take_post();
     void give_post(std::unique_ptr<Post> post);
+    void forget_waiting(PeerId peer, uint64_t ticket);
     void go_on(uint64_t ticket, Send& send);
     void finish(uint64_t ticket, Send& send);
 

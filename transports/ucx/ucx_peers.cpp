@@ -114,6 +114,7 @@ base::Result<ucp_ep_h> UcxPeers::endpoint(Link& link) {
         return make_ucx_error(ErrorKind::unavailable,
                               "the peer cannot be reached from this node's interfaces", status);
     }
+    opened_ = true;
     return link.endpoint;
 }
 

@@ -12,8 +12,10 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "transports/recent_ids.h"
 #include "transports/transport.h"
@@ -38,6 +40,8 @@ class UcxPeers {
         uint64_t eager_returned = 0;
         uint64_t eager_taken = 0;     // of the other's, by this instance
         uint64_t eager_reported = 0;  // what the other was told of that
+
+        base::TimePoint heard{};  // the last message
     };
 
     UcxPeers(UcxWorker& worker, const UcxOptions& options, uint64_t instance);
@@ -59,6 +63,7 @@ class UcxPeers {
 
     // The link of a peer that is not gone.
     Link& link(PeerId peer) { return *by_id_[peer]; }
+    const Link& link(PeerId peer) const { return *by_id_[peer]; }
 
     // The link to an instance, if there is one, with a peer or without.
     Link* find(uint64_t instance);
@@ -68,6 +73,10 @@ class UcxPeers {
 
     // The link's endpoint, made if need be.
     base::Result<ucp_ep_h> endpoint(Link& link);
+
+    // Whether an endpoint was made since the last call.
+    bool take_opened() { return std::exchange(opened_, false); }
+    bool has_opened() const { return opened_; }
 
     // Remembers that the link has failed, for take_failed(): never acts, so it may be called from anywhere.
     void fail(Link& link, base::Error error);
@@ -94,6 +103,7 @@ class UcxPeers {
     std::vector<Link*> by_id_;
     RecentIds departed_;
     std::vector<uint64_t> failed_;
+    bool opened_ = false;
 };
 
 }  // namespace pace::transports

@@ -1,7 +1,9 @@
 #include "transports/ucx/ucx_process.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -46,7 +48,11 @@ std::vector<std::string> own_arguments() {
 }  // namespace
 
 void restart_without_ucx_effects() {
-    if (std::getenv(kHandlers) != nullptr || std::getenv(kMemoryHooks) != nullptr) return;
+    if (std::getenv(kHandlers) != nullptr || std::getenv(kMemoryHooks) != nullptr) {
+        // The kernel has named the process after the link that it was started by, "exe".
+        prctl(PR_SET_NAME, program_invocation_short_name);
+        return;
+    }
     std::vector<std::string> arguments = own_arguments();
     if (arguments.empty()) return;
     std::vector<char*> pointers;

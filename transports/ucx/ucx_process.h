@@ -12,7 +12,8 @@
 namespace pace::transports {
 
 // Executes the program anew, same process and arguments, with both variables set. Returns if one of them is
-// set already, or if it fails; the program is then as UCX left it. Only before any thread.
+// set already, and the process then has the program's name (/proc/PID/comm); or if it fails, and the program is then as
+// UCX left it. Only before any thread.
 void restart_without_ucx_effects();
 
 // Gives signals whose handler lies in libucs back to what they had before. Respects the two variables of

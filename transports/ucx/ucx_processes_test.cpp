@@ -69,11 +69,14 @@ class UcxProcesses : public ::testing::Test {
   protected:
     static constexpr size_t kHere = 2;
 
-    void begin() {
+    // With a bound that no test reaches, if it is not about that.
+    void begin(seconds unmoved_max = seconds(100)) {
         process_ = std::make_unique<PeerProcess>(kHere);
         const Address address = process_->address();
         for (size_t i = 0; i < kHere; ++i) {
-            auto created = UcxTransport::create(UcxOptions{});
+            UcxOptions options;
+            options.unmoved_max = unmoved_max;
+            auto created = UcxTransport::create(options);
             ASSERT_TRUE(created) << created.error().message;
             transports_.push_back(std::move(*created));
             transports_[i]->set_peer_lost_handler(

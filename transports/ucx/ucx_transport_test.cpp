@@ -2,11 +2,17 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -70,6 +76,45 @@ TEST(UcxTransport, ListensOnTheChosenInterfaceAlone) {
     const auto addresses = listening_addresses();
     EXPECT_FALSE(addresses.empty());
     for (const std::string& address : addresses) EXPECT_EQ(address, "0100007F") << "127.0.0.1";
+}
+
+// How long the connected TCP sockets of this process may hold bytes that nobody acknowledges, in milliseconds.
+std::vector<unsigned> bounds_of_connections() {
+    std::vector<unsigned> bounds;
+    DIR* directory = opendir("/proc/self/fd");
+    while (const dirent* entry = readdir(directory)) {
+        const int fd = std::atoi(entry->d_name);
+        tcp_info info{};
+        socklen_t size = sizeof(info);
+        if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) continue;
+        if (info.tcpi_state != TCP_ESTABLISHED) continue;
+        unsigned bound = 0;
+        size = sizeof(bound);
+        EXPECT_EQ(getsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &bound, &size), 0);
+        bounds.push_back(bound);
+    }
+    closedir(directory);
+    return bounds;
+}
+
+// Both ends of each: without this, a connection that was cut would be silent for as long again afterwards.
+TEST(UcxTransport, BoundsHowLongEachConnectionHoldsBytesThatNobodyAcknowledges) {
+    UcxOptions options;
+    options.unmoved_max = std::chrono::milliseconds(7000);
+    std::vector<std::unique_ptr<UcxTransport>> nodes;
+    for (int i = 0; i < 3; ++i) nodes.push_back(make(options));
+    for (const auto& from : nodes)
+        for (const auto& to : nodes)
+            if (from != to) from->ping(*from->connect(to->address()));
+    const base::TimePoint deadline = base::now() + std::chrono::seconds(30);
+    const auto all_bounded = [] {
+        const std::vector<unsigned> bounds = bounds_of_connections();
+        return bounds.size() >= 6 && std::all_of(bounds.begin(), bounds.end(),
+                                                 [](unsigned bound) { return bound == 7000; });
+    };
+    while (!all_bounded() && base::now() < deadline)
+        for (const auto& node : nodes) node->poll();
+    EXPECT_TRUE(all_bounded()) << bounds_of_connections().size();
 }
 
 // Before gtest's main(): as a program of ours does first in its own.
@@ -219,21 +264,22 @@ TEST(UcxTransport, WakesAnEventLoopThatSleeps) {
     const auto sent = conformance::pattern(30'000'000, 1);
     std::vector<std::byte> received(sent.size());
     int rounds = 0;
+    base::Timer next;
     std::function<void()> round = [&] {
         const auto exchange = static_cast<uint64_t>(rounds);
         b->receive(b_to_a, {exchange, 0, 0}, received, [&](base::Result<> result) {
             EXPECT_TRUE(result);
             if (++rounds == 5) return (*loop)->stop();
-            (*loop)->run_after(std::chrono::milliseconds(3), round);
+            next = (*loop)->run_after(std::chrono::milliseconds(3), round);
         });
         a->send(a_to_b, {exchange, 0, 0}, sent, {});
     };
     bool late = false;
-    (*loop)->run_after(std::chrono::seconds(20), [&] {
+    const base::Timer deadline = (*loop)->run_after(std::chrono::seconds(20), [&] {
         late = true;
         (*loop)->stop();
     });
-    (*loop)->run_after(std::chrono::milliseconds(3), round);
+    next = (*loop)->run_after(std::chrono::milliseconds(3), round);
     (*loop)->run();
     EXPECT_FALSE(late) << "the loop slept through its work";
     EXPECT_EQ(rounds, 5);

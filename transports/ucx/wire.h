@@ -2,7 +2,8 @@
 //
 // A small message is one `eager`. A large one is an `offer`; its receiver, once the receive is
 // posted, answers `accept` with a ticket of its own, and the bytes come as `data` with that ticket;
-// or it answers `refuse`, because the exchange is closed or the two do not fit, and the send ends.
+// or it answers `refuse`, because the exchange is closed or the two do not fit, and the send ends. A sender that
+// has closed the exchange meanwhile answers `accept` with `withdrawn`.
 // A sender that is a window ahead of what its receiver has asked for offers small messages too, so that
 // the receiver need not keep them; `credit` tells it how far the receiver has come.
 //
@@ -26,6 +27,9 @@ enum class Kind : uint32_t {
     refuse,     // answer to `ticket`: the bytes are not wanted
     data,       // bytes from offset `argument` on, for the receiver's `ticket`
     credit,     // the receiver is done with `argument` of the sender's eager bytes in all
+    ping,       // answer me
+    pong,       // answer to a ping
+    withdrawn,  // answer to `accept` with ticket `argument`: the message is none any more
 };
 
 // What an eager message counts for in the window of its receiver, beyond its bytes.
@@ -45,7 +49,7 @@ struct Header {
 static_assert(sizeof(Header) == 56 && std::is_trivially_copyable_v<Header>);
 
 // "PaceUCX" and the version of this file.
-inline constexpr uint64_t kAddressMagic = 0x5061'6365'5543'5801U;
+inline constexpr uint64_t kAddressMagic = 0x5061'6365'5543'5802U;
 
 // Before UCX's own worker address.
 struct AddressHeader {

@@ -5,6 +5,7 @@
 #include "daemon/kernels/cuda/element.cuh"
 #include "daemon/kernels/cuda/operations.h"
 #include "daemon/kernels/cuda/pack.cuh"
+#include "daemon/kernels/headroom.h"
 #include "protocol/types.h"
 
 namespace pace::kernels::cuda {
@@ -122,15 +123,16 @@ template <typename Type>
 void sum_type(const pace_device_sum& from, Queue& queue) {
     using Element = typename Type::Element;
     using Accumulator = typename Type::Accumulator;
+    const double room = headroom(from.input_count, from.scale);
     Sum<Type> sum{packing_of(from, sizeof(Element)),
                   from.input_count,
                   from.output_count,
-                  static_cast<Accumulator>(from.scale),
+                  static_cast<Accumulator>(from.scale / room),
                   {},
                   {},
                   {}};
     for (uint32_t k = 0; k < from.input_count; ++k) {
-        sum.weights[k] = static_cast<Accumulator>(from.weights[k]);
+        sum.weights[k] = static_cast<Accumulator>(from.weights[k] * room);
         sum.inputs[k] = static_cast<const Element*>(from.inputs[k]);
     }
     for (uint32_t j = 0; j < from.output_count; ++j)

@@ -12,41 +12,71 @@ bool is_among(Rank rank, std::span<const Member> members) {
 
 }  // namespace
 
-Rank Adoptions::donor_for(NodeId node, std::span<const Member> members,
-                          const std::vector<Worker>& workers) const {
-    Rank donor = kNoRank;
-    for (const Member& member : members) {
-        const Worker& worker = workers[member.rank];
-        if (worker.state != WorkerState::member || worker.has_no_model) continue;
-        if (is_pending(member.rank)) continue;
-        if (member.node == node) return member.rank;
-        if (donor == kNoRank) donor = member.rank;
+Adoptions::Donor Adoptions::donor_for(NodeId node, const Situation& view) const {
+    Donor found;
+    Rank newcomer = kNoRank;
+    for (const Member& member : view.members) {
+        const Worker& worker = view.workers[member.rank];
+        if (is_pending(member.rank) || worker.wants_model) continue;
+        const bool was_member = worker.state == WorkerState::member;
+        found.members_exist = found.members_exist || was_member;
+        if (view.without_model.contains(member.rank)) continue;
+        Rank& first = was_member ? found.rank : newcomer;
+        const bool is_nearer =
+            first != kNoRank && member.node == node && view.workers[first].node != node;
+        if (first == kNoRank || is_nearer) first = member.rank;
     }
-    return donor;
+    if (found.rank == kNoRank) found.rank = newcomer;
+    return found;
 }
 
-std::vector<Adoptions::Adoption> Adoptions::list(std::span<const Member> members,
-                                                 const std::vector<Worker>& workers) {
-    // Without newcomers there is nothing to look for, and that is the ordinary view change.
-    std::erase_if(pending_, [&](const Adoption& a) { return !is_among(a.newcomer, members); });
-    std::vector<Adoption> listed;
-    for (const Adoption& adoption : pending_) {
-        if (!is_among(adoption.donor, members)) listed.push_back({adoption.newcomer, kNoRank});
+// The newcomers that have asked for a model and have no donor in this view yet.
+std::vector<Rank> Adoptions::asking(const Situation& view) const {
+    std::vector<Rank> ranks;
+    for (const Member& member : view.members) {
+        const Worker& worker = view.workers[member.rank];
+        const auto pending = std::find_if(pending_.begin(), pending_.end(), [&](const Adoption& a) {
+            return a.newcomer == member.rank;
+        });
+        const bool is_new = worker.state == WorkerState::admitted && worker.wants_model;
+        const bool has_lost_donor =
+            pending != pending_.end() && !is_among(pending->donor, view.members);
+        if (has_lost_donor || (is_new && pending == pending_.end())) ranks.push_back(member.rank);
     }
-    for (const Member& member : members) {
-        const Worker& worker = workers[member.rank];
-        if (worker.state == WorkerState::admitted && worker.wants_model &&
-            !is_pending(member.rank)) {
-            listed.push_back({member.rank, kNoRank});
+    return ranks;
+}
+
+Adoptions::Answer Adoptions::list(const Situation& view) {
+    Answer answer;
+    // Without newcomers there is nothing to look for, and that is the ordinary view change.
+    std::erase_if(pending_, [&](const Adoption& a) { return !is_among(a.newcomer, view.members); });
+    const std::vector<Rank> ranks = asking(view);
+    std::vector<Adoption> found;
+    for (const Rank newcomer : ranks) {
+        const Donor donor = donor_for(view.workers[newcomer].node, view);
+        if (donor.rank != kNoRank) {
+            found.push_back({newcomer, donor.rank});
+        } else if (donor.members_exist && view.rounds_made) {
+            answer.without_donor.push_back(newcomer);
+        } else if (donor.members_exist) {
+            answer.adoptions.push_back({newcomer, kNoRank});
         }
     }
-    for (Adoption& adoption : listed) {
-        adoption.donor = donor_for(workers[adoption.newcomer].node, members, workers);
-    }
-    for (const Adoption& adoption : listed) on_finished(adoption.newcomer);
-    std::erase_if(listed, [](const Adoption& a) { return a.donor == kNoRank; });
-    pending_.insert(pending_.end(), listed.begin(), listed.end());
-    return pending_;
+    for (const Rank newcomer : ranks) on_finished(newcomer);
+    pending_.insert(pending_.end(), found.begin(), found.end());
+    const bool nobody_else =
+        found.empty() && answer.without_donor.empty() && answer.adoptions.empty() && !ranks.empty();
+    if (nobody_else) list_among_newcomers(ranks, view);
+    answer.adoptions.insert(answer.adoptions.end(), pending_.begin(), pending_.end());
+    return answer;
+}
+
+void Adoptions::list_among_newcomers(const std::vector<Rank>& asking, const Situation& view) {
+    const Rank furthest = *std::max_element(asking.begin(), asking.end(), [&](Rank a, Rank b) {
+        return view.workers[a].iteration < view.workers[b].iteration;
+    });
+    for (const Rank newcomer : asking)
+        if (newcomer != furthest) pending_.push_back({newcomer, furthest});
 }
 
 void Adoptions::on_finished(Rank newcomer) {

@@ -6,8 +6,12 @@
 // first is not part of it: daemons stop transfers when the view changes, and a newcomer that no view
 // lists goes on with what it has. A daemon must ignore an adoption of a newcomer whose request has
 // ended.
+//
+// Who has a model to give, the daemons say with every change of the view: nothing that could be
+// forgotten is kept here.
 #pragma once
 
+#include <set>
 #include <span>
 #include <vector>
 
@@ -20,18 +24,39 @@ class Adoptions {
   public:
     using Adoption = CommitView::Adoption;
 
-    // Lists the adoptions of a view about to be committed. `members` are its members in rank order;
-    // the workers have their states of before, so that newcomers are still `admitted`. Donors are
-    // members of the old view, of the lowest rank, on the newcomer's node if possible. A newcomer
-    // for which there is none is not listed: it starts the model.
-    std::vector<Adoption> list(std::span<const Member> members, const std::vector<Worker>& workers);
+    // Of a view about to be committed.
+    struct Situation {
+        std::span<const Member> members;  // in rank order
+        // With their states of before, so that newcomers are still `admitted`.
+        const std::vector<Worker>& workers;
+        const std::set<Rank>& without_model;  // as their daemons say
+        bool rounds_made = false;
+    };
+    struct Answer {
+        std::vector<Adoption> adoptions;
+        std::vector<Rank> without_donor;  // must be told, and are in no view
+    };
+
+    // Donors are members of the old view that have a model, of the lowest rank, on the newcomer's
+    // node if possible; else newcomers that did not ask for one and have one. If nobody has a
+    // model, the newcomer
+    //   - waits with the members for the first, before any round;
+    //   - has no donor, once rounds were made;
+    //   - is not listed, if there is no member either: it keeps what it has, which is then the job's
+    //     model. Of several that is the one with the most iterations; the others get it from there.
+    Answer list(const Situation& view);
 
     void on_finished(Rank newcomer);
     bool is_pending(Rank newcomer) const;
 
   private:
-    Rank donor_for(NodeId node, std::span<const Member> members,
-                   const std::vector<Worker>& workers) const;
+    struct Donor {
+        Rank rank = kNoRank;
+        bool members_exist = false;  // whether it was found or not
+    };
+    Donor donor_for(NodeId node, const Situation& view) const;
+    std::vector<Rank> asking(const Situation& view) const;
+    void list_among_newcomers(const std::vector<Rank>& asking, const Situation& view);
 
     std::vector<Adoption> pending_;
 };

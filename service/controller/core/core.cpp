@@ -1,6 +1,7 @@
 #include "service/controller/core/core.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "service/controller/core/cluster.h"
@@ -23,6 +24,11 @@ CoreOptions with_defaults(CoreOptions options) {
     fill(options.stopped_wait, defaults.stopped_wait);
     fill(options.abandoned_keep, defaults.abandoned_keep);
     fill(options.recent_groups, defaults.recent_groups);
+    fill(options.unjoined_keep, defaults.unjoined_keep);
+    fill(options.limits.jobs, defaults.limits.jobs);
+    fill(options.limits.jobs_of_user, defaults.limits.jobs_of_user);
+    fill(options.limits.workers, defaults.limits.workers);
+    fill(options.limits.workers_of_user, defaults.limits.workers_of_user);
     return options;
 }
 
@@ -40,12 +46,16 @@ struct Core::State {
     State(CoreOptions options, uint64_t (*make_token)())
         : cluster(with_defaults(options)), jobs(cluster, make_token) {
         cluster.next_group = first_group(make_token());
+        cluster.life = static_cast<uint32_t>(make_token() >> 32U);
     }
 
     void lose_node(NodeId node, const std::string& reason, bool excluded, const Turn& turn);
     void settle(Job& job, const Turn& turn);
     void settle_all(const Turn& turn);
+    void cuts_changed(const Turn& turn);
+    void settle_cuts(const Turn& turn);
     void learn_links(const Heartbeat& event);
+    void forget_nodes(const Turn& turn);
 
     // Calls `apply` with the job if it exists, and draws the consequences.
     template <typename Apply>
@@ -62,6 +72,7 @@ struct Core::State {
     void on(const PeerLost& event, const Turn& turn);
     void on(const WorkerJoin& event, const Turn& turn);
     void on(const JobCreate& event, const Turn& turn);
+    void on(const JobDelete& event, const Turn& turn);
     void on(const WorkerLeave& event, const Turn& turn);
     void on(const WorkerAdmit& event, const Turn& turn);
     void on(const Ready& event, const Turn& turn);
@@ -69,6 +80,7 @@ struct Core::State {
     void on(const GroupDone& event, const Turn& turn);
     void on(const ViewPrepared& event, const Turn& turn);
     void on(const Stalled& event, const Turn& turn);
+    void on(const LinkCut& event, const Turn& turn);
     void on(const Heartbeat& event, const Turn& turn);
     void on(const ServerStored& event, const Turn& turn);
     void on(const ServerAsked& event, const Turn& turn);
@@ -89,7 +101,11 @@ void Core::State::lose_node(NodeId node, const std::string& reason, bool exclude
     cluster.nodes.detach(node, reason, excluded, turn);
     turn.warn(excluded ? "node-excluded" : "node-lost",
               fmt::format("node '{}': {}", cluster.nodes.name_of(node), reason));
-    for (const auto& [id, job] : jobs.all()) job->on_node_lost(node, reason, turn);
+    const bool was_cut = cluster.cuts.forget(node);
+    for (const auto& [id, job] : jobs.all()) {
+        job->on_node_lost(node, reason, turn);
+        if (was_cut) job->on_cuts_changed();
+    }
     settle_all(turn);
 }
 
@@ -109,7 +125,17 @@ void Core::State::settle_all(const Turn& turn) {
 void Core::State::on(const NodeAttach& event, const Turn& turn) {
     lose_node(cluster.nodes.id_of(event.name), "it attached again", false, turn);
     const NodeId node = cluster.nodes.attach(event, turn);
+    if (cluster.nodes.remembers_too_many()) forget_nodes(turn);
     turn.note("node-attached", fmt::format("node '{}' (#{})", event.name, node));
+}
+
+void Core::State::forget_nodes(const Turn& turn) {
+    std::set<NodeId> needed;
+    for (const auto& [id, job] : jobs.all()) job->add_nodes(needed);
+    for (const NodeId node : cluster.nodes.forget_all_but(needed)) {
+        cluster.links.forget(node);
+        turn.act(NodeForgotten{node});
+    }
 }
 
 void Core::State::on(const NodeHeard& event, const Turn& turn) {
@@ -144,6 +170,10 @@ void Core::State::on(const WorkerJoin& event, const Turn& turn) {
 
 void Core::State::on(const JobCreate& event, const Turn& turn) {
     jobs.create(event, turn);
+}
+
+void Core::State::on(const JobDelete& event, const Turn& turn) {
+    jobs.remove(event, turn);
 }
 
 void Core::State::on(const WorkerLeave& event, const Turn& turn) {
@@ -203,6 +233,30 @@ void Core::State::on(const Stalled& event, const Turn& turn) {
     }
 }
 
+void Core::State::on(const LinkCut& event, const Turn& turn) {
+    if (!cluster.nodes.is_attached(event.node) || !cluster.nodes.is_attached(event.from)) return;
+    const std::string nodes =
+        fmt::format("node '{}' and node '{}'", cluster.nodes.name_of(event.node),
+                    cluster.nodes.name_of(event.from));
+    const bool was_cut = cluster.cuts.is_cut(event.node, event.from);
+    const bool is_whole = cluster.cuts.report(event, turn.now);
+    if (event.cut && !was_cut)
+        turn.warn("link-silent",
+                  fmt::format("{}: no bytes from the second for {} ms", nodes, event.silent_ms));
+    if (!is_whole) return;
+    turn.note("link-whole", fmt::format("{} reach each other again", nodes));
+    cuts_changed(turn);
+}
+
+void Core::State::cuts_changed(const Turn& turn) {
+    for (const auto& [id, job] : jobs.all()) job->on_cuts_changed();
+    settle_all(turn);
+}
+
+void Core::State::settle_cuts(const Turn& turn) {
+    if (cluster.cuts.settle(turn.now)) cuts_changed(turn);
+}
+
 void Core::State::on(const Heartbeat& event, const Turn& turn) {
     for (const WorkerReport& report : event.workers) {
         with_job(report.job, turn, [&](Job& job) { job.on_report(event.node, report, turn); });
@@ -234,13 +288,16 @@ void Core::State::on(const Tick& /*event*/, const Turn& turn) {
     }
     for (const NodeId node : deaf)
         lose_node(node, "it did not answer a change of view", true, turn);
+    settle_cuts(turn);
     settle_all(turn);
 }
 
 // -------------------------------------------------------------------------------------------- Core
 
 Core::Core(CoreOptions options, uint64_t (*make_token)())
-    : state_(std::make_unique<State>(options, make_token)) {}
+    : options_(options),
+      make_token_(make_token),
+      state_(std::make_unique<State>(options, make_token)) {}
 
 Core::~Core() = default;
 
@@ -251,6 +308,8 @@ void Core::handle(const Event& event, TimePoint now, Actions& actions) {
 
 std::optional<TimePoint> Core::next_deadline() const {
     std::optional<TimePoint> earliest = state_->cluster.nodes.next_deadline();
+    if (const auto cuts = state_->cluster.cuts.next_deadline())
+        earliest = std::min(earliest.value_or(*cuts), *cuts);
     for (const auto& [id, job] : state_->jobs.all()) {
         const auto deadline = job->next_deadline();
         if (deadline) earliest = std::min(earliest.value_or(*deadline), *deadline);
@@ -286,6 +345,16 @@ std::vector<std::vector<std::byte>> Core::journal_snapshot() const {
     return encoded;
 }
 
+void Core::begin_anew(TimePoint now) {
+    const auto records = journal_snapshot();
+    const Counters counters = state_->cluster.counters;
+    state_ = std::make_unique<State>(options_, make_token_);
+    state_->cluster.counters = counters;
+    // What this life has written it also reads.
+    for (const auto& record : records) (void)replay(record);
+    replay_finished(now);
+}
+
 StatusView Core::status(TimePoint now) const {
     StatusView view;
     for (const auto& [id, node] : state_->cluster.nodes.nodes())
@@ -295,6 +364,7 @@ StatusView Core::status(TimePoint now) const {
         view.jobs.back().zones = zones_of(*job, state_->cluster.nodes);
     }
     view.links = links_of(state_->cluster.links);
+    view.cuts = cuts_of(state_->cluster.cuts, now);
     view.counters = state_->cluster.counters;
     return view;
 }

@@ -13,6 +13,15 @@
 
 namespace pace::controller {
 
+// What may be there at once, so that no user takes the controller from the others. A job counts as many workers as its world has, whether
+// they have joined or not, and one more for every 16 edges of a communication graph.
+struct JobLimits {
+    uint32_t jobs = 4096;
+    uint32_t jobs_of_user = 256;
+    uint64_t workers = 262'144;
+    uint64_t workers_of_user = 65'536;
+};
+
 // What an operator may tune; zero means default.
 struct CoreOptions {
     uint64_t seed = 1;  // of every random choice, tokens excepted
@@ -25,6 +34,11 @@ struct CoreOptions {
     Duration abandoned_keep =
         std::chrono::minutes(10);  // a job whose workers all died is kept this long
     uint32_t recent_groups = 256;  // groups of each job that status shows at most
+    bool relay_measured_zones =
+        false;  // sums take relays in zones that only measurements tell, too
+    Duration unjoined_keep =
+        std::chrono::hours(24);  // a job that nobody has joined is kept this long
+    JobLimits limits{};
 };
 
 // A reading of the whole state for status displays; built on demand, never on the hot path.
@@ -55,6 +69,10 @@ class Core {
     // journal that has grown long.
     std::vector<std::vector<std::byte>> journal_snapshot() const;
 
+    // Forgets all that is not in journal_snapshot(), as a controller does that is killed and started again: every node and worker
+    // announces itself anew. For a controller that has not run for so long that they have given it up.
+    void begin_anew(TimePoint now);
+
     // Everything, for people: takes milliseconds in a large cluster. Include core/status.h.
     StatusView status(TimePoint now) const;
     bool has_job(const std::string& name) const;
@@ -71,6 +89,8 @@ class Core {
 
   private:
     struct State;
+    CoreOptions options_;
+    uint64_t (*make_token_)();
     std::unique_ptr<State> state_;
 };
 

@@ -1,6 +1,7 @@
 // A core under a virtual clock, and daemons that answer it as told. For tests only.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,7 +48,15 @@ class CoreFixture {
                 asked.push_back(*prepare);
         }
         for (const PrepareView& prepare : asked)
-            send(ViewPrepared{prepare.node, prepare.job, prepare.epoch, completed_});
+            send(ViewPrepared{prepare.node,
+                              prepare.job,
+                              prepare.epoch,
+                              completed_,
+                              0,
+                              0,
+                              {},
+                              0,
+                              without_model_[prepare.node]});
     }
 
     // All actions of a kind since the last take or clear.
@@ -98,6 +107,12 @@ class CoreFixture {
     void join(NodeId node, Rank rank, const JobOptions& options) {
         send(WorkerJoin{rank + 100, node, rank, options, 1000, false, 0, 0, 0});
     }
+    // Into the run that there was, though all its workers may have died.
+    void come_back(NodeId node, Rank rank, const JobOptions& options) {
+        WorkerJoin event{rank + 100, node, rank, options, 1000, false, 0, 0, 0};
+        event.rerun = Rerun::never;
+        send(event);
+    }
     void resume(NodeId node, Rank rank, const JobOptions& options, uint64_t epoch) {
         send(WorkerJoin{rank + 100, node, rank, options, 1000, true, 5, 3, epoch});
     }
@@ -130,6 +145,10 @@ class CoreFixture {
     TimePoint now() const { return now_; }
     void answer_views(bool yes) { answers_views_ = yes; }
     void complete_rounds(uint64_t rounds) { completed_ = rounds; }
+    // What the node's daemon says of its workers from now on.
+    void without_model(NodeId node, std::vector<Rank> ranks) {
+        without_model_[node] = std::move(ranks);
+    }
     const std::vector<std::vector<std::byte>>& journal() const { return journal_; }
 
   private:
@@ -140,6 +159,7 @@ class CoreFixture {
     std::vector<std::vector<std::byte>> journal_;
     bool answers_views_ = true;
     uint64_t completed_ = 0;
+    std::map<NodeId, std::vector<Rank>> without_model_;
 };
 
 inline JobOptions averaging(uint32_t world, uint32_t group_size = 0) {

@@ -116,5 +116,26 @@ TEST_F(CoreNodesTest, LosesTheEarlierAttachmentOfANodeThatAttachesAgain) {
     EXPECT_TRUE(take<JoinAccepted>().at(0).under_way);
 }
 
+// A name drawn anew at every start, for ever.
+TEST_F(CoreNodesTest, ForgetsNodesThatAreGoneAndThatNoJobRefersTo) {
+    const NodeId a = attach("a");
+    const NodeId b = attach("b");
+    join(a, 0, averaging(2));
+    join(b, 1, averaging(2));
+    send(NodeLost{b, "test"});
+    for (int i = 0; i < 20'000; ++i) {
+        const std::string name = "drawn" + std::to_string(i);
+        send(NodeAttach{name, 1, {std::byte{1}}, "host", 8, 0, "zone" + std::to_string(i)});
+        const NodeId node = take<Attached>().at(0).node;
+        send(NodeLost{node, "test"});
+        clear();
+        ASSERT_LT(core().status(now()).nodes.size(), 1100U);
+    }
+    EXPECT_LT(core().journal_snapshot().size(), 1200U);
+    // Those that a job refers to keep their numbers.
+    EXPECT_EQ(attach("a"), a);
+    EXPECT_EQ(attach("b"), b);
+}
+
 }  // namespace
 }  // namespace pace::controller

@@ -49,7 +49,9 @@ class Nonsense {
             case 6:
                 return ViewPrepared{node(), job(), big(), big()};
             case 7:
-                return Stalled{node(), job(), {node(), node()}};
+                return random_.below(2) == 0
+                           ? Event(Stalled{node(), job(), {node(), node()}})
+                           : Event(LinkCut{node(), node(), random_.below(2) == 0, big()});
             case 8:
                 return Heartbeat{node(), {{job(), rank(), big(), big(), big(), below(2) == 0}}};
             case 9:

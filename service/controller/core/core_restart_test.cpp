@@ -221,6 +221,28 @@ TEST_F(CoreRestartTest, ForgetsJobsThatHaveEnded) {
     EXPECT_TRUE(core().status(now()).jobs.empty());
 }
 
+// It has not run for so long that its daemons may have given it up: they attach again, one after the other, and nobody is a newcomer.
+TEST_F(CoreRestartTest, BeginsAnewWithAllItsMembersWithoutDying) {
+    for (const JobOptions& options : {averaging(3), reducing(3)}) {
+        CoreFixture f;
+        const auto nodes = f.start(options);
+        const uint64_t epoch = f.job().epoch;
+        f.core().begin_anew(f.now());
+        f.clear();
+        EXPECT_TRUE(f.job().gathering);
+        for (Rank rank = 0; rank < 3; ++rank) {
+            EXPECT_EQ(f.attach("node" + std::to_string(rank)), nodes[rank]);
+            f.resume(nodes[rank], rank, options, epoch);
+        }
+        for (const JoinAccepted& accepted : f.sent<JoinAccepted>())
+            EXPECT_FALSE(accepted.under_way);
+        const auto views = f.take<CommitView>();
+        ASSERT_EQ(views.size(), 1U);
+        EXPECT_EQ(views[0].members.size(), 3U);
+        EXPECT_GT(views[0].epoch, epoch);
+    }
+}
+
 TEST_F(CoreRestartTest, CanCompactItsJournal) {
     const auto nodes = start(averaging(4), 2);
     for (int i = 0; i < 10; ++i) {

@@ -267,6 +267,7 @@ TEST_F(CoreViewsTest, NameNoDonorThatHasNotAskedForAModelItself) {
     for (const Rank rank : {4U, 5U}) send(WorkerLeave{nodes[2], 1, rank, false});
     for (const Rank rank : {4U, 5U}) join(nodes[2], rank, reducing(6));
     send(WorkerAdmit{nodes[2], 1, 4, false});
+    without_model(nodes[2], {4, 5});
     clear();
     send(WorkerAdmit{nodes[2], 1, 5, true});
     EXPECT_EQ(take<CommitView>()[0].adoptions, (std::vector<CommitView::Adoption>{{5, 0}}));
@@ -276,7 +277,7 @@ TEST_F(CoreViewsTest, ListNoAdoptionWhenNobodyHasTheModel) {
     const auto nodes = start(reducing(2));
     send(WorkerLeave{nodes[0], 1, 0, false});
     send(WorkerLeave{nodes[1], 1, 1, false});
-    join(nodes[0], 0, reducing(2));
+    come_back(nodes[0], 0, reducing(2));
     clear();
     send(WorkerAdmit{nodes[0], 1, 0, true});
     auto views = take<CommitView>();

@@ -11,6 +11,8 @@ namespace {
 
 class CoreZonesTest : public CoreFixture, public ::testing::Test {
   protected:
+    explicit CoreZonesTest(const CoreOptions& options = {}) : CoreFixture(options) {}
+
     NodeId attach_in(const std::string& name, const std::string& zone) {
         send(NodeAttach{name, 1, {std::byte{1}}, "host", 8, 0, zone});
         return sent<Attached>().back().node;
@@ -147,7 +149,31 @@ TEST_F(CoreZonesTest, SmartGroupsCrossZonesByTheirHeadsAlone) {
     EXPECT_GT(job().spectral_gap, 0);
 }
 
-TEST_F(CoreZonesTest, MeasuredLinksMakePlacesForTheNextPlanAndTheNextView) {
+// Who meets whom may follow a measurement; the order of a sum does not.
+TEST_F(CoreZonesTest, MeasuredLinksMakePlacesForTheNextPlanAndForNoSum) {
+    const auto nodes = start_in({"", "", "", ""}, smart(8));
+    measure_all(nodes);
+    EXPECT_EQ(round_across(8, 4), 2U);
+    EXPECT_EQ(round_across(8, 4), 0U);
+    EXPECT_EQ(round_across(8, 4), 0U);
+    EXPECT_EQ(job().zones.size(), 2U);
+    clear();
+    for (Rank rank = 0; rank < 8; ++rank)
+        send(Ready{.node = node_of(rank), .job = 1, .rank = rank, .iteration = 100});
+    const auto orders = take<GroupOrder>();
+    ASSERT_FALSE(orders.empty());
+    for (const GroupOrder& order : orders)
+        for (const GroupOrder::Part& part : order.members) EXPECT_EQ(part.zone, 0U);
+    send(WorkerLeave{.node = nodes[3], .job = 1, .rank = 7, .orderly = true});
+    EXPECT_EQ(zones_of_the_view(), std::vector<uint32_t>(7, 0));
+}
+
+class CoreMeasuredZonesTest : public CoreZonesTest {
+  protected:
+    CoreMeasuredZonesTest() : CoreZonesTest({.relay_measured_zones = true}) {}
+};
+
+TEST_F(CoreMeasuredZonesTest, SumsFollowMeasurementsWhereTheOperatorPrefersSpeed) {
     const auto nodes = start_in({"", "", "", ""}, smart(8));
     measure_all(nodes);
     const auto a = Places::kFirstPlace;
@@ -161,7 +187,7 @@ TEST_F(CoreZonesTest, MeasuredLinksMakePlacesForTheNextPlanAndTheNextView) {
 }
 
 // What was measured is no news to a node that attaches again.
-TEST_F(CoreZonesTest, MeasurementsOutliveAnAttachment) {
+TEST_F(CoreMeasuredZonesTest, MeasurementsOutliveAnAttachment) {
     const auto nodes = start_in({"", "", "", ""}, reducing(8));
     measure_all(nodes);
     send(NodeLost{nodes[1], "gone"});

@@ -43,6 +43,7 @@ void GroupHistory::on_ordered(const GroupOrder& order, std::span<const Signal> s
     members_ += record.times.size();
     record.ordered = now;
     record.done = record.failed = false;
+    record.reason.clear();
     record.moving_ns = record.bytes = 0;
     std::vector<Rank>& members = window_[groups_ % window_.size()];
     members.clear();
@@ -115,11 +116,12 @@ void GroupHistory::on_part_done(GroupId group, uint64_t moving_ns, uint64_t byte
     record->bytes += bytes;
 }
 
-void GroupHistory::on_ended(GroupId group, bool failed, TimePoint now) {
+void GroupHistory::on_ended(GroupId group, std::string_view failure, TimePoint now) {
     GroupRecord* record = find(group);
     if (record == nullptr) return;
     record->done = true;
-    record->failed = failed;
+    record->failed = !failure.empty();
+    record->reason = failure;
     record->ended = now;
 }
 

@@ -28,6 +28,7 @@ struct GroupRecord {
     TimePoint ended;  // meaningful once `done`
     bool done = false;
     bool failed = false;
+    std::string reason;      // if it failed
     uint64_t moving_ns = 0;  // of its slowest node
     uint64_t bytes = 0;      // of all its nodes
 };
@@ -55,7 +56,8 @@ class GroupHistory {
     void on_part_ended(GroupId group, NodeId node, TimePoint now);
     void on_member_ended(GroupId group, Rank rank, TimePoint now);
     void on_part_done(GroupId group, uint64_t moving_ns, uint64_t bytes);
-    void on_ended(GroupId group, bool failed, TimePoint now);
+    // `failure` says why it failed; empty: it has not.
+    void on_ended(GroupId group, std::string_view failure, TimePoint now);
     // Of a group that nobody ordered: `calls` of its members at one node, where the exchange began
     // and ended then. It counts as ordered when the last of all its members had called.
     void on_part_told(GroupId group, std::span<const Signal> calls, TimePoint begun,

@@ -33,10 +33,11 @@ TEST(GroupHistory, KeepsTheLastGroups) {
     EXPECT_EQ(kept(history), (std::vector<GroupId>{10, 11}));
     for (GroupId group = 12; group < 20; ++group) add_group(history, group, 2);
     EXPECT_EQ(kept(history), (std::vector<GroupId>{17, 18, 19}));
-    history.on_ended(18, true, kBegin);
-    history.on_ended(16, true, kBegin);  // forgotten
+    history.on_ended(18, "the exchange failed", kBegin);
+    history.on_ended(16, "forgotten", kBegin);  // forgotten
     EXPECT_FALSE(history.recent()[0].done);
     EXPECT_TRUE(history.recent()[1].failed);
+    EXPECT_EQ(history.recent()[1].reason, "the exchange failed");
 }
 
 TEST(GroupHistory, KeepsFewerOfLargeGroups) {

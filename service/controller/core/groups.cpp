@@ -9,6 +9,9 @@ namespace pace::controller {
 
 namespace {
 
+// In one line of the log.
+constexpr size_t kNodesNamedMax = 8;
+
 std::optional<AutoPolicy> auto_of(const JobOptions& options) {
     if (options.policy != Policy::automatic) return std::nullopt;
     return AutoPolicy(options.world);
@@ -187,7 +190,8 @@ void Groups::broadcast(uint64_t epoch, const Turn& turn) {
         worker.iteration = weights_.iteration;
         add_wait(signals_[i], turn.now);
         order.members.push_back({rank, worker.node, signals_[i].iteration, weights_.members[i],
-                                 zone_of_(worker.node), cluster_.nodes.nccl_of(worker.node)});
+                                 relay_zone_of(cluster_, worker.node, zone_of_(worker.node)),
+                                 cluster_.nodes.nccl_of(worker.node)});
     }
     put_in_flight(order, turn.now);
     history_.on_ordered(order, signals_, turn.now);
@@ -235,16 +239,17 @@ void Groups::on_done(const GroupDone& event, const Turn& turn) {
     const auto node = std::find(nodes.begin(), nodes.end(), event.node);
     if (node == nodes.end()) return;
     if (event.failed) {
-        return abort(
-            slot, event.node,
-            fmt::format("the exchange failed at node '{}'", cluster_.nodes.name_of(event.node)),
-            turn);
+        const std::string& why = event.reason;
+        return abort(slot, event.node,
+                     fmt::format("the exchange failed at node '{}': {}",
+                                 cluster_.nodes.name_of(event.node), why.empty() ? "?" : why),
+                     turn);
     }
     nodes.erase(node);
     slots_[slot].moving_ns = std::max(slots_[slot].moving_ns, event.moving_ns);
     release(slot, event.node, turn.now);
     history_.on_part_done(event.group, event.moving_ns, event.bytes);
-    if (nodes.empty()) close(slot, false, turn.now);
+    if (nodes.empty()) close(slot, "", turn.now);
 }
 
 void Groups::on_node_lost(NodeId node, const std::string& reason, const Turn& turn) {
@@ -262,7 +267,23 @@ void Groups::abort(uint32_t slot, NodeId culprit, const std::string& reason, con
         release(slot, node, turn.now);
         if (node != culprit) turn.act(GroupAbort{node, job_, flight.group, reason});
     }
-    close(slot, true, turn.now);
+    turn.warn("group-failed", fmt::format("job {}: group {} of {}: {}", options_.name, flight.group,
+                                          names_of(flight.members), reason));
+    close(slot, reason, turn.now);
+}
+
+// Of their nodes.
+std::string Groups::names_of(const std::vector<Member>& members) const {
+    std::string names;
+    std::vector<NodeId> named;
+    for (const Member& member : members) {
+        if (std::find(named.begin(), named.end(), member.node) != named.end()) continue;
+        named.push_back(member.node);
+        if (named.size() > kNodesNamedMax) return names + " and others";
+        names += fmt::format("{}'{}'", names.empty() ? "nodes " : ", ",
+                             cluster_.nodes.name_of(member.node));
+    }
+    return names;
 }
 
 void Groups::release(uint32_t slot, NodeId node, TimePoint now) {
@@ -285,12 +306,13 @@ void Groups::add_exchange(Worker& worker, TimePoint now) {
     statistics_.exchanging.add(exchanged);
 }
 
-void Groups::close(uint32_t slot, bool failed, TimePoint now) {
+void Groups::close(uint32_t slot, std::string_view failure, TimePoint now) {
+    const bool failed = !failure.empty();
     InFlight& flight = slots_[slot];
     ++(failed ? statistics_.failed : statistics_.completed);
     if (auto_ && !failed && flight.members.size() > 1 && flight.ordered >= policy_since_)
         auto_->on_exchange(now - flight.ordered, std::chrono::nanoseconds(flight.moving_ns));
-    history_.on_ended(flight.group, failed, now);
+    history_.on_ended(flight.group, failure, now);
     slots_of_.erase(flight.group);
     flight.nodes.clear();
     free_slots_.push_back(slot);

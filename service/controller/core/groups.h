@@ -85,7 +85,8 @@ class Groups {
     void add_exchange(Worker& worker, TimePoint now);
     void release(uint32_t slot, NodeId node, TimePoint now);
     void abort(uint32_t slot, NodeId culprit, const std::string& reason, const Turn& turn);
-    void close(uint32_t slot, bool failed, TimePoint now);
+    void close(uint32_t slot, std::string_view failure, TimePoint now);
+    std::string names_of(const std::vector<Member>& members) const;
 
     void think_again(const Turn& turn);
     std::vector<AutoPolicy::Present> present(TimePoint now) const;

@@ -11,4 +11,6 @@ using Rank = uint32_t;       // a worker's number in its job, 0 .. world-1
 using GroupId = uint64_t;    // unique in the cluster's life, never 0
 using RequestId = uint64_t;  // chosen by the asker, returned in the answer
 
+inline constexpr Rank kNoRank = ~Rank{0};
+
 }  // namespace pace::controller

@@ -6,12 +6,6 @@
 #include "service/controller/core/option_words.h"
 
 namespace pace::controller {
-namespace {
-
-// Above what a real job reaches, and far from overflow whatever a daemon says.
-constexpr uint64_t kEpochMax = uint64_t{1} << 62U;
-
-}  // namespace
 
 Job::Job(JobId id, JobOptions options, uint32_t uid, uint64_t token, Cluster& cluster)
     : id_(id),
@@ -19,15 +13,19 @@ Job::Job(JobId id, JobOptions options, uint32_t uid, uint64_t token, Cluster& cl
       uid_(uid),
       token_(token),
       cluster_(cluster),
-      workers_(options_.world),
-      views_(id, token, is_top_k(options_.compression)) {
+      views_(id, token, is_top_k(options_.compression)) {}
+
+// What takes memory by the world's size. A job that nobody joins takes none.
+void Job::furnish() {
+    if (!workers_.empty()) return;
+    workers_.resize(options_.world);
     if (forms_groups(options_.policy))
-        groups_ = std::make_unique<Groups>(id, options_, token_, workers_, cluster,
+        groups_ = std::make_unique<Groups>(id_, options_, token_, workers_, cluster_,
                                            [this](NodeId node) { return zone_of(node); });
     if (options_.policy == Policy::prague_static)
-        reported_ = std::make_unique<ReportedGroups>(options_, workers_, cluster);
+        reported_ = std::make_unique<ReportedGroups>(options_, workers_, cluster_);
     if (family_of(options_.policy) == Family::server)
-        server_ = std::make_unique<ServerJob>(id, options_, token);
+        server_ = std::make_unique<ServerJob>(id_, options_, token_, cluster_.life);
 }
 
 // -------------------------------------------------------------------------------- coming and going
@@ -49,6 +47,7 @@ bool Job::is_member_back(const WorkerJoin& event) const {
 // whoever comes back in time was a member, and whoever came before that word was not.
 void Job::learn_of_start(uint64_t epoch, const Turn& turn) {
     views_.raise_epoch_to(epoch);
+    if (server_) server_->set_under_way();
     gathering_ = true;
     for (Rank rank = 0; rank < workers_.size(); ++rank) {
         Worker& worker = workers_[rank];
@@ -63,6 +62,8 @@ void Job::learn_of_start(uint64_t epoch, const Turn& turn) {
 }
 
 void Job::join(const WorkerJoin& event, const Turn& turn) {
+    furnish();
+    unjoined_since_.reset();
     const bool was_member = event.resume && event.epoch > 0 && event.epoch < kEpochMax;
     if (was_member && !is_started()) learn_of_start(event.epoch, turn);
     const bool back = is_member_back(event);
@@ -74,20 +75,24 @@ void Job::join(const WorkerJoin& event, const Turn& turn) {
     attach(event.rank, event.node, state, turn);
     Worker& worker = workers_[event.rank];
     worker.iteration = event.iteration;
-    worker.rounds_submitted = event.rounds_completed;
+    worker.rounds_submitted = worker.rounds = event.rounds_completed;
     if (gathering_ && !gather_deadline_)
         gather_deadline_ = turn.now + cluster_.options.liveness_max;
+    if (all_lost_ && !return_deadline_) return_deadline_ = turn.now + cluster_.options.liveness_max;
     if (groups_ && !under_way) groups_->add_member(event.rank, turn.now);
     if (server_ && !under_way) server_->add_member(event.rank);
     if (server_ && server_->is_waiting_for(event.node)) request_view(0);
-    turn.act(JoinAccepted{event.node, event.request, id_, event.rank, options_, token_, under_way});
+    turn.act(JoinAccepted{event.node, event.request, id_, event.rank, options_, token_, under_way,
+                          run_});
 }
 
 void Job::attach(Rank rank, NodeId node, WorkerState state, const Turn& turn) {
     Worker& worker = workers_[rank];
     if (worker.state == WorkerState::absent) ++ranks_seen_;
     if (worker.state == WorkerState::lost || worker.state == WorkerState::missing) --unsettled_;
+    const bool was_lost = worker.may_return;
     worker = Worker{};
+    worker.may_return = was_lost;
     worker.state = state;
     worker.node = node;
     ++live_;
@@ -96,17 +101,18 @@ void Job::attach(Rank rank, NodeId node, WorkerState state, const Turn& turn) {
     place(rank, state == WorkerState::member ? Placement::member : Placement::joined, turn);
 }
 
-void Job::detach(Rank rank, WorkerState state, const Turn& turn) {
+void Job::detach(Rank rank, WorkerState state, Placement placement, const Turn& turn) {
     Worker& worker = workers_[rank];
     const bool took_part = is_taking_part(worker.state);
     if (groups_) groups_->remove_member(rank);
     if (server_) server_->remove_member(rank, turn.now);
     adoptions_.on_finished(rank);
+    left_out_.forget(rank);
     worker.state = state;
     if (state == WorkerState::lost) ++unsettled_;
     if (Node* host = cluster_.nodes.find(worker.node)) --host->workers;
     if (--live_ == 0) empty_since_ = turn.now;
-    place(rank, state == WorkerState::lost ? Placement::lost : Placement::left, turn);
+    place(rank, placement, turn);
     if (took_part) request_view(0);
 }
 
@@ -135,30 +141,56 @@ void Job::leave(const WorkerLeave& event, const Turn& turn) {
         turn.warn("worker-died", fmt::format("job {}: rank {} on node '{}' died", options_.name,
                                              event.rank, cluster_.nodes.name_of(event.node)));
     }
-    detach(event.rank, event.orderly ? WorkerState::left : WorkerState::lost, turn);
+    detach(event.rank, event.orderly ? WorkerState::left : WorkerState::lost,
+           event.orderly ? Placement::left : Placement::died, turn);
+    workers_[event.rank].may_return = false;
 }
 
 void Job::on_node_lost(NodeId node, const std::string& reason, const Turn& turn) {
     if (groups_) groups_->on_node_lost(node, reason, turn);
     for (Rank rank = 0; rank < workers_.size(); ++rank) {
-        if (live_at(node, rank) != nullptr) detach(rank, WorkerState::lost, turn);
+        if (live_at(node, rank) == nullptr) continue;
+        detach(rank, WorkerState::lost, Placement::lost, turn);
+        workers_[rank].node_was_lost = true;
+        workers_[rank].may_return = true;
+        all_lost_ = live_ == 0;
     }
+    left_out_.forget_node(node);
     if (views_.is_changing() && views_.covers(node)) view_broken_ = true;
     if (server_) server_->on_node_lost(node);
     if (server_ && server_->is_host(node)) request_view(0);
+}
+
+void Job::set_run(Run run, uint64_t before) {
+    run_ = std::move(run);
+    run_before_ = before;
+    views_.set_run_began(run_.began);
+}
+
+bool Job::is_deserted() const {
+    return live_ == 0 && has_been_joined() &&
+           std::none_of(workers_.begin(), workers_.end(),
+                        [](const Worker& worker) { return worker.state == WorkerState::missing; });
+}
+
+bool Job::have_all_died() const {
+    return is_deserted() &&
+           std::none_of(workers_.begin(), workers_.end(), [](const Worker& worker) {
+               return worker.state == WorkerState::lost && worker.node_was_lost;
+           });
 }
 
 void Job::admit(const WorkerAdmit& event, const Turn& turn) {
     Worker* worker = live_at(event.node, event.rank);
     if (worker == nullptr) return;
     if (worker->state != WorkerState::newcomer && worker->state != WorkerState::suspended) return;
+    worker->accepts_own = event.accepts_own;
+    if (!admits(*worker)) return left_out_.keep(event.rank, event.wants_model);
     begin_taking_part(event.rank, event.wants_model, turn);
 }
 
 void Job::begin_taking_part(Rank rank, bool wants_model, const Turn& turn) {
     Worker& worker = workers_[rank];
-    if (worker.state == WorkerState::newcomer)
-        worker.has_no_model = !wants_model && family_of(options_.policy) == Family::collective;
     worker.state = WorkerState::admitted;
     worker.wants_model = wants_model;
     worker.stopped_since.reset();
@@ -179,6 +211,11 @@ void Job::on_ready(const Ready& event, const Turn& turn) {
                          fmt::format("job {}: rank {} is ready for a group, but the policy is {}",
                                      options_.name, event.rank, name_of(options_.policy)));
     }
+    if (!is_taking_part(worker->state) && !admits(*worker)) {
+        if (worker->state == WorkerState::newcomer || left_out_.keeps(event.rank))
+            left_out_.keep(event);
+        return;
+    }
     // Its daemon has not heard yet that it was suspended, and will end this request as stale.
     if (worker->state == WorkerState::suspended) return;
     if (event.stage == ReadyStage::announced && !is_taking_part(worker->state)) return;
@@ -189,6 +226,7 @@ void Job::on_ready(const Ready& event, const Turn& turn) {
 
 void Job::on_withdraw(const Withdraw& event, const Turn& turn) {
     if (live_at(event.node, event.rank) == nullptr) return;
+    left_out_.forget(event.rank);
     if (groups_) groups_->on_withdraw(event, turn);
     if (server_ && server_->withdraw(event.rank)) turn.act(Withdrawn{event.node, id_, event.rank});
 }
@@ -222,6 +260,15 @@ void Job::on_saved(const ServerSaved& event, const Turn& turn) {
         named.failure =
             fmt::format("node '{}': {}", cluster_.nodes.name_of(event.node), event.failure);
     server_->on_saved(named, turn);
+}
+
+void Job::add_nodes(std::set<NodeId>& ret_nodes) const {
+    for (const Worker& worker : workers_) ret_nodes.insert(worker.node);
+    for (const Member& member : views_.view().members) ret_nodes.insert(member.node);
+    ret_nodes.insert(owing_.begin(), owing_.end());
+    if (server_) {
+        for (const NodeId host : server_->hosts()) ret_nodes.insert(host);
+    }
 }
 
 void Job::end(const Turn& turn) const {
@@ -292,6 +339,7 @@ void Job::suspend(Rank rank, const std::string& reason, const Turn& turn) {
 // ---------------------------------------------------------------------------------- end, deadlines
 
 bool Job::has_ended(TimePoint now) const {
+    if (unjoined_since_) return now - *unjoined_since_ >= cluster_.options.unjoined_keep;
     if (live_ != 0 || !empty_since_) return false;
     return unsettled_ == 0 || now - *empty_since_ >= cluster_.options.abandoned_keep;
 }
@@ -302,14 +350,19 @@ std::optional<TimePoint> Job::next_deadline() const {
         earliest = std::min(earliest.value_or(when), when);
     };
     if (gathering_ && gather_deadline_) consider(*gather_deadline_);
+    const bool awaits_others = return_deadline_ && all_lost_ && live_ > 0;
+    if (awaits_others && !gathering_) consider(*return_deadline_);
+    if (unjoined_since_) consider(*unjoined_since_ + cluster_.options.unjoined_keep);
     if (empty_since_) consider(*empty_since_ + cluster_.options.abandoned_keep);
     if (views_.is_changing()) consider(views_.changing_since() + 5 * cluster_.options.liveness_max);
-    if (groups_ && !gathering_ && views_.view().epoch > 0) {
+    // Until then nothing else of the job is looked at.
+    if (gathering_ || awaits_others) return earliest;
+    if (groups_ && views_.view().epoch > 0) {
         if (const auto group = groups_->next_deadline()) consider(*group);
     }
-    if (server_ && server_->absent_until() && !gathering_ && !views_.is_changing())
+    if (server_ && server_->absent_until() && !views_.is_changing())
         consider(*server_->absent_until());
-    if (server_ && !gathering_ && !views_.is_changing())
+    if (server_ && !views_.is_changing())
         if (const auto checkpoint = server_->next_checkpoint()) consider(*checkpoint);
     return earliest;
 }

@@ -5,7 +5,9 @@
 // *started* for good; who joins later is a newcomer, whom nobody needs until it is admitted. After
 // a replay the job *gathers*: the members that the journal names have until liveness_max after the
 // controller's start, or after the first of them is back if that is later, to announce themselves;
-// then the job goes on without the missing.
+// then the job goes on without the missing. A job whose last workers were lost with their daemons
+// waits as long for the others when the first is back: who opens anew must find the models of those
+// whose sessions only reconnect, and not become the job's first.
 #pragma once
 
 #include <memory>
@@ -18,6 +20,7 @@
 #include "service/controller/core/cluster.h"
 #include "service/controller/core/groups.h"
 #include "service/controller/core/journal_record.h"
+#include "service/controller/core/left_out.h"
 #include "service/controller/core/places.h"
 #include "service/controller/core/reported_groups.h"
 #include "service/controller/core/server_job.h"
@@ -36,6 +39,21 @@ class Job {
     const JobOptions& options() const { return options_; }
     uint32_t uid() const { return uid_; }
     uint64_t token() const { return token_; }
+    const Run& run() const { return run_; }
+    uint64_t run_before() const { return run_before_; }
+    // A job that was created beforehand gets its run with its first worker; one whose journal was lost
+    // gets its own back with the first that was in it.
+    void set_run(Run run, uint64_t before);
+    bool has_been_joined() const { return ranks_seen_ > 0; }
+    // It had workers; none lives, nor is awaited after the controller's restart.
+    bool is_deserted() const;
+    // And none may live, though nobody speaks for it.
+    bool have_all_died() const;
+    // Of its workers, how many have a daemon that speaks for them.
+    uint32_t live() const { return live_; }
+    // Nobody is in it yet; it does not wait for ever.
+    void begin_unjoined(TimePoint now) { unjoined_since_ = now; }
+    bool was_joined() const { return !unjoined_since_; }
     bool is_started() const { return views_.epoch() > 0; }
     bool is_gathering() const { return gathering_; }
 
@@ -55,6 +73,8 @@ class Job {
     void on_report(NodeId node, const WorkerReport& report, const Turn& turn);
     void on_group_report(NodeId node, const GroupReport& report, TimePoint now);
     void on_stalled(NodeId node, const Turn& turn);
+    // The cuts between nodes are others than they were.
+    void on_cuts_changed();
     // The node has a member, and cannot go on in this view.
     void on_broken(NodeId node);
     // Two nodes have lost their connection to each other: whatever round ran between them begins
@@ -80,29 +100,42 @@ class Job {
     void replay_finished(TimePoint now);
     void append_records(std::vector<JournalRecord>& records) const;
 
+    // Null if there is no such rank, or nobody has joined the job yet.
     const Worker* find(Rank rank) const {
         return rank < workers_.size() ? &workers_[rank] : nullptr;
     }
+    // Empty until somebody joins.
     const std::vector<Worker>& workers() const { return workers_; }
     const Views& views() const { return views_; }
     const Groups* groups() const { return groups_.get(); }
     const ReportedGroups* reported_groups() const { return reported_.get(); }
     const ServerJob* server() const { return server_.get(); }
+    // Those that its workers are or were on, and that keep something of it.
+    void add_nodes(std::set<NodeId>& ret_nodes) const;
     // Nobody is left to make use of it.
     void end(const Turn& turn) const;
+
+    const LeftOut& left_out() const { return left_out_; }
 
     // The number of its label, or else of its place in this job; 0 if neither is known.
     uint32_t zone_of(NodeId node) const;
 
   private:
+    void furnish();
     Worker* live_at(NodeId node, Rank rank);
+    bool waits_for_return(TimePoint now);
     bool is_member_back(const WorkerJoin& event) const;
     void learn_of_start(uint64_t epoch, const Turn& turn);
     void attach(Rank rank, NodeId node, WorkerState state, const Turn& turn);
     void begin_taking_part(Rank rank, bool wants_model, const Turn& turn);
-    void detach(Rank rank, WorkerState state, const Turn& turn);
+    void detach(Rank rank, WorkerState state, Placement placement, const Turn& turn);
     void suspend(Rank rank, const std::string& reason, const Turn& turn);
     void suspend_if_late(Rank rank, const Turn& turn);
+    LeftOut::Present present() const;
+    bool admits(const Worker& worker);
+    void follow_cuts(const Turn& turn);
+    void leave_out(NodeId node, const Turn& turn);
+    void take_back(NodeId node, const Turn& turn);
     bool is_waited_on(Rank rank) const;
     bool is_needed(NodeId node) const;
     void place(Rank rank, Placement placement, const Turn& turn);
@@ -111,6 +144,9 @@ class Job {
     void request_view(NodeId node);
     void begin_view(const Turn& turn);
     void commit_view(const Turn& turn);
+    bool are_rounds_made() const;
+    void leave_out_those_who_lack_rounds(const Turn& turn);
+    void leave_out_without_donor(Rank rank, const Turn& turn);
     std::vector<Member> members_covered() const;
     void find_places(const std::vector<NodeId>& nodes);
     bool start_is_due() const {
@@ -121,11 +157,15 @@ class Job {
     JobOptions options_;
     uint32_t uid_;
     uint64_t token_;
+    Run run_;
+    uint64_t run_before_ = 0;
     Cluster& cluster_;
-    std::vector<Worker> workers_;
+    std::vector<Worker>
+        workers_;  // by rank; it and what is sized by the world comes with the first of them
     Views views_;
     Adoptions adoptions_;
-    Places places_;                   // of the view's nodes
+    Places places_;  // of the view's nodes
+    LeftOut left_out_;
     std::set<NodeId> owing_;          // without workers; told of the next view
     std::unique_ptr<Groups> groups_;  // null for policies whose groups are not formed here
     std::unique_ptr<ReportedGroups> reported_;  // null unless daemons tell of groups
@@ -139,7 +179,10 @@ class Job {
     bool gathering_ = false;
     uint64_t journal_epoch_ = 0;  // that the journal knows of
     std::optional<TimePoint> gather_deadline_;
-    std::optional<TimePoint> empty_since_;  // no live worker since, after there was one
+    bool all_lost_ = false;  // with their daemons; none has come back, or not all for long
+    std::optional<TimePoint> return_deadline_;
+    std::optional<TimePoint> unjoined_since_;  // nobody has joined since then
+    std::optional<TimePoint> empty_since_;     // no live worker since, after there was one
 };
 
 }  // namespace pace::controller

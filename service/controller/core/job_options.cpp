@@ -81,7 +81,7 @@ Result<> check_no_group_options(const JobOptions& o, std::string_view because, P
     if (o.history_window != 0) return refuse("history_window", o.history_window);
     if (o.weights == Weights::dynamic) return refuse("weights", name_of(o.weights));
     if (o.missing == Missing::initial) return refuse("missing", name_of(o.missing));
-    if (o.alpha != 0 && o.alpha != kAlphaDefault) return refuse("alpha", o.alpha);
+    if (o.alpha != kAlphaNotGiven) return refuse("alpha", o.alpha);
     return {};
 }
 
@@ -152,6 +152,7 @@ Result<> check_sizes(const JobOptions& o) {
 }
 
 Result<> check_alpha(double alpha) {
+    if (alpha == kAlphaNotGiven) return {};
     if (std::isfinite(alpha) && alpha >= 0 && alpha < 1) return {};
     return make_error(ErrorKind::invalid,
                       "alpha is {}; use a number from 0 up to, not including, 1", alpha);
@@ -166,7 +167,7 @@ Result<> check_no_version_options(const JobOptions& o) {
                           option, value);
     };
     if (o.missing == Missing::initial) return refuse("missing", name_of(o.missing));
-    if (o.alpha != 0 && o.alpha != kAlphaDefault) return refuse("alpha", o.alpha);
+    if (o.alpha != kAlphaNotGiven) return refuse("alpha", o.alpha);
     return {};
 }
 
@@ -191,10 +192,8 @@ void fill_defaults(JobOptions& o) {
     if (o.missing == Missing{}) o.missing = Missing::closest;
     fill_collective_defaults(o);
     fill_server_defaults(o);
-    if (!forms_groups(o.policy)) {
-        o.alpha = kAlphaDefault;
-        return;
-    }
+    if (!forms_groups(o.policy)) return;
+    if (o.weights == Weights::dynamic && o.alpha == kAlphaNotGiven) o.alpha = kAlphaDefault;
     if (o.policy == Policy::automatic) return;
     if (o.group_size == 0) o.group_size = std::max(2U, std::min(usual_size(o), o.world));
     if (o.group_min == 0 && o.policy == Policy::partial_reduce) o.group_min = kGroupMinDefault;
@@ -261,7 +260,9 @@ std::string differences(const JobOptions& asked, const JobOptions& of_job) {
     compare("group_min", asked.group_min, of_job.group_min);
     compare("weights", name_of(asked.weights), name_of(of_job.weights));
     compare("missing", name_of(asked.missing), name_of(of_job.missing));
-    compare("alpha", asked.alpha, of_job.alpha);
+    // Where weights are constant there is none, and weights then tell the difference.
+    if (asked.alpha != kAlphaNotGiven && of_job.alpha != kAlphaNotGiven)
+        compare("alpha", asked.alpha, of_job.alpha);
     compare("group_wait_ms", asked.group_wait_ms, of_job.group_wait_ms);
     compare("history_window", asked.history_window, of_job.history_window);
     compare("progress_gap", asked.progress_gap, of_job.progress_gap);

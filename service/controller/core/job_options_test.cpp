@@ -53,6 +53,13 @@ TEST(JobOptions, AreRefusedWithASentenceThatNamesOptionAndValue) {
         {"alpha is nan", [](JobOptions& o) { o.alpha = std::nan(""); }},
         {"missing is initial", [](JobOptions& o) { o.missing = Missing::initial; }},
         {"alpha is 0.9", [](JobOptions& o) { o.alpha = 0.9; }},
+        {"alpha is 0.5", [](JobOptions& o) { o.alpha = 0.5; }},
+        {"alpha is 0", [](JobOptions& o) { o.alpha = 0; }},
+        {"alpha is 1",
+         [](JobOptions& o) {
+             o.weights = Weights::dynamic;
+             o.alpha = 1;
+         }},
         {"history_window is 3", [](JobOptions& o) { o.history_window = 3; }},
         {"history_window is 4000000000", [](JobOptions& o) { o.history_window = 4000000000; }},
     };
@@ -76,6 +83,8 @@ TEST(JobOptions, OfGroupsAreRefusedForAllReduce) {
         {"weights is dynamic", [](JobOptions& o) { o.weights = Weights::dynamic; }},
         {"missing is initial", [](JobOptions& o) { o.missing = Missing::initial; }},
         {"alpha is 0.9", [](JobOptions& o) { o.alpha = 0.9; }},
+        {"alpha is 0.5", [](JobOptions& o) { o.alpha = 0.5; }},
+        {"alpha is 0", [](JobOptions& o) { o.alpha = 0; }},
     };
     for (const Refusal& refusal : refusals) {
         JobOptions options = reducing(8);
@@ -132,6 +141,9 @@ TEST(JobOptions, ThatAPolicyDoesNotKnowAreRefused) {
     refused(Policy::prague_static, "missing is initial",
             [](JobOptions& o) { o.missing = Missing::initial; });
     refused(Policy::prague_static, "alpha is 0.9", [](JobOptions& o) { o.alpha = 0.9; });
+    refused(Policy::prague_static, "alpha is 0", [](JobOptions& o) { o.alpha = 0; });
+    refused(Policy::automatic, "alpha is 0.5", [](JobOptions& o) { o.alpha = 0.5; });
+    refused(Policy::full, "alpha is 0", [](JobOptions& o) { o.alpha = 0; });
     refused(Policy::all_reduce, "progress_gap is 3", [](JobOptions& o) { o.progress_gap = 3; });
     refused(Policy::ad_psgd, "group_size is 3", [](JobOptions& o) { o.group_size = 3; });
     refused(Policy::full, "group_size is 3", [](JobOptions& o) { o.group_size = 3; });
@@ -143,8 +155,11 @@ TEST(JobOptions, AreComparedOptionByOption) {
     asked.alpha = 0.9;
     asked.weights = Weights::dynamic;
     EXPECT_EQ(differences(asked, *check(averaging(8, 3))),
-              "weights dynamic (the job has constant), alpha 0.9 (the job has 0.5)");
+              "weights dynamic (the job has constant)");
     EXPECT_EQ(differences(asked, asked), "");
+    JobOptions other = averaging(8, 3);
+    other.weights = Weights::dynamic;
+    EXPECT_EQ(differences(asked, *check(other)), "alpha 0.9 (the job has 0.5)");
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ void Job::replay(const EpochRecord& record) {
 }
 
 void Job::replay(const PlacementRecord& record) {
-    if (record.rank >= workers_.size()) return;
+    if (record.rank >= options_.world) return;
+    furnish();
     Worker& worker = workers_[record.rank];
     worker.node = record.node;
     switch (record.placement) {
@@ -30,17 +31,25 @@ void Job::replay(const PlacementRecord& record) {
             break;
         case Placement::lost:
             worker.state = WorkerState::lost;
+            worker.node_was_lost = true;
+            break;
+        case Placement::died:
+            worker.state = WorkerState::lost;
             break;
     }
 }
 
 void Job::replay_finished(TimePoint now) {
     journal_epoch_ = views_.epoch();
+    if (server_ && is_started()) server_->set_under_way();
     ranks_seen_ = unsettled_ = 0;
     for (Worker& worker : workers_) {
         // Whoever is no member has nothing to lose: it joins again.
         if (worker.state == WorkerState::joined) worker.state = WorkerState::absent;
-        if (worker.state == WorkerState::newcomer) worker.state = WorkerState::lost;
+        if (worker.state == WorkerState::newcomer) {
+            worker.state = WorkerState::lost;
+            worker.node_was_lost = true;
+        }
         if (worker.state == WorkerState::member) {
             worker.state = WorkerState::missing;
             gathering_ = true;
@@ -48,7 +57,11 @@ void Job::replay_finished(TimePoint now) {
         if (worker.state != WorkerState::absent) ++ranks_seen_;
         if (worker.state == WorkerState::lost || worker.state == WorkerState::missing) ++unsettled_;
     }
-    if (ranks_seen_ != 0) empty_since_ = now;
+    if (ranks_seen_ != 0) {
+        empty_since_ = now;
+    } else {
+        begin_unjoined(now);
+    }
     if (gathering_) gather_deadline_ = now + cluster_.options.liveness_max;
 }
 
@@ -66,6 +79,7 @@ void Job::end_gathering(const Turn& turn) {
     for (Rank rank = 0; rank < workers_.size(); ++rank) {
         if (workers_[rank].state != WorkerState::missing) continue;
         workers_[rank].state = WorkerState::lost;
+        workers_[rank].node_was_lost = true;
         place(rank, Placement::lost, turn);
         if (!cluster_.nodes.is_attached(workers_[rank].node)) gone.insert(workers_[rank].node);
         turn.warn("worker-missing",
@@ -80,13 +94,15 @@ void Job::end_gathering(const Turn& turn) {
 
 void Job::append_records(std::vector<JournalRecord>& records) const {
     records.emplace_back(JobRecord{id_, uid_, token_, options_});
+    records.emplace_back(RunRecord{id_, run_, run_before_});
     if (is_started()) records.emplace_back(EpochRecord{id_, views_.epoch()});
     for (Rank rank = 0; rank < workers_.size(); ++rank) {
         const Worker& worker = workers_[rank];
         if (worker.state == WorkerState::absent) continue;
         Placement placement = Placement::joined;
         if (worker.state == WorkerState::left) placement = Placement::left;
-        if (worker.state == WorkerState::lost) placement = Placement::lost;
+        if (worker.state == WorkerState::lost)
+            placement = worker.node_was_lost ? Placement::lost : Placement::died;
         if (is_taking_part(worker.state) || worker.state == WorkerState::missing)
             placement = Placement::member;
         records.emplace_back(PlacementRecord{id_, rank, worker.node, placement});

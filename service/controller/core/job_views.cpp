@@ -30,18 +30,26 @@ bool Job::is_needed(NodeId node) const {
 }
 
 void Job::on_view_prepared(const ViewPrepared& event) {
+    // Of a view that this controller has forgotten, or that its predecessor has not written down.
+    if (views_.is_changing() && event.epoch == views_.epoch() &&
+        event.newer_epoch >= views_.epoch() && event.newer_epoch < kEpochMax) {
+        views_.raise_epoch_to(event.newer_epoch);
+        view_broken_ = true;
+        return;
+    }
     views_.on_prepared(event);
     if (server_ && event.epoch == views_.epoch()) server_->on_prepared(event.node, event.server);
 }
 
 void Job::settle(const Turn& turn) {
     if (gathering_) end_gathering(turn);
-    if (gathering_) return;
+    if (gathering_ || waits_for_return(turn.now)) return;
     if (start_is_due()) {
         turn.note("job-started",
                   fmt::format("job {}: all {} workers have joined", options_.name, options_.world));
         view_wanted_ = true;
     }
+    follow_cuts(turn);
     if (server_ && server_->absent_until() && turn.now >= *server_->absent_until()) request_view(0);
     while (view_broken_ || (view_wanted_ && !views_.is_changing()) || views_.is_prepared()) {
         if (views_.is_prepared() && !view_broken_) {
@@ -53,6 +61,21 @@ void Job::settle(const Turn& turn) {
     if (groups_ && views_.view().epoch > 0) groups_->form(views_.epoch(), turn);
     if (server_ && !views_.is_changing()) server_->look_at_checkpoints(turn.now);
     if (server_) server_->send(turn);
+}
+
+bool Job::waits_for_return(TimePoint now) {
+    if (!all_lost_ || live_ == 0) {
+        return_deadline_.reset();  // the first to come back starts it anew
+        return false;
+    }
+    const bool some_may = std::any_of(workers_.begin(), workers_.end(), [](const Worker& worker) {
+        return worker.may_return && !is_taking_part(worker.state);
+    });
+    if (some_may && return_deadline_ && now < *return_deadline_) return true;
+    all_lost_ = false;
+    return_deadline_.reset();
+    for (Worker& worker : workers_) worker.may_return = false;
+    return false;
 }
 
 void Job::begin_view(const Turn& turn) {
@@ -72,7 +95,7 @@ void Job::begin_view(const Turn& turn) {
         // A newcomer's node may owe what a predecessor handed in there, in a view unknown to us.
         const bool may_owe = is_top_k(options_.compression) && is_live(worker.state);
         // And its disk may have what is left of a model.
-        const bool may_help = server_ && server_->is_lost() && is_live(worker.state);
+        const bool may_help = server_ && server_->wants_disks() && is_live(worker.state);
         if (may_owe || may_help || is_taking_part(worker.state)) add(worker.node);
     }
     std::sort(nodes.begin(), nodes.end());
@@ -91,42 +114,78 @@ std::vector<Member> Job::members_covered() const {
 }
 
 uint32_t Job::zone_of(NodeId node) const {
-    const Node* known = cluster_.nodes.find(node);
-    const uint32_t label = known == nullptr ? 0 : known->label_number;
+    const uint32_t label = cluster_.nodes.label_of(node);
     return label != 0 ? label : places_.place_of(node);
 }
 
 void Job::find_places(const std::vector<NodeId>& nodes) {
     std::vector<Places::Node> found;
     found.reserve(nodes.size());
-    for (const NodeId node : nodes) {
-        const Node* known = cluster_.nodes.find(node);
-        found.push_back({node, known != nullptr && known->label_number != 0});
-    }
+    for (const NodeId node : nodes) found.push_back({node, cluster_.nodes.label_of(node) != 0});
     places_.refresh(found, cluster_.links);
 }
 
-// What was measured counts for groups that are planned from now on, and for the next view.
+// What was measured counts for groups that are planned from now on, and, where sums may follow it, for the next view.
 void Job::on_links(NodeId node) {
     const std::vector<NodeId> nodes = nodes_of(views_.view().members);
     if (std::binary_search(nodes.begin(), nodes.end(), node)) find_places(nodes);
 }
 
+// Whether any member, of this view or of one before, has the result of a round.
+bool Job::are_rounds_made() const {
+    if (views_.completed(left_out_.nodes()) > 0) return true;
+    return std::any_of(workers_.begin(), workers_.end(), [](const Worker& worker) {
+        return is_live(worker.state) && worker.rounds > 0;
+    });
+}
+
+// A newcomer whose first call is no broadcast has, as a rule, not noticed that its daemon was
+// restarted while it computed: gradients of its model must not enter the others' rounds.
+void Job::leave_out_those_who_lack_rounds(const Turn& turn) {
+    if (family_of(options_.policy) != Family::collective || !are_rounds_made()) return;
+    for (Rank rank = 0; rank < workers_.size(); ++rank) {
+        const Worker& worker = workers_[rank];
+        const bool did_not_ask = worker.state == WorkerState::admitted && !worker.wants_model;
+        if (did_not_ask && !worker.accepts_own && views_.covers(worker.node))
+            suspend(rank, "the job has made rounds without this worker, which its model lacks",
+                    turn);
+    }
+}
+
+void Job::leave_out_without_donor(Rank rank, const Turn& turn) {
+    Worker& worker = workers_[rank];
+    worker.state = WorkerState::newcomer;
+    worker.wants_model = false;
+    place(rank, Placement::joined, turn);
+    if (groups_) groups_->remove_member(rank);
+    turn.act(NoModel{worker.node, id_, rank});
+    turn.warn("no-model", fmt::format("job {}: rank {} on node '{}' asks for the model, and no "
+                                      "member has got one by a broadcast",
+                                      options_.name, rank, cluster_.nodes.name_of(worker.node)));
+}
+
 void Job::commit_view(const Turn& turn) {
+    leave_out_those_who_lack_rounds(turn);
     std::vector<Member> members = members_covered();
+    const Adoptions::Answer answer =
+        adoptions_.list({members, workers_, views_.without_model(), are_rounds_made()});
+    for (const Rank rank : answer.without_donor) {
+        leave_out_without_donor(rank, turn);
+        std::erase_if(members, [rank](const Member& member) { return member.rank == rank; });
+    }
     find_places(nodes_of(members));
     for (Member& member : members) {
-        member.zone = zone_of(member.node);
+        member.zone = relay_zone_of(cluster_, member.node, zone_of(member.node));
         member.nccl = cluster_.nodes.nccl_of(member.node);
     }
-    const std::vector<CommitView::Adoption> adoptions = adoptions_.list(members, workers_);
     for (const Member& member : members) {
         workers_[member.rank].state = WorkerState::member;
         workers_[member.rank].wants_model = false;
+        workers_[member.rank].accepts_own = false;
     }
     if (!members.empty())
         std::erase_if(owing_, [this](NodeId node) { return views_.covers(node); });
-    CommitView commit = views_.commit(std::move(members), adoptions);
+    CommitView commit = views_.commit(std::move(members), answer.adoptions, left_out_.nodes());
     if (server_) server_->commit(commit, cluster_.options.liveness_max, turn);
     if (!commit.nodes.empty()) turn.act(std::move(commit));
     ++cluster_.counters.views;

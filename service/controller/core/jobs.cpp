@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "service/controller/core/job_options.h"
+#include "service/controller/core/run_choice.h"
 
 namespace pace::controller {
 
@@ -10,6 +11,15 @@ using base::Error;
 using base::ErrorKind;
 using base::make_error;
 using base::Result;
+
+namespace {
+
+// As JobLimits says.
+uint64_t workers_counted(const JobOptions& options) {
+    return options.world + options.edges.size() / 2 / 16;
+}
+
+}  // namespace
 
 // ---------------------------------------------------------------------------------------- creating
 
@@ -21,11 +31,45 @@ Job& Jobs::add(JobId id, const JobOptions& options, uint32_t uid, uint64_t token
     return *job;
 }
 
-Job& Jobs::create(const JobOptions& options, uint32_t uid, const Turn& turn) {
+Result<Job*> Jobs::create(const JobOptions& options, uint32_t uid, const Turn& turn) {
+    PACE_TRY(check_room(options, uid));
     const JobId id = next_id_;
     const uint64_t token = make_token_();
     turn.act(JournalAppend{encode(JobRecord{id, uid, token, options})});
-    return add(id, options, uid, token);
+    Job& job = add(id, options, uid, token);
+    job.begin_unjoined(turn.now);
+    return &job;
+}
+
+Result<> Jobs::check_room(const JobOptions& options, uint32_t uid) const {
+    const JobLimits& limits = cluster_.options.limits;
+    uint64_t workers = workers_counted(options);
+    uint64_t workers_of_user = workers;
+    uint32_t jobs_of_user = 1;
+    for (const auto& [id, job] : jobs_) {
+        const uint64_t counted = workers_counted(job->options());
+        workers += counted;
+        if (job->uid() != uid) continue;
+        ++jobs_of_user;
+        workers_of_user += counted;
+    }
+    constexpr const char* kRemedy =
+        "end jobs that are not needed (`pacectl job list`, `pacectl job delete`)";
+    const auto full = [&](const char* what, uint64_t count, uint64_t most, const char* setting) {
+        return make_error(ErrorKind::limit,
+                          "job '{}' would be one too many: {} {}, and the controller's {} allows "
+                          "{}; {}, or raise it",
+                          options.name, count, what, setting, most, kRemedy);
+    };
+    if (jobs_of_user > limits.jobs_of_user)
+        return full("jobs of this user", jobs_of_user, limits.jobs_of_user, "user_jobs_max");
+    if (workers_of_user > limits.workers_of_user)
+        return full("workers in all jobs of this user", workers_of_user, limits.workers_of_user,
+                    "user_workers_max");
+    if (jobs_.size() >= limits.jobs) return full("jobs", jobs_.size() + 1, limits.jobs, "jobs_max");
+    if (workers > limits.workers)
+        return full("workers in all jobs", workers, limits.workers, "workers_max");
+    return {};
 }
 
 void Jobs::create(const JobCreate& event, const Turn& turn) {
@@ -45,9 +89,33 @@ void Jobs::create(const JobCreate& event, const Turn& turn) {
             ErrorKind::taken,
             "job '{}' exists already; let workers join it, or choose another name", options->name));
     }
-    const Job& job = create(*options, event.uid, turn);
+    const Result<Job*> created = create(*options, event.uid, turn);
+    if (!created) return refuse(created.error());
+    const Job& job = **created;
     turn.act(JoinAccepted{event.node, event.request, job.id(), kNoRank, job.options(), job.token(),
                           false});
+}
+
+void Jobs::remove(const JobDelete& event, const Turn& turn) {
+    const auto refuse = [&](Error error) {
+        turn.act(JoinRefused{event.node, event.request, std::move(error)});
+    };
+    Job* job = find(event.name);
+    if (job == nullptr)
+        return refuse(make_error(ErrorKind::not_found,
+                                 "there is no job '{}'; `pacectl job list` shows all", event.name));
+    if (event.uid != 0 && event.uid != job->uid())
+        return refuse(make_error(
+            ErrorKind::denied, "job '{}' belongs to another user; its owner and root may delete it",
+            event.name));
+    if (job->live() != 0)
+        return refuse(
+            make_error(ErrorKind::taken,
+                       "{} workers are in job '{}'; stop them first: the job then ends by "
+                       "itself, or can be deleted",
+                       job->live(), event.name));
+    end(*job, "deleted", turn);
+    turn.act(JobDeleted{event.node, event.request});
 }
 
 // ----------------------------------------------------------------------------------------- joining
@@ -73,24 +141,56 @@ Result<Job*> Jobs::admission(const WorkerJoin& event, const JobOptions& options,
                           event.rank, options.world, options.world - 1);
     }
     Job* job = find(options.name);
-    if (job == nullptr) return &create(options, event.uid, turn);
+    if (job == nullptr) return begin_run(options, event, 0, turn);
     if (job->uid() != event.uid) {
         return make_error(ErrorKind::denied,
                           "job '{}' belongs to another user; choose another name", options.name);
     }
+    PACE_TRY_ASSIGN(choice, choose_run(event, *job));
+    if (choice == RunChoice::begins_another) {
+        const uint64_t before = job->run().began;
+        turn.warn(
+            "job-rerun",
+            fmt::format("job {}: the workers of {} are gone; {} begins anew, with all {} "
+                        "workers",
+                        options.name, text_of(job->run()), text_of(event.run), options.world));
+        end(*job, "another run begins", turn);
+        return begin_run(options, event, before, turn);
+    }
+    if (choice == RunChoice::names_it) name_run(*job, event, job->run_before(), turn);
+    if (job->is_deserted() && job->is_started())
+        turn.warn("job-resumed",
+                  fmt::format("job {}: rank {} goes on with {}, of which no other worker is "
+                              "there",
+                              options.name, event.rank, text_of(job->run())));
     if (options != job->options()) {
         return make_error(
             ErrorKind::mismatch,
             "job '{}' has other options: {}; join with the job's, or choose another name",
             options.name, differences(options, job->options()));
     }
-    const Worker& holder = *job->find(event.rank);
-    if (is_live(holder.state)) {
+    const Worker* holder = job->find(event.rank);
+    if (holder != nullptr && is_live(holder->state)) {
         return make_error(ErrorKind::taken,
                           "rank {} of job '{}' is held by a worker on node '{}'; use a free rank",
-                          event.rank, options.name, cluster_.nodes.name_of(holder.node));
+                          event.rank, options.name, cluster_.nodes.name_of(holder->node));
     }
     return job;
+}
+
+Result<Job*> Jobs::begin_run(const JobOptions& options, const WorkerJoin& event, uint64_t before,
+                             const Turn& turn) {
+    PACE_TRY_ASSIGN(job, create(options, event.uid, turn));
+    name_run(*job, event, before, turn);
+    return job;
+}
+
+// Clocks of nodes may differ: what follows another run began later.
+void Jobs::name_run(Job& job, const WorkerJoin& event, uint64_t before, const Turn& turn) {
+    const uint64_t began =
+        event.run.began != 0 ? event.run.began : std::max(event.opened, before + 1);
+    job.set_run({event.run.id, began}, before);
+    turn.act(JournalAppend{encode(RunRecord{job.id(), job.run(), before})});
 }
 
 // --------------------------------------------------------------------------------------- the table
@@ -107,9 +207,13 @@ Job* Jobs::find(const std::string& name) {
 
 void Jobs::sweep(Job& job, const Turn& turn) {
     if (!job.has_ended(turn.now)) return;
+    end(job, job.was_joined() ? "ended" : "nobody joined it in time", turn);
+}
+
+void Jobs::end(Job& job, const std::string& why, const Turn& turn) {
     turn.act(JournalAppend{encode(JobEndRecord{job.id()})});
     job.end(turn);
-    turn.note("job-ended", fmt::format("job {}", job.options().name));
+    turn.note("job-ended", fmt::format("job {}: {}", job.options().name, why));
     ids_.erase(job.options().name);
     jobs_.erase(job.id());
 }
@@ -121,6 +225,10 @@ Result<> Jobs::replay(const JournalRecord& record) {
             return make_error(ErrorKind::corrupt, "the journal has a job with id {}", created->job);
         }
         add(created->job, options, created->uid, created->token);
+        return {};
+    }
+    if (const auto* named = std::get_if<RunRecord>(&record)) {
+        if (Job* job = find(named->job)) job->set_run(named->run, named->before);
         return {};
     }
     if (const auto* ended = std::get_if<JobEndRecord>(&record)) {

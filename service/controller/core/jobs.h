@@ -23,6 +23,9 @@ class Jobs {
     // Lets the worker in or refuses it, and answers. Returns its job, null if it was refused.
     Job* join(const WorkerJoin& event, const Turn& turn);
 
+    // Ends a job that no worker is in, or refuses, and answers.
+    void remove(const JobDelete& event, const Turn& turn);
+
     Job* find(JobId id);
     bool has(const std::string& name) const { return ids_.contains(name); }
     const std::map<JobId, std::unique_ptr<Job>>& all() const { return jobs_; }
@@ -37,7 +40,12 @@ class Jobs {
     base::Result<Job*> admission(const WorkerJoin& event, const JobOptions& options,
                                  const Turn& turn);
     Job& add(JobId id, const JobOptions& options, uint32_t uid, uint64_t token);
-    Job& create(const JobOptions& options, uint32_t uid, const Turn& turn);
+    base::Result<Job*> create(const JobOptions& options, uint32_t uid, const Turn& turn);
+    base::Result<> check_room(const JobOptions& options, uint32_t uid) const;
+    base::Result<Job*> begin_run(const JobOptions& options, const WorkerJoin& event,
+                                 uint64_t before, const Turn& turn);
+    static void name_run(Job& job, const WorkerJoin& event, uint64_t before, const Turn& turn);
+    void end(Job& job, const std::string& why, const Turn& turn);
 
     Cluster& cluster_;
     uint64_t (*make_token_)();

@@ -13,7 +13,7 @@ using base::ErrorKind;
 using base::make_error;
 using base::Result;
 
-enum class Kind : uint8_t { node = 1, job = 2, job_end = 3, epoch = 4, placement = 5 };
+enum class Kind : uint8_t { node = 1, job = 2, job_end = 3, epoch = 4, placement = 5, run = 6 };
 
 class Writer {
   public:
@@ -241,6 +241,15 @@ std::vector<std::byte> encode_one(const JobRecord& record) {
     return out.take();
 }
 
+std::vector<std::byte> encode_one(const RunRecord& record) {
+    Writer out(Kind::run);
+    out.put(record.job);
+    out.put(record.run.id);
+    out.put(record.run.began);
+    out.put(record.before);
+    return out.take();
+}
+
 std::vector<std::byte> encode_one(const JobEndRecord& record) {
     Writer out(Kind::job_end);
     out.put(record.job);
@@ -281,6 +290,15 @@ JobRecord decode_job(Reader& in) {
     return record;
 }
 
+RunRecord decode_run(Reader& in) {
+    RunRecord record;
+    in.get(record.job);
+    in.get(record.run.id);
+    in.get(record.run.began);
+    in.get(record.before);
+    return record;
+}
+
 JobEndRecord decode_job_end(Reader& in) {
     JobEndRecord record;
     in.get(record.job);
@@ -299,7 +317,7 @@ PlacementRecord decode_placement(Reader& in) {
     in.get(record.job);
     in.get(record.rank);
     in.get(record.node);
-    in.get(record.placement, Placement::lost);
+    in.get(record.placement, Placement::died);
     return record;
 }
 
@@ -309,6 +327,8 @@ Result<JournalRecord> decode_kind(uint8_t kind, Reader& in) {
             return JournalRecord(decode_node(in));
         case Kind::job:
             return JournalRecord(decode_job(in));
+        case Kind::run:
+            return JournalRecord(decode_run(in));
         case Kind::job_end:
             return JournalRecord(decode_job_end(in));
         case Kind::epoch:

@@ -39,6 +39,14 @@ struct JobRecord {
     bool operator==(const JobRecord&) const = default;
 };
 
+// The run that the job is. Follows JobRecord.
+struct RunRecord {
+    JobId job = 0;
+    Run run;
+    uint64_t before = 0;  // when the run began that this one has followed under its name; 0: none
+    bool operator==(const RunRecord&) const = default;
+};
+
 // A job has ended, or was dropped.
 struct JobEndRecord {
     JobId job = 0;
@@ -57,7 +65,8 @@ enum class Placement : uint8_t {
     joined = 1,  // attached; a member when the job starts, a newcomer if it has started already
     member = 2,  // admitted
     left = 3,    // left in order
-    lost = 4,    // died
+    lost = 4,    // its node was lost
+    died = 5,    // its process has died
 };
 
 struct PlacementRecord {
@@ -69,7 +78,7 @@ struct PlacementRecord {
 };
 
 using JournalRecord =
-    std::variant<NodeRecord, JobRecord, JobEndRecord, EpochRecord, PlacementRecord>;
+    std::variant<NodeRecord, JobRecord, RunRecord, JobEndRecord, EpochRecord, PlacementRecord>;
 
 std::vector<std::byte> encode(const JournalRecord& record);
 base::Result<JournalRecord> decode(std::span<const std::byte> bytes_untrusted);

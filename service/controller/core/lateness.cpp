@@ -1,5 +1,7 @@
 #include "service/controller/core/lateness.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace pace::controller {
@@ -7,10 +9,18 @@ namespace {
 
 constexpr Duration kTimeoutLeast = std::chrono::seconds(30);
 constexpr int kTimeoutSteps = 10;
+constexpr uint64_t kComputedMostUs =
+    uint64_t{1} << 50U;  // what a daemon says stays within what a Duration holds
 
 Duration timeout_of(const Worker& worker, const JobOptions& options) {
     if (options.worker_timeout_ms != 0) return std::chrono::milliseconds(options.worker_timeout_ms);
     return std::max<Duration>(kTimeoutLeast, kTimeoutSteps * worker.steps.median());
+}
+
+// Another daemon, or one that was restarted, counts from zero.
+std::chrono::microseconds computed_between(const Worker& worker, const WorkerReport& report) {
+    const uint64_t from = report.computed_us < worker.computed_us ? 0 : worker.computed_us;
+    return std::chrono::microseconds(std::min(report.computed_us - from, kComputedMostUs));
 }
 
 }  // namespace
@@ -29,21 +39,17 @@ void observe(Worker& worker, const WorkerReport& report, StepSign sign, TimePoin
         worker.stopped_since = now;
     }
     worker.busy_ms = report.busy_ms;
-    // In lockstep all steps take the same time; how often a worker is found computing tells who
-    // sets it.
-    worker.busy_share += ((report.busy_ms > 0 ? 1.0 : 0.0) - worker.busy_share) / 8;
     if (sign != StepSign::signals && report.iteration > worker.iteration)
         worker.iteration = report.iteration;
     const uint64_t before = sign == StepSign::calls ? worker.calls : worker.rounds_submitted;
     const uint64_t after = sign == StepSign::calls ? report.calls : report.rounds_submitted;
+    // In lockstep all steps take the same time: who sets it is told by how long each computes, which its daemon measures.
+    // A heartbeat sees only whether it computes at that moment, and may see the same one of every step.
     if (sign != StepSign::signals && after > before) {
-        if (worker.step_since) {
-            const double step_s =
-                base::to_seconds(now - *worker.step_since) / static_cast<double>(after - before);
-            worker.steps.add(std::chrono::duration_cast<Duration>(
-                std::chrono::duration<double>(step_s * worker.busy_share)));
-        }
-        worker.step_since = now;
+        if (worker.steps_told)
+            worker.steps.add(computed_between(worker, report) / (after - before));
+        worker.steps_told = true;
+        worker.computed_us = report.computed_us;
     }
     worker.rounds_submitted = report.rounds_submitted;
     worker.calls = report.calls;

@@ -30,6 +30,11 @@ bool LinkTable::add(NodeId from, const LinkReport& report) {
     return true;
 }
 
+void LinkTable::forget(NodeId node) {
+    links_.erase(node);
+    for (auto& [from, links] : links_) links.erase(node);
+}
+
 const Link* LinkTable::find(NodeId from, NodeId to) const {
     const auto links = links_.find(from);
     if (links == links_.end()) return nullptr;

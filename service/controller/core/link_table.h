@@ -26,6 +26,8 @@ class LinkTable {
     // False if the report makes no sense, or is one too many of its node; nothing has changed then.
     bool add(NodeId from, const LinkReport& report);
 
+    void forget(NodeId node);
+
     const Link* find(NodeId from, NodeId to) const;
 
     // The time for 1 MiB between two nodes, by the slower way where both were measured. None if neither was.

@@ -10,6 +10,7 @@ namespace {
 constexpr Duration kBrokenLinkWindow = std::chrono::seconds(10);
 constexpr uint32_t kBrokenLinkReports = 3;
 constexpr NodeId kRememberedIdMax = NodeId{1} << 31U;
+constexpr size_t kGoneMax = 1024;     // nodes, besides as many as are attached
 constexpr size_t kReportsMax = 4096;  // a bound on what a babbling node can make us remember
 
 }  // namespace
@@ -32,8 +33,9 @@ NodeId Membership::id_for(const std::string& name, NodeId last_id, const Turn& t
 // From 1 on, in the order in which labels are first seen.
 uint32_t Membership::number_for(const std::string& label) {
     if (label.empty()) return 0;
-    const auto next = static_cast<uint32_t>(label_numbers_.size() + 1);
-    return label_numbers_.emplace(label, next).first->second;
+    const auto [entry, is_new] = label_numbers_.emplace(label, next_label_);
+    if (is_new) ++next_label_;
+    return entry->second;
 }
 
 NodeId Membership::attach(const NodeAttach& event, const Turn& turn) {
@@ -43,6 +45,7 @@ NodeId Membership::attach(const NodeAttach& event, const Turn& turn) {
     node.id = id;
     node.name = event.name;
     node.attached = true;
+    ++attached_;
     node.generation = event.generation;
     node.address = event.address;
     node.host = event.host;
@@ -65,11 +68,34 @@ void Membership::detach(NodeId id, const std::string& reason, bool excluded, con
     Node* node = find(id);
     if (node == nullptr || !node->attached) return;
     node->attached = false;
+    --attached_;
     node->probe_deadline.reset();
     node->reporters.clear();
     std::erase_if(reports_, [id](const Report& r) { return r.low == id || r.high == id; });
     if (excluded) turn.act(Excluded{id, reason});
     turn.act(NodeGone{id, reason});
+}
+
+bool Membership::remembers_too_many() const {
+    return nodes_.size() > 2 * attached_ + kGoneMax;
+}
+
+std::vector<NodeId> Membership::forget_all_but(const std::set<NodeId>& needed) {
+    std::vector<NodeId> forgotten;
+    std::set<std::string> labels;
+    for (const auto& [id, node] : nodes_) {
+        if (node.attached || needed.contains(id)) {
+            labels.insert(node.label);
+        } else {
+            forgotten.push_back(id);
+        }
+    }
+    for (const NodeId id : forgotten) {
+        ids_.erase(nodes_.at(id).name);
+        nodes_.erase(id);
+    }
+    std::erase_if(label_numbers_, [&](const auto& entry) { return !labels.contains(entry.first); });
+    return forgotten;
 }
 
 void Membership::restore(NodeId id, const std::string& name) {
@@ -200,6 +226,11 @@ std::string Membership::name_of(NodeId id) const {
 uint32_t Membership::nccl_of(NodeId id) const {
     const Node* node = find(id);
     return node == nullptr ? 0 : node->nccl;
+}
+
+uint32_t Membership::label_of(NodeId id) const {
+    const Node* node = find(id);
+    return node == nullptr ? 0 : node->label_number;
 }
 
 }  // namespace pace::controller

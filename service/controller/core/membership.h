@@ -1,7 +1,8 @@
 // Membership: the nodes of the cluster, whether they live, and who says that they do not.
 //
 // A node's name keeps its id for the controller's life and, through the journal or the daemon's own
-// memory, beyond. So does the number of a zone's label, for the controller's life only. A node is
+// memory, beyond. So does the number of a zone's label, for the controller's life only. Of nodes that are gone, and that no job
+// refers to, only so many are remembered: names may be drawn anew at every start, for ever. A node is
 // excluded when it is silent beyond its adaptive liveness, when it does not answer a probe that a
 // peer's report caused, or at once when a second peer reports it while it is probed. A suspect that
 // answers stays; if the same two nodes lose each other three times within ten seconds though both
@@ -15,6 +16,7 @@
 #include <map>
 #include <optional>
 #include <queue>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -59,6 +61,10 @@ class Membership {
     // The node to exclude at once, if the report is reason enough; a probe otherwise.
     std::optional<NodeId> on_peer_lost(const PeerLost& event, const Turn& turn);
 
+    // Gone nodes that may be forgotten, if there are too many: those that are not among `needed`. Returns them.
+    bool remembers_too_many() const;
+    std::vector<NodeId> forget_all_but(const std::set<NodeId>& needed);
+
     // A node whose time has run out, and why.
     struct Overdue {
         NodeId node = 0;
@@ -72,7 +78,8 @@ class Membership {
     Node* find(NodeId id);
     NodeId id_of(const std::string& name) const;  // 0: none
     std::string name_of(NodeId id) const;
-    uint32_t nccl_of(NodeId id) const;  // 0: none, or no such node
+    uint32_t nccl_of(NodeId id) const;   // 0: none, or no such node
+    uint32_t label_of(NodeId id) const;  // the number of its zone's label; 0: none, or no such node
     const std::map<NodeId, Node>& nodes() const { return nodes_; }
 
     // No later than the first deadline of a node; may be earlier.
@@ -103,6 +110,8 @@ class Membership {
     std::map<NodeId, Node> nodes_;
     std::unordered_map<std::string, NodeId> ids_;
     std::unordered_map<std::string, uint32_t> label_numbers_;
+    uint32_t next_label_ = 1;
+    size_t attached_ = 0;
     NodeId next_id_ = 1;
     std::deque<Report> reports_;
     std::priority_queue<Deadline, std::vector<Deadline>, std::greater<>> deadlines_;

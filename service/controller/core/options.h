@@ -44,6 +44,9 @@ enum class Hierarchy : uint8_t { node = 1, flat = 2 };
 enum class DenseFallback : uint8_t { automatic = 1, never = 2 };
 enum class Rate : uint8_t { sum = 1, constant = 2, dynamic = 3 };
 
+// As on the wire: nobody has set alpha.
+inline constexpr double kAlphaNotGiven = -1;
+
 // A job's options as a whole. Zero (or 0.0, or an empty enum) means default where a default is
 // named.
 struct JobOptions {
@@ -55,9 +58,9 @@ struct JobOptions {
     uint32_t group_min = 0;  // smallest group that group_wait may close; partial_reduce; default 2
     Weights weights = Weights::constant;
     Missing missing = Missing::closest;
-    double alpha = 0.5;           // 0 <= alpha < 1
-    uint32_t group_wait_ms = 0;   // 0: adaptive
-    uint32_t history_window = 0;  // T; 0: twice ceil((N-1)/(P-1))
+    double alpha = kAlphaNotGiven;  // 0 <= alpha < 1; of dynamic weights only; default 0.5
+    uint32_t group_wait_ms = 0;     // 0: adaptive
+    uint32_t history_window = 0;    // T; 0: twice ceil((N-1)/(P-1))
     uint32_t worker_timeout_ms =
         0;  // a worker later than this is suspended; 0: adaptive, at least 30 s
 

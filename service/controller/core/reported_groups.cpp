@@ -99,7 +99,7 @@ void ReportedGroups::enter(GroupId group, const GroupReport& report, uint64_t ep
     const TimePoint ended = begun + duration(report.moving_ns);
     history_.on_ordered(order, calls_, begun);
     history_.on_part_told(group, calls_, begun, ended);
-    history_.on_ended(group, false, ended);
+    history_.on_ended(group, "", ended);
 }
 
 void ReportedGroups::add_times(const GroupReport& report, NodeId node, TimePoint begun) {

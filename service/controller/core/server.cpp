@@ -150,17 +150,20 @@ ServerLedger Server::ledger() const {
 void Server::restore(const ServerLedger& ledger) {
     ordered_.clear();
     position_ = ledger.position;
-    clocks_.restore(ledger.fastest, ledger.pushes);
     take_up_versions(ledger);
+    const std::map<Rank, ServerClocks::Worker> members = clocks_.workers();
+    clocks_ = ServerClocks();
+    clocks_.restore(ledger.fastest, ledger.pushes);
     for (const ServerLedger::Worker& worker : ledger.workers) {
         const ServerClocks::Worker state{worker.clock, worker.version, worker.prefetched};
-        if (clocks_.find(worker.rank) == nullptr) {
-            known_[worker.rank] = state;
-        } else {
-            clocks_.remove(worker.rank);
+        if (members.contains(worker.rank)) {
             clocks_.add(worker.rank, state);
+        } else {
+            known_[worker.rank] = state;
         }
     }
+    // Those that it does not know begin where the slowest of it is, not where an empty order is.
+    for (const auto& [rank, worker] : members) clocks_.add(rank);
 }
 
 void Server::take_up_versions(const ServerLedger& ledger) {
@@ -172,6 +175,7 @@ void Server::take_up_versions(const ServerLedger& ledger) {
 void Server::begin_anew() {
     versions_.clear();
     waiting_.clear();
+    assigned_.reset();
 }
 
 void Server::roll_back(const ServerLedger& ledger) {

@@ -72,6 +72,8 @@ class Server {
     void forget_missing() { known_.clear(); }
     // There is another model: nothing of the old one's versions holds.
     void begin_anew();
+    // Rounds of before do not come any more: after a view a node says again what was not ordered, and no other.
+    void forget_assigned() { assigned_.reset(); }
     // The model is that of this ledger again. Members that it does not know begin at its slowest clock.
     void roll_back(const ServerLedger& ledger);
     // All that has been ordered so far is to be saved. Returns the position.

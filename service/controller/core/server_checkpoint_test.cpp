@@ -64,14 +64,14 @@ TEST(ServerCheckpoints, AreOrderedForWhoAsksOnceItsUpdatesAre) {
     JobOptions options = saving(2);
     options.checkpoint_every_ms = 0;
     hosts.start(options);
-    hosts.send(CheckpointAsked{hosts.node_of[0], 1, 1, 0, 1});
+    hosts.send(CheckpointAsked{hosts.node_of[0], 1, hosts.view.generation, 0, 1});
     hosts.push(1, 0);
     EXPECT_EQ(hosts.checkpoints(), 0U);
     hosts.push(0, 0);
     EXPECT_EQ(hosts.checkpoints(), 1U);
     // Of a worker that is not there, or of another generation.
     hosts.send(CheckpointAsked{hosts.node_of[1], 1, 7, 1, 0});
-    hosts.send(CheckpointAsked{hosts.node_of[1], 1, 1, 9, 0});
+    hosts.send(CheckpointAsked{hosts.node_of[1], 1, hosts.view.generation, 9, 0});
     hosts.fixture.clear();
     hosts.save();
     hosts.send(Tick{});
@@ -86,7 +86,8 @@ TEST(ServerCheckpoints, AFailureNamesTheNodeAndLeavesOlderOnes) {
     ASSERT_EQ(hosts.checkpoints(), 1U);
     hosts.fixture.clear();
     const uint64_t position = hosts.at_checkpoints.begin()->first;
-    hosts.fixture.send(ServerSaved{hosts.node_of[1], 1, 1, position, 1, "no space left"});
+    hosts.fixture.send(
+        ServerSaved{hosts.node_of[1], 1, hosts.view.generation, position, 1, "no space left"});
     const auto ended = hosts.fixture.sent<CheckpointEnded>();
     ASSERT_EQ(ended.size(), 1U);
     EXPECT_NE(ended[0].failure.find("node1"), std::string::npos) << ended[0].failure;
@@ -112,12 +113,12 @@ TEST(ServerCheckpoints, AModelThatIsLostGoesOnFromTheNewestOne) {
             hosts.reports[nodes[2]].saved = gone;
             hosts.join(nodes[2], 2, saving(3));
         } else {
-            EXPECT_EQ(hosts.view.generation, 1U);  // it is waited for
+            EXPECT_EQ(hosts.generations(), 1U);  // it is waited for
             hosts.pass(seconds(3));
         }
-        EXPECT_EQ(hosts.view.generation, 2U) << comes_back;
+        EXPECT_EQ(hosts.generations(), 2U) << comes_back;
         EXPECT_FALSE(hosts.view.model_lost);
-        EXPECT_EQ(hosts.view.saved_generation, 1U);
+        EXPECT_EQ(hosts.view.saved_generation, gone.front().generation);
         EXPECT_EQ(hosts.view.ledger.position, then.position);
         EXPECT_EQ(hosts.view.ledger.pushes, 4U);
         ASSERT_GE(hosts.view.ledger.workers.size(), 2U);
@@ -144,7 +145,7 @@ TEST(ServerCheckpoints, ANodeThatIsNotBackYetIsWaitedForWithItsDisk) {
     }
     // The first is back, and has a worker again; it must not keep an empty shard for that.
     for (const size_t i : {0U, 1U}) {
-        EXPECT_LT(hosts.view.generation, 2U) << i;
+        EXPECT_LT(hosts.generations(), 2U) << i;
         const auto rank =
             static_cast<Rank>(std::find(nodes.begin(), nodes.end(), places[i]) - nodes.begin());
         ASSERT_EQ(hosts.attach("node" + std::to_string(rank), places[i]), places[i]);
@@ -153,8 +154,38 @@ TEST(ServerCheckpoints, ANodeThatIsNotBackYetIsWaitedForWithItsDisk) {
         hosts.send(WorkerAdmit{places[i], 1, rank, false});
         if (i == 0) hosts.pass(milliseconds(200));
     }
-    EXPECT_EQ(hosts.view.generation, 2U);
+    EXPECT_EQ(hosts.generations(), 2U);
     EXPECT_FALSE(hosts.view.model_lost);
+}
+
+// Controller and daemons were killed together: the clocks go on from the checkpoint, too.
+TEST(ServerCheckpoints, AModelThatNobodyRemembersGoesOnFromTheNewestOne) {
+    SavingHosts hosts;
+    const auto nodes = hosts.start(saving(3));
+    for (Rank rank = 0; rank < 3; ++rank) hosts.push(rank, 0);
+    hosts.push(0, 1);
+    hosts.pass(seconds(1));
+    const ServerLedger then = hosts.at_checkpoints.rbegin()->second;
+    hosts.save();
+    hosts.push(0, 2);
+    std::map<NodeId, std::vector<SavedModel>> disks;
+    for (const NodeId node : nodes) disks[node] = hosts.reports[node].saved;
+    const uint64_t generation = hosts.view.generation;
+    hosts.fixture.restart();
+    hosts.fixture.replay_journal();
+    hosts.reports.clear();
+    for (Rank rank = 0; rank < 3; ++rank) {
+        ASSERT_EQ(hosts.attach("node" + std::to_string(rank), nodes[rank]), nodes[rank]);
+        hosts.reports[nodes[rank]].saved = disks[nodes[rank]];
+        hosts.join(nodes[rank], rank, saving(3));
+    }
+    hosts.pass(seconds(3));
+    for (Rank rank = 0; rank < 3; ++rank) hosts.send(WorkerAdmit{nodes[rank], 1, rank, false});
+    EXPECT_FALSE(hosts.view.model_lost);
+    EXPECT_GT(hosts.view.generation, generation);
+    EXPECT_EQ(hosts.view.ledger.pushes, then.pushes);
+    // As newcomers, they begin where the slowest was.
+    for (const auto& worker : hosts.view.ledger.workers) EXPECT_GE(worker.clock, 1U);
 }
 
 TEST(ServerCheckpoints, WhatIsSavedOnTooFewNodesDoesNotHelp) {
@@ -177,7 +208,7 @@ TEST(ServerCheckpoints, WhatIsSavedOnTooFewNodesDoesNotHelp) {
     hosts.reports[nodes[2]].saved = {back};
     hosts.join(nodes[2], 2, saving(3));
     EXPECT_FALSE(hosts.view.model_lost);
-    EXPECT_EQ(hosts.view.saved_generation, 1U);
+    EXPECT_EQ(hosts.view.saved_generation, back.generation);
 }
 
 TEST(ServerCheckpoints, AnotherJobOfTheNameIsRestoredOnlyIfItAsksForThat) {
@@ -187,7 +218,7 @@ TEST(ServerCheckpoints, AnotherJobOfTheNameIsRestoredOnlyIfItAsksForThat) {
         options.restore = restores;
         SavedModel old;
         old.token = 12345;
-        old.generation = 8;
+        old.generation = uint64_t{8} << 32U;
         old.shards = 3;
         old.there = {0, 1, 2};
         old.ledger.position = 40;
@@ -199,8 +230,8 @@ TEST(ServerCheckpoints, AnotherJobOfTheNameIsRestoredOnlyIfItAsksForThat) {
             hosts.reports[node].saved = {old};
             hosts.join(node, rank, options);
         }
-        EXPECT_EQ(hosts.view.generation, 9U);  // above all that are on a disk
-        EXPECT_EQ(hosts.view.saved_generation, restores ? 8U : 0U);
+        EXPECT_EQ(hosts.generations(), 9U);  // above all that are on a disk
+        EXPECT_EQ(hosts.view.saved_generation, restores ? old.generation : 0U);
         EXPECT_EQ(hosts.view.shards.size(), restores ? 3U : 2U);
         EXPECT_EQ(hosts.view.ledger.workers.size(), 2U);
         EXPECT_EQ(hosts.view.ledger.workers[1].clock, restores ? 14U : 0U);

@@ -44,8 +44,10 @@ class Hosts {
         }
     }
 
+    // Of an earlier attachment, nothing arrives any more.
     NodeId attach(const std::string& name, NodeId last = 0) {
         const NodeId node = fixture.attach(name, last);
+        missed_ = {node, fixture.sent<ServerOrder>().size()};
         attached_.insert(node);
         send(NodeHeard{node});
         return node;
@@ -62,6 +64,10 @@ class Hosts {
         }
         return nodes;
     }
+    // Of what has been said and is not heard yet, nothing arrives there.
+    void missed_everything_so_far(NodeId node) {
+        missed_ = {node, fixture.sent<ServerOrder>().size()};
+    }
     void push(Rank rank, uint64_t clock) {
         send(ServerStored{node_of[rank], 1, view.generation, rank, clock});
     }
@@ -69,6 +75,8 @@ class Hosts {
         send(ServerAsked{node_of[rank], 1, view.generation, rank, clock, clock});
     }
     std::vector<ServerStep> take_steps() { return std::exchange(steps, {}); }
+    // How many there have been, as far as the nodes know.
+    uint64_t generations() const { return view.generation >> 32U; }
 
     CoreFixture fixture;
     CommitView view;  // the last
@@ -97,10 +105,15 @@ class Hosts {
     }
     void hear_orders() {
         for (const CommitView& commit : fixture.sent<CommitView>()) hear(commit);
+        const auto [late, missed] = std::exchange(missed_, {});
+        size_t said = 0;
         for (const ServerOrder& order : fixture.sent<ServerOrder>()) {
+            ++said;
             for (const NodeId node : order.nodes) {
                 ServerReport& report = reports[node];
-                if (deaf.contains(node) || order.generation != report.generation) continue;
+                if (!attached_.contains(node) || deaf.contains(node)) continue;
+                if (node == late && said <= missed) continue;
+                if (order.generation != report.generation) continue;
                 for (const ServerEntry& entry : order.entries) hear(report, entry);
             }
             for (const ServerEntry& entry : order.entries) steps.push_back(entry.step);
@@ -119,7 +132,12 @@ class Hosts {
                 EXPECT_EQ(report.ledger.position, commit.ledger.position);
             }
             if (report.generation != commit.generation) report.tail.clear();
+            // Whoever has not been there from the beginning has nothing to give.
+            if (report.generation != commit.generation && !commit.model_begins) {
+                EXPECT_EQ(std::count(commit.shards.begin(), commit.shards.end(), node), 0);
+            }
             report.generation = commit.generation;
+            report.model_lost = commit.model_lost;
             report.ledger = commit.ledger;
             report.places = commit.shards;
             report.shards.clear();
@@ -157,6 +175,8 @@ class Hosts {
     }
 
     std::set<NodeId> attached_;
+    // Who has just attached, and how many of the orders that are not heard yet were said before.
+    std::pair<NodeId, size_t> missed_{};
 };
 
 }  // namespace pace::controller

@@ -17,10 +17,12 @@ void sort_each_once(std::vector<NodeId>& nodes) {
 
 }  // namespace
 
-ServerJob::ServerJob(JobId job, const JobOptions& options, uint64_t token)
+ServerJob::ServerJob(JobId job, const JobOptions& options, uint64_t token, uint32_t life)
     : job_(job),
       name_(options.name),
       token_(token),
+      life_(life),
+      elements_(options.elements),
       shards_(options.shards),
       restores_(options.restore),
       order_(server_options_of(options)),
@@ -142,6 +144,7 @@ bool ServerJob::take_up(Duration patience, const Turn& turn) {
     places_ = places;
     order_.restore(farthest->ledger);
     order_.forget_missing();
+    lost_ = farthest->model_lost;
     recent_.assign(farthest->tail.begin(), farthest->tail.end());
     return true;
 }
@@ -161,19 +164,21 @@ void ServerJob::commit(CommitView& commit, Duration patience, const Turn& turn) 
     if (generation_ == 0 && !take_up(patience, turn)) return;
     send(turn);
     checkpoints_.abandon();
+    order_.forget_assigned();
     std::vector<ServerEntry> untold;
     order_.take(untold);  // with nobody to be told: it is in the ledger
     remember(untold);
 
     const bool begins = places_.empty();
-    std::vector<NodeId> nodes = nodes_of(commit.members);
-    if (begins) places_.assign(shards_ == 0 ? nodes.size() : shards_, 0);
-    const Missing missing = begins ? Missing{} : look();
+    // There was a model, and nobody who is here has heard of it.
+    const bool forgotten = begins && under_way_;
+    std::vector<NodeId> nodes = forgotten ? reporting_nodes() : nodes_of(commit.members);
+    const Missing missing = begins ? Missing{.lost = forgotten} : look();
     const bool anything = missing.absent || missing.lost;
-    const bool may_need = begins ? restores_ : anything || lost_;
+    const bool may_need = begins ? restores_ || forgotten : anything || lost_;
     const auto newest = may_need ? newest_saved(reports_, restores_ ? 0 : token_) : std::nullopt;
     // What was lost before may be on a disk that has come back.
-    const bool may_go_back = begins ? restores_ : missing.lost || lost_;
+    const bool may_go_back = begins ? restores_ || forgotten : missing.lost || lost_;
     const bool helped = may_go_back && newest;
     // Of a checkpoint, too, a part may be on a node that comes back.
     const bool may_come = missing.lost ? saves() : missing.absent;
@@ -194,8 +199,10 @@ void ServerJob::commit(CommitView& commit, Duration patience, const Turn& turn) 
         absent_until_.reset();  // nobody waits
         return;
     }
+    if (begins) places_.assign(shards_ != 0 ? shards_ : std::min(nodes.size(), elements_), 0);
     if (begins || lost || saved) {
         begin_anew();
+        commit.model_begins = true;
         if (saved) {
             go_back_to(*saved);
             nodes.insert(nodes.end(), places_.begin(), places_.end());
@@ -208,6 +215,7 @@ void ServerJob::commit(CommitView& commit, Duration patience, const Turn& turn) 
     if (begins) checkpoints_.start(turn.now);
     if (lost || saved) lost_ = !saved;
     if (lost || (saved && !begins)) warn_of_loss(saved, turn);
+    if (begins && restores_ && !saved) warn_of_no_checkpoint(turn);
     told_ = std::move(nodes);
     tell(commit);
 }
@@ -219,9 +227,18 @@ bool ServerJob::saves() const {
                        [](const auto& entry) { return !entry.second.saved.empty(); });
 }
 
-// Above every one that a disk has something of: what is saved from now on is the newest.
+std::vector<NodeId> ServerJob::reporting_nodes() const {
+    std::vector<NodeId> nodes;
+    for (const auto& [node, report] : reports_) nodes.push_back(node);
+    return nodes;
+}
+
+// Above every one that a node has something of, in memory or on its disk: what is saved from now on is the newest.
 void ServerJob::begin_anew() {
-    generation_ = std::max(generation_, newest_generation(reports_)) + 1;
+    constexpr uint32_t kLifeBits = 32;
+    uint64_t newest = std::max(generation_, newest_generation(reports_));
+    for (const auto& [node, report] : reports_) newest = std::max(newest, report.generation);
+    generation_ = ((newest >> kLifeBits) + 1) << kLifeBits | life_;
     absent_until_.reset();
     announced_.clear();
     recent_.clear();
@@ -263,6 +280,22 @@ void ServerJob::tell(CommitView& commit) {
             heard_by_all = std::min(heard_by_all, report.ledger.position);
     for (const ServerEntry& entry : recent_)
         if (entry.position > heard_by_all) commit.missed.push_back(entry);
+}
+
+void ServerJob::warn_of_no_checkpoint(const Turn& turn) const {
+    const bool any = std::any_of(reports_.begin(), reports_.end(),
+                                 [](const auto& entry) { return !entry.second.saved.empty(); });
+    turn.warn("nothing-to-restore",
+              fmt::format("job {}: it was to begin with a checkpoint (restore), but {}; it begins "
+                          "with a model of zeros at step 0",
+                          name_,
+                          any ? "of none are all parts on the nodes that are here"
+                              : "its nodes have none of this user and name"));
+}
+
+void ServerJob::on_node_lost(NodeId node) {
+    announced_.erase(node);
+    std::erase(told_, node);
 }
 
 bool ServerJob::is_host(NodeId node) const {

@@ -6,6 +6,12 @@
 // A node that keeps shards and is not there is waited for, for a while: pushes and pulls wait, too, and it catches up. A shard that no
 // node has any more takes the model with it: all shards begin anew, as another *generation*, from the newest checkpoint of
 // which each shard is on some node's disk. Without one the model is lost, and waits for a pace_broadcast.
+//
+// Whoever hears of the order hears all of it. A node that attaches anew may have missed some, and hears nothing more until a view
+// has told it what that was.
+//
+// A generation's number is one above all that the nodes know, and below that the controller's life: so nodes that come from different
+// lives never take parts of two models for parts of one.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +32,15 @@ namespace pace::controller {
 class ServerJob {
   public:
     // Options as check() returns them.
-    ServerJob(JobId job, const JobOptions& options, uint64_t token);
+    ServerJob(JobId job, const JobOptions& options, uint64_t token, uint32_t life);
 
-    // Entries of the order that a node may have missed and is given again; as many as its own tail has.
-    static constexpr size_t kRecentMax = 256;
+    // Entries of the order that a node may have missed and is given again; as many as its own tail has. A worker has some eight
+    // under way at most, so that this is enough for a hundred of them; a node that has missed more has lost its shards.
+    static constexpr size_t kRecentMax = 1024;
+
+    // The job has had a model in an earlier life of the controller: it is taken up, or gone back to, and else lost. Nothing begins
+    // as if there had been none.
+    void set_under_way() { under_way_ = true; }
 
     void add_member(Rank rank) { order_.add_member(rank); }
     void remove_member(Rank rank, TimePoint now) {
@@ -64,11 +75,14 @@ class ServerJob {
     std::optional<TimePoint> absent_until() const { return absent_until_; }
     // The node says that it keeps shards. True if a view is due for that.
     bool announce(NodeId node);
-    void on_node_lost(NodeId node) { announced_.erase(node); }
+    void on_node_lost(NodeId node);
 
-    bool is_lost() const { return lost_; }
+    // Of whatever is on the disks of nodes, something may help.
+    bool wants_disks() const { return lost_ || absent_until_ || (under_way_ && places_.empty()); }
     // What its disk has may help: a worker that joins there is reason for a view.
-    bool is_waiting_for(NodeId node) const { return lost_ || (absent_until_ && is_host(node)); }
+    bool is_waiting_for(NodeId node) const {
+        return lost_ || (absent_until_ && (places_.empty() || is_host(node)));
+    }
 
     // It keeps a shard.
     bool is_host(NodeId node) const;
@@ -98,15 +112,19 @@ class ServerJob {
     Missing look() const;
     bool saves() const;
     bool take_up(Duration patience, const Turn& turn);
+    std::vector<NodeId> reporting_nodes() const;
     void begin_anew();
     void go_back_to(const SavedSet& saved);
     void warn_of_loss(const std::optional<SavedSet>& saved, const Turn& turn) const;
+    void warn_of_no_checkpoint(const Turn& turn) const;
     void remember(const std::vector<ServerEntry>& entries);
     void tell(CommitView& commit);
 
     JobId job_;
     std::string name_;
     uint64_t token_;
+    uint32_t life_;
+    uint64_t elements_;
     uint32_t shards_;  // 0: as many as the first view has nodes
     bool restores_;    // checkpoints of other jobs of its name, too
     Server order_;
@@ -118,7 +136,8 @@ class ServerJob {
     std::optional<TimePoint> absent_until_;
     bool lost_ = false;           // the model; nothing has been assigned since
     std::set<NodeId> announced_;  // since the last view that has all of the model
-    std::vector<NodeId> told_;    // who hears of the order
+    bool under_way_ = false;      // there has been a model before this life of the controller
+    std::vector<NodeId> told_;    // who hears of the order, and has heard all of it
 };
 
 }  // namespace pace::controller

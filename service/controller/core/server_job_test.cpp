@@ -2,6 +2,8 @@
 #include "service/controller/core/server_job.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -18,7 +20,7 @@ TEST(ServerJob, TheFirstViewPlacesAShardOnEachNode) {
     std::vector<NodeId> places = hosts.view.shards;
     std::sort(places.begin(), places.end());
     EXPECT_EQ(places, nodes);
-    EXPECT_EQ(hosts.view.generation, 1U);
+    EXPECT_EQ(hosts.generations(), 1U);
     EXPECT_FALSE(hosts.view.model_lost);
     EXPECT_EQ(hosts.view.ledger.workers.size(), 4U);
 }
@@ -58,8 +60,9 @@ TEST(ServerJob, ARoundIsAssignedOnceHoweverManyNodesSaySo) {
     Hosts hosts;
     hosts.start(serving(3));
     hosts.take_steps();
-    for (const Rank rank : {0U, 1U, 2U}) hosts.send(ServerAssigned{hosts.node_of[rank], 1, 1, 0});
-    hosts.send(ServerAssigned{hosts.node_of[0], 1, 1, 5});
+    for (const Rank rank : {0U, 1U, 2U})
+        hosts.send(ServerAssigned{hosts.node_of[rank], 1, hosts.view.generation, 0});
+    hosts.send(ServerAssigned{hosts.node_of[0], 1, hosts.view.generation, 5});
     EXPECT_EQ(hosts.take_steps(),
               (std::vector<ServerStep>{ServerStep::assign, ServerStep::assign}));
 }
@@ -75,7 +78,7 @@ TEST(ServerJob, AWorkerThatDiesIsWaitedForNoMore) {
     const std::vector<ServerStep> steps = hosts.take_steps();
     EXPECT_EQ(steps, (std::vector<ServerStep>{ServerStep::leave, ServerStep::pull}));
     // Its node keeps its shard.
-    EXPECT_EQ(hosts.view.generation, 1U);
+    EXPECT_EQ(hosts.generations(), 1U);
     EXPECT_NE(std::count(hosts.view.shards.begin(), hosts.view.shards.end(), hosts.node_of[2]), 0);
     EXPECT_NE(std::count(hosts.view.nodes.begin(), hosts.view.nodes.end(), hosts.node_of[2]), 0);
 }
@@ -118,7 +121,7 @@ TEST(ServerJob, TheModelIsLostWithANodeThatKeptAShard) {
     hosts.fixture.pass_hearing(seconds(3), {nodes[0], nodes[2]});
     hosts.send(Tick{});
     EXPECT_TRUE(hosts.view.model_lost);
-    EXPECT_EQ(hosts.view.generation, 2U);
+    EXPECT_EQ(hosts.generations(), 2U);
     EXPECT_EQ(hosts.view.shards.size(), 3U);
     EXPECT_EQ(std::count(hosts.view.shards.begin(), hosts.view.shards.end(), nodes[1]), 0);
     EXPECT_TRUE(hosts.view.ledger.versions.empty());
@@ -139,7 +142,7 @@ TEST(ServerJob, ANodeThatComesBackInTimeKeepsItsShard) {
     ASSERT_EQ(back, nodes[1]);
     hosts.send(WorkerLeave{back, 1, kNoRank, true, 0});
     EXPECT_FALSE(hosts.view.model_lost);
-    EXPECT_EQ(hosts.view.generation, 1U);
+    EXPECT_EQ(hosts.generations(), 1U);
     hosts.push(0, 1);
     hosts.pull(2, 0);
     EXPECT_EQ(hosts.take_steps(), (std::vector<ServerStep>{ServerStep::push, ServerStep::pull}));
@@ -156,10 +159,10 @@ TEST(ServerJob, ARestartedControllerWaitsForNodesThatHaveNoWorkers) {
     const uint64_t epoch = hosts.view.epoch;
     ASSERT_EQ(hosts.attach("node0", nodes[0]), nodes[0]);
     hosts.send(WorkerJoin{100, nodes[0], 0, serving(2), 1000, true, 5, 0, epoch});
-    EXPECT_EQ(hosts.view.generation, 0U);  // too early to say
+    EXPECT_EQ(hosts.generations(), 0U);  // too early to say
     ASSERT_EQ(hosts.attach("node1", nodes[1]), nodes[1]);
     hosts.send(WorkerLeave{nodes[1], 1, kNoRank, true, 0});
-    EXPECT_EQ(hosts.view.generation, 1U);
+    EXPECT_EQ(hosts.generations(), 1U);
     EXPECT_FALSE(hosts.view.model_lost);
     EXPECT_EQ(hosts.view.ledger.pushes, 1U);
 }
@@ -172,11 +175,143 @@ TEST(ServerJob, ANewcomersNodeLearnsOfTheOrder) {
     const NodeId late = hosts.attach("late");
     hosts.join(late, 1, serving(2));
     hosts.send(WorkerAdmit{late, 1, 1, false});
-    EXPECT_EQ(hosts.view.generation, 1U);
-    EXPECT_EQ(hosts.reports[late].generation, 1U);
+    EXPECT_EQ(hosts.generations(), 1U);
+    EXPECT_EQ(hosts.reports[late].generation, hosts.view.generation);
     EXPECT_TRUE(hosts.reports[late].shards.empty());
     hosts.push(1, 1);
     EXPECT_EQ(hosts.reports[late].ledger.position, hosts.reports[nodes[0]].ledger.position);
+}
+
+// A daemon that took the controller for dead, and attaches anew, has missed what was said to its old attachment.
+TEST(ServerJob, ANodeThatAttachesAnewHearsNothingBeforeAViewHasToldItWhatItMissed) {
+    Hosts hosts;
+    const auto nodes = hosts.start(serving(3));
+    hosts.push(0, 0);
+    hosts.deaf = {nodes[2]};
+    hosts.push(1, 0);
+    hosts.push(2, 0);
+    hosts.deaf.clear();
+    // The views' answers are still on their way when the others' next updates come.
+    ASSERT_EQ(hosts.fixture.attach("node2", nodes[2]), nodes[2]);
+    const size_t before = hosts.fixture.sent<ServerOrder>().size();
+    for (const Rank rank : {0U, 1U})
+        hosts.fixture.send(ServerStored{nodes[rank], 1, hosts.view.generation, rank, 1});
+    const auto orders = hosts.fixture.sent<ServerOrder>();
+    ASSERT_GT(orders.size(), before);
+    for (size_t i = before; i < orders.size(); ++i)
+        EXPECT_EQ(std::count(orders[i].nodes.begin(), orders[i].nodes.end(), nodes[2]), 0);
+    hosts.missed_everything_so_far(nodes[2]);
+    hosts.send(WorkerJoin{102, nodes[2], 2, serving(3), 1000, true, 5, 0, hosts.view.epoch});
+    hosts.send(WorkerAdmit{nodes[2], 1, 2, false});
+    EXPECT_EQ(hosts.generations(), 1U);
+    EXPECT_FALSE(hosts.view.model_lost);
+    hosts.push(2, 2);
+    for (const NodeId node : nodes) {
+        EXPECT_EQ(hosts.reports[node].ledger.pushes, 6U);
+        EXPECT_EQ(hosts.reports[node].ledger.position, hosts.reports[nodes[0]].ledger.position);
+    }
+}
+
+// Every daemon was killed with the controller: what the journal says is that there was a model.
+TEST(ServerJob, AModelThatNobodyRemembersIsLostAndNotBegunAnew) {
+    Hosts hosts;
+    const auto nodes = hosts.start(serving(2));
+    hosts.push(0, 0);
+    hosts.fixture.restart();
+    hosts.fixture.replay_journal();
+    hosts.reports.clear();
+    for (Rank rank = 0; rank < 2; ++rank) {
+        ASSERT_EQ(hosts.attach("node" + std::to_string(rank), nodes[rank]), nodes[rank]);
+        hosts.join(nodes[rank], rank, serving(2));
+    }
+    hosts.pass(seconds(5));
+    for (Rank rank = 0; rank < 2; ++rank) hosts.send(WorkerAdmit{nodes[rank], 1, rank, false});
+    EXPECT_TRUE(hosts.view.model_lost);
+    EXPECT_EQ(hosts.view.shards.size(), 2U);
+    std::vector<NodeId> places = hosts.view.shards;
+    std::sort(places.begin(), places.end());
+    EXPECT_EQ(places, nodes);
+}
+
+// Until somebody broadcasts, what the nodes have is zeros.
+TEST(ServerJob, AModelThatIsLostIsLostToTheNextLifeToo) {
+    Hosts hosts;
+    const auto nodes = hosts.start(serving(2));
+    hosts.reports[nodes[1]].shards.clear();
+    hosts.send(Stalled{nodes[1], 1, {}});
+    ASSERT_TRUE(hosts.view.model_lost);
+    const uint64_t epoch = hosts.view.epoch;
+    hosts.fixture.restart();
+    hosts.fixture.replay_journal();
+    for (Rank rank = 0; rank < 2; ++rank) {
+        ASSERT_EQ(hosts.attach("node" + std::to_string(rank), nodes[rank]), nodes[rank]);
+        hosts.send(WorkerJoin{rank + 100, nodes[rank], rank, serving(2), 1000, true, 5, 0, epoch});
+    }
+    EXPECT_GT(hosts.view.epoch, epoch);
+    EXPECT_EQ(hosts.generations(), 2U);
+    EXPECT_TRUE(hosts.view.model_lost);
+}
+
+// Rounds are counted anew when all daemons were.
+TEST(ServerJob, ALostModelIsGivenAnewByWhateverRound) {
+    Hosts hosts;
+    const auto nodes = hosts.start(serving(2));
+    hosts.send(ServerAssigned{nodes[0], 1, hosts.view.generation, 7});
+    hosts.reports[nodes[1]].shards.clear();
+    hosts.send(Stalled{nodes[1], 1, {}});
+    ASSERT_TRUE(hosts.view.model_lost);
+    hosts.take_steps();
+    hosts.send(ServerAssigned{nodes[0], 1, hosts.view.generation, 0});
+    EXPECT_EQ(hosts.take_steps(), std::vector<ServerStep>{ServerStep::assign});
+    // Said again after a view by a node that has not heard of it.
+    hosts.send(Stalled{nodes[1], 1, {}});
+    EXPECT_FALSE(hosts.view.model_lost);
+}
+
+// A node that the second life does not hear of keeps what the first one has begun.
+TEST(ServerJob, TwoLivesOfTheControllerGiveNoGenerationTwice) {
+    std::set<uint64_t> generations;
+    for (int life = 0; life < 2; ++life) {
+        Hosts hosts;
+        const auto nodes = hosts.start(serving(2));
+        hosts.reports[nodes[1]].shards.clear();
+        hosts.send(Stalled{nodes[1], 1, {}});
+        ASSERT_EQ(hosts.generations(), 2U);
+        generations.insert(hosts.view.generation);
+    }
+    EXPECT_EQ(generations.size(), 2U);
+}
+
+// The journal is written behind the orders: its end may be missing, and no worker say which view it was in.
+TEST(ServerJob, ANodeThatKnowsOfANewerViewSaysSo) {
+    Hosts hosts;
+    const auto nodes = hosts.start(serving(2));
+    const uint64_t epoch = hosts.view.epoch;
+    hosts.fixture.send(Stalled{nodes[0], 1, {}});
+    const auto asked = hosts.fixture.take<PrepareView>();
+    ASSERT_EQ(asked.size(), 2U);
+    ViewPrepared refused{nodes[0], 1, asked[0].epoch, 0, 0, 0, {}};
+    refused.newer_epoch = epoch + 40;
+    hosts.fixture.send(refused);
+    const auto again = hosts.fixture.sent<PrepareView>();
+    ASSERT_EQ(again.size(), 2U);
+    EXPECT_EQ(again[0].epoch, epoch + 41);
+    hosts.send(NodeHeard{nodes[0]});
+    EXPECT_EQ(hosts.view.epoch, epoch + 41);
+}
+
+TEST(ServerJob, ThatThereIsNothingToRestoreIsSaid) {
+    Hosts hosts;
+    JobOptions options = serving(1);
+    options.restore = true;
+    const NodeId node = hosts.attach("node0");
+    hosts.fixture.join(node, 0, options);
+    hosts.fixture.answer_views(true);
+    hosts.fixture.send(ViewPrepared{node, 1, hosts.fixture.sent<PrepareView>()[0].epoch, 0});
+    std::string said;
+    for (const Note& note : hosts.fixture.sent<Note>())
+        if (note.warning) said += note.detail;
+    EXPECT_NE(said.find("its nodes have none of this user and name"), std::string::npos) << said;
 }
 
 // The order goes on from the node that has heard most of it, and the others catch up.
@@ -204,7 +339,7 @@ TEST(ServerJob, ARestartedControllerGoesOnWhereTheNodesAre) {
         }
         EXPECT_GT(hosts.view.epoch, epoch) << with_journal;
         EXPECT_FALSE(hosts.view.model_lost);
-        EXPECT_EQ(hosts.view.generation, 1U);
+        EXPECT_EQ(hosts.generations(), 1U);
         ASSERT_GE(hosts.view.ledger.position, last.position);
         EXPECT_EQ(hosts.view.ledger.pushes, 4U);
         EXPECT_EQ(hosts.view.ledger.versions, last.versions);

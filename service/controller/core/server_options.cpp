@@ -44,6 +44,11 @@ Result<> check_model(const JobOptions& o) {
         return make_error(ErrorKind::invalid,
                           "shards is {}; use at most {}, or 0 for one on each node", o.shards,
                           kShardsMax);
+    if (o.shards > o.elements)
+        return make_error(ErrorKind::invalid,
+                          "shards is {}, but the model has {} elements; use at most one for each, "
+                          "or 0 for one on each node",
+                          o.shards, o.elements);
     if (o.world > kServerWorldMax)
         return make_error(ErrorKind::invalid,
                           "world is {}; a parameter server takes at most {} workers", o.world,

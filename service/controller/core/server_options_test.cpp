@@ -57,6 +57,7 @@ TEST(ServerOptions, ThatMakeNoSenseAreRefusedByName) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
     const std::vector<Wrong> wrongs = {
         {"elements is 0", [](JobOptions& o) { o.elements = 0; }},
+        {"shards is 101, but the model has 100", [](JobOptions& o) { o.shards = 101; }},
         {"elements is", [](JobOptions& o) { o.elements = uint64_t{1} << 50U; }},
         {"shards is 5000", [](JobOptions& o) { o.shards = 5000; }},
         {"world is 20000", [](JobOptions& o) { o.world = 20000; }},

@@ -74,6 +74,7 @@ struct ServerReport {
     ServerLedger ledger;            // as far as it has heard the order
     std::vector<ServerEntry> tail;  // the last of the order, in order
     std::vector<SavedModel> saved;
+    bool model_lost = false;  // and nothing has been assigned since
 };
 
 // ---------------------------------------------------------------------------------------- events

@@ -90,6 +90,13 @@ struct LinkView {
     Link link;
 };
 
+// Two nodes between which nothing passes, though the controller hears both.
+struct CutView {
+    NodeId low = 0;
+    NodeId high = 0;
+    Duration since{};
+};
+
 // What policy auto has chosen.
 struct AutoView {
     Policy policy = Policy::partial_reduce;
@@ -117,6 +124,7 @@ struct JobView {
     JobId job = 0;
     JobOptions options;
     uint32_t uid = 0;
+    Run run{};
     uint64_t epoch = 0;
     uint64_t base_round = 0;
     bool started = false;
@@ -126,6 +134,7 @@ struct JobView {
     std::optional<SlowWorker> slow;
     std::optional<ProgressSpread> progress;  // none without members
     Duration step_median{};                  // of the median worker
+    std::vector<NodeId> left_out;            // cut from nodes with which the job goes on
     std::vector<ZoneView> zones;  // of the view's nodes; without those of which none is known
 
     // Averaging jobs only; what has no place where groups are not formed here (ReportedGroups) is 0.
@@ -152,6 +161,7 @@ struct StatusView {
     std::vector<NodeView> nodes;
     std::vector<JobView> jobs;
     std::vector<LinkView> links;  // as measured
+    std::vector<CutView> cuts;
     Core::Counters counters;
 };
 

@@ -210,11 +210,13 @@ JobView view_of(const Job& job, TimePoint now) {
     view.job = job.id();
     view.options = job.options();
     view.uid = job.uid();
+    view.run = job.run();
     view.epoch = job.views().epoch();
     view.base_round = job.views().view().base_round;
     view.started = job.is_started();
     view.changing_view = job.views().is_changing();
     view.gathering = job.is_gathering();
+    view.left_out.assign(job.left_out().nodes().begin(), job.left_out().nodes().end());
     for (Rank rank = 0; rank < job.workers().size(); ++rank) {
         if (job.workers()[rank].state != WorkerState::absent)
             view.workers.push_back(view_of(job, rank));
@@ -247,6 +249,13 @@ std::vector<LinkView> links_of(const LinkTable& links) {
     std::vector<LinkView> list;
     for (const auto& [from, own] : links.all())
         for (const auto& [to, link] : own) list.push_back({from, to, link});
+    return list;
+}
+
+std::vector<CutView> cuts_of(const CutLinks& cuts, TimePoint now) {
+    std::vector<CutView> list;
+    for (const auto& [pair, cut] : cuts.all())
+        if (cut.counts) list.push_back({pair.low, pair.high, now - cut.since});
     return list;
 }
 

@@ -1,6 +1,7 @@
 #include "service/controller/core/views.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "service/controller/core/journal_record.h"
@@ -22,19 +23,21 @@ void Views::begin(std::span<const NodeId> nodes, const Turn& turn) {
     since_ = turn.now;
     awaited_ = nodes.size();
     answers_.clear();
+    without_model_.clear();
     turn.act(JournalAppend{encode(EpochRecord{job_, epoch_})});
     for (const NodeId node : nodes) {
         answers_.push_back({.node = node});
-        turn.act(PrepareView{node, job_, epoch_, token_});
+        turn.act(PrepareView{node, job_, epoch_, token_, run_began_});
     }
 }
 
 // The first of those that have completed most; before others one that has the last result, and that
-// of the latest view.
-Views::Answer Views::find_donor() const {
-    const auto later = [](const Answer& a, const Answer& b) {
-        return std::pair(a.completed, a.result_epoch) < std::pair(b.completed, b.result_epoch);
+// of the latest view; then one that all can reach.
+Views::Answer Views::find_donor(const std::set<NodeId>& left_out) const {
+    const auto rank = [&](const Answer& answer) {
+        return std::tuple(answer.completed, answer.result_epoch, !left_out.contains(answer.node));
     };
+    const auto later = [&](const Answer& a, const Answer& b) { return rank(a) < rank(b); };
     const auto donor = std::max_element(answers_.begin(), answers_.end(), later);
     return donor != answers_.end() ? *donor : Answer{};
 }
@@ -70,6 +73,7 @@ void Views::on_prepared(const ViewPrepared& event) {
     answers_[index].completed = event.completed;
     answers_[index].round_epoch = event.round_epoch;
     answers_[index].result_epoch = event.result_epoch;
+    without_model_.insert(event.without_model.begin(), event.without_model.end());
     --awaited_;
 }
 
@@ -80,8 +84,9 @@ NodeId Views::first_awaited() const {
 }
 
 CommitView Views::commit(std::vector<Member> members,
-                         const std::vector<CommitView::Adoption>& adoptions) {
-    const Answer donor = find_donor();
+                         const std::vector<CommitView::Adoption>& adoptions,
+                         const std::set<NodeId>& left_out) {
+    const Answer donor = find_donor(left_out);
     CommitView commit;
     commit.job = job_;
     commit.epoch = epoch_;

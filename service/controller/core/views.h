@@ -17,12 +17,16 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
 #include "service/controller/core/turn.h"
 
 namespace pace::controller {
+
+// Above what a real job reaches, and far from overflow whatever a daemon says.
+inline constexpr uint64_t kEpochMax = uint64_t{1} << 62U;
 
 struct View {
     uint64_t epoch = 0;  // 0: no view yet
@@ -43,6 +47,9 @@ class Views {
     uint64_t epoch() const { return epoch_; }
     void raise_epoch_to(uint64_t epoch) { epoch_ = epoch > epoch_ ? epoch : epoch_; }
 
+    // When the job's run began, for whoever is told to prepare.
+    void set_run_began(uint64_t began) { run_began_ = began; }
+
     // The last committed view.
     const View& view() const { return view_; }
 
@@ -62,9 +69,18 @@ class Views {
     // A node that has not answered yet; 0 if none.
     NodeId first_awaited() const;
 
+    // What has been answered so far: the most rounds that any node has completed, and the workers that
+    // can give a newcomer no model.
+    uint64_t completed(const std::set<NodeId>& left_out) const {
+        return find_donor(left_out).completed;
+    }
+    const std::set<Rank>& without_model() const { return without_model_; }
+
     // Ends the change: what to tell the nodes of the members (in rank order), all of them covered.
+    // `left_out` give the last result only if nobody else has it.
     CommitView commit(std::vector<Member> members,
-                      const std::vector<CommitView::Adoption>& adoptions);
+                      const std::vector<CommitView::Adoption>& adoptions,
+                      const std::set<NodeId>& left_out = {});
 
   private:
     struct Answer {
@@ -75,18 +91,20 @@ class Views {
         uint64_t result_epoch = 0;
     };
     size_t index_of(NodeId node) const;  // in answers_; its size if the node is not covered
-    Answer find_donor() const;
+    Answer find_donor(const std::set<NodeId>& left_out) const;
     std::vector<NodeId> behind(const Answer& donor) const;
 
     JobId job_;
     uint64_t token_;
     bool tells_leavers_;
+    uint64_t run_began_ = 0;
     uint64_t epoch_ = 0;
     View view_;
     bool changing_ = false;
     TimePoint since_{};
     std::vector<Answer> answers_;  // sorted by node
     size_t awaited_ = 0;
+    std::set<Rank> without_model_;
 };
 
 }  // namespace pace::controller

@@ -37,9 +37,13 @@ constexpr bool is_taking_part(WorkerState state) {
 
 struct Worker {
     WorkerState state = WorkerState::absent;
-    bool wants_model = false;  // admitted, and its first request is to be answered with a model
-    // Its daemon knows none: it came while gradients were being reduced, and did not ask for one.
-    bool has_no_model = false;
+    bool wants_model = false;    // admitted, and its first request is to be answered with a model
+    bool node_was_lost = false;  // it is lost, but its process may live
+    // That was so when the job's last worker was lost, and it has not called since: the job waits.
+    bool may_return = false;
+    // Admitted, and told that it lacks rounds and that nobody can give it a model.
+    bool accepts_own = false;
+    uint64_t rounds = 0;  // whose results its model had when it joined
     NodeId node = 0;
     uint64_t iteration = 0;
     RecentTimes<9> steps;
@@ -56,9 +60,9 @@ struct Worker {
     uint64_t rounds_submitted = 0;
     uint64_t calls = 0;
     uint64_t busy_ms = 0;
-    double busy_share = 1;  // of the heartbeats that found it computing, recently
+    uint64_t computed_us = 0;  // as last told
     std::optional<TimePoint> stopped_since;
-    std::optional<TimePoint> step_since;  // when rounds_submitted, or calls, last grew
+    bool steps_told = false;  // what it had computed when it was first told of is no step
 };
 
 }  // namespace pace::controller

@@ -69,4 +69,9 @@ void Attachments::exclude(NodeId node, std::string reason) {
     detach(node);
 }
 
+void Attachments::forget(NodeId node) {
+    detach(node);
+    seats_.erase(node);
+}
+
 }  // namespace pace::controller

@@ -49,10 +49,12 @@ class Attachments {
     // Ends it. `excluded`: what its daemon still sends under it is answered accordingly.
     void detach(NodeId node);
     void exclude(NodeId node, std::string reason);
+    // Its number is known no more, also of an exclusion.
+    void forget(NodeId node);
 
     size_t attached() const { return routes_.size(); }
     std::vector<NodeId> nodes() const;              // attached now
-    size_t seats() const { return seats_.size(); }  // ever attached
+    size_t seats() const { return seats_.size(); }  // attached, or remembered
 
   private:
     struct Seat {

@@ -7,6 +7,8 @@
 #include <system_error>
 #include <utility>
 
+#include "base/log.h"
+
 namespace pace::controller {
 
 namespace {
@@ -16,6 +18,7 @@ namespace {
 constexpr size_t kRequestFrames = 9;
 constexpr size_t kRequestId = 3;
 constexpr size_t kDomain = 4;
+constexpr size_t kAddress = 5;
 constexpr size_t kMechanism = 7;
 constexpr size_t kCredentials = 8;
 
@@ -54,7 +57,7 @@ base::Result<std::unique_ptr<Authenticator>> Authenticator::create(
     const std::string& keys_folder) {
     PACE_TRY_ASSIGN(keys, read_keys(keys_folder));
     PACE_TRY_ASSIGN(socket, control_zmq::Socket::create(std::move(context),
-                                                        control_zmq::SocketType::router, 4096, 0));
+                                                        control_zmq::SocketType::router, 4096, {}));
     PACE_TRY(socket.bind("inproc://zeromq.zap.01"));
     std::unique_ptr<Authenticator> authenticator(
         new Authenticator(loop, std::move(socket), std::move(keys)));
@@ -85,18 +88,33 @@ bool Authenticator::arm() {
     return !socket_.readable();
 }
 
+void Authenticator::say_denied(std::string_view address, const std::string& key) {
+    ++denied_;
+    const uint64_t times = repeated_.is_due(key, base::now());
+    if (times == 0) return;
+    base::log_warning("somebody did not come in",
+                      {{"from", address},
+                       {"because",
+                        "its key is not in curve_allowed_dir; copy that daemon's "
+                        ".public file there, and start this controller again"},
+                       {"key", key},
+                       {"times", times}});
+}
+
 void Authenticator::answer() {
     if (message_.count != kRequestFrames) return;
     const auto& frames = message_.frames;
     bool allowed = text_of(frames[kDomain]) == kZapDomain &&
                    text_of(frames[kMechanism]) == "CURVE" &&
                    frames[kCredentials].size() == control_zmq::KeyBytes{}.size();
+    std::string key;
     if (allowed) {
-        control_zmq::KeyBytes key{};
-        std::copy(frames[kCredentials].begin(), frames[kCredentials].end(), key.begin());
-        allowed = allowed_.contains(control_zmq::PublicKey(key).z85());
+        control_zmq::KeyBytes bytes{};
+        std::copy(frames[kCredentials].begin(), frames[kCredentials].end(), bytes.begin());
+        key = control_zmq::PublicKey(bytes).z85();
+        allowed = allowed_.contains(key);
     }
-    if (!allowed) ++denied_;
+    if (!allowed) say_denied(text_of(frames[kAddress]), key);
     const std::array<std::span<const std::byte>, 8> reply{
         frames[0],
         {},

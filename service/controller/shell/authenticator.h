@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/event_loop.h"
+#include "base/repeated.h"
 #include "base/result.h"
 #include "service/controller/shell/zmq/socket.h"
 
@@ -37,12 +38,14 @@ class Authenticator final : private base::Poller {
     bool poll() override;
     bool arm() override;
     void answer();
+    void say_denied(std::string_view address, const std::string& key);
 
     base::EventLoop& loop_;
     control_zmq::Socket socket_;
     std::set<std::string> allowed_;  // Z85
     control_zmq::Socket::Message message_;
     uint64_t denied_ = 0;
+    base::Repeated repeated_;
 };
 
 }  // namespace pace::controller

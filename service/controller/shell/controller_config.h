@@ -19,6 +19,8 @@ struct ControllerConfig {
     // Listening on every interface ("*", 0.0.0.0, [::]) is refused unless this is set.
     bool any_interface = false;
 
+    // A journal that is damaged before its end is cut there, instead of being refused.
+    bool cut_damaged_journal = false;
     std::string journal;  // path; empty: none, hard state lives as long as the process
 
     std::string curve_secret_file;  // the controller's secret key; empty: no CURVE
@@ -34,6 +36,12 @@ struct ControllerConfig {
     uint32_t stopped_wait_ms = 2000;
     uint32_t abandoned_keep_s = 600;
     uint32_t recent_groups = 256;
+    bool relay_measured_zones = false;
+    uint32_t unjoined_keep_s = 86'400;
+    uint32_t jobs_max = 4096;
+    uint32_t user_jobs_max = 256;
+    uint64_t workers_max = 262'144;
+    uint64_t user_workers_max = 65'536;
 };
 
 }  // namespace pace::controller

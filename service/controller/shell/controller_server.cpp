@@ -10,26 +10,29 @@
 #include "protocol/control_codec.h"
 #include "service/controller/core/status.h"
 #include "service/controller/shell/authenticator.h"
+#include "service/controller/shell/awake_clock.h"
 #include "service/controller/shell/dispatcher.h"
+#include "service/controller/shell/doorkeeper.h"
 #include "service/controller/shell/journal.h"
 #include "service/controller/shell/listen_policy.h"
 #include "service/controller/shell/status_json.h"
+#include "service/controller/shell/zmq/endpoint.h"
 #include "service/controller/shell/zmq/socket.h"
 
 namespace pace::controller {
 
 namespace {
 
-// Messages that may wait for one daemon that does not read before it is given up. A frozen
-// daemon of a busy job collects a few thousand a second, and is excluded within seconds.
-constexpr int kQueueMax = 100'000;
+// Messages that may wait for one daemon that does not read before it is given up. A frozen daemon of a busy job collects a few thousand
+// a second, and is excluded within two. Whoever sends faster than we read waits in its own memory, not in ours.
+constexpr control_zmq::Socket::Queues kQueues{.send_max = 10'000, .receive_max = 64};
 
 // Messages taken in one turn, so that a flood leaves the loop's other guests their turns.
 constexpr int kBatch = 256;
 
-// A timer that is later than this is a stall of our own. A guess: many times what a loaded machine
-// takes to schedule a process, a fraction of any liveness deadline.
-constexpr base::Duration kStall = std::chrono::milliseconds(50);
+// A controller that has not run for this long begins anew: half of the silence after which a daemon gives it up, so that none has done
+// so while others have not.
+constexpr base::Duration kGivenUp = std::chrono::seconds(1);
 
 Dispatcher::Options dispatcher_options(const ControllerConfig& config) {
     using std::chrono::milliseconds;
@@ -44,6 +47,10 @@ Dispatcher::Options dispatcher_options(const ControllerConfig& config) {
     options.core.stopped_wait = milliseconds(config.stopped_wait_ms);
     options.core.abandoned_keep = std::chrono::seconds(config.abandoned_keep_s);
     options.core.recent_groups = config.recent_groups;
+    options.core.relay_measured_zones = config.relay_measured_zones;
+    options.core.unjoined_keep = std::chrono::seconds(config.unjoined_keep_s);
+    options.core.limits = {config.jobs_max, config.user_jobs_max, config.workers_max,
+                           config.user_workers_max};
     return options;
 }
 
@@ -56,14 +63,23 @@ constexpr int kStatusShare = 20;
 struct ControllerServer::State final : Outlet {
     State(base::EventLoop& event_loop, const ControllerConfig& given, control_zmq::Socket bound)
         : loop(event_loop),
+          clock(base::now()),
           config(given),
+          doorkeeper(!given.curve_secret_file.empty()),
           socket(std::move(bound)),
           dispatcher(dispatcher_options(given), base::random_token, *this) {}
 
     base::Result<> recover();
     base::Result<> listen();
+    TimePoint now();
+    // On a daemon's loop alone, that daemon has not run either.
+    bool may_be_given_up() const {
+        return std::any_of(config.listen.begin(), config.listen.end(),
+                           [](const auto& endpoint) { return !endpoint.starts_with("inproc://"); });
+    }
     void schedule();
-    void tick_is_due();
+    void pulse();
+    void look_at_the_door();
 
     bool send(std::string_view route, std::span<const std::byte> bytes) override {
         return socket.send(route, bytes) == control_zmq::Sent::done;
@@ -81,17 +97,18 @@ struct ControllerServer::State final : Outlet {
     std::string status_json() const override;
 
     base::EventLoop& loop;
+    AwakeClock clock;
     const ControllerConfig config;
     std::unique_ptr<Authenticator> authenticator;  // before the socket that asks it
+    Doorkeeper doorkeeper;
     control_zmq::Socket socket;
     std::unique_ptr<Journal> journal;
     Dispatcher dispatcher;
     std::vector<std::string> endpoints;
     control_zmq::Socket::Message message;
 
-    base::EventLoop::TimerId timer = 0;
-    TimePoint timer_at{};
-    bool listening_again = false;
+    base::Timer timer;
+    TimePoint timer_at{};  // on the monotonic clock
 
     mutable std::string status;
     mutable TimePoint status_good_until{};
@@ -114,9 +131,8 @@ base::Result<std::unique_ptr<ControllerServer>> ControllerServer::create(
         PACE_TRY_ASSIGN(own, control_zmq::Context::create());
         context = std::move(own);
     }
-    PACE_TRY_ASSIGN(socket,
-                    control_zmq::Socket::create(context, control_zmq::SocketType::router,
-                                                protocol::kToControllerBytesMax, kQueueMax));
+    PACE_TRY_ASSIGN(socket, control_zmq::Socket::create(context, control_zmq::SocketType::router,
+                                                        protocol::kToControllerBytesMax, kQueues));
     auto state = std::make_unique<State>(loop, config, std::move(socket));
     PACE_TRY(state->recover());
     if (!config.curve_secret_file.empty()) {
@@ -129,8 +145,10 @@ base::Result<std::unique_ptr<ControllerServer>> ControllerServer::create(
             PACE_TRY(state->socket.set_zap_domain(kZapDomain));
         }
     }
+    PACE_TRY(state->socket.watch_connections());
     PACE_TRY(state->listen());
     PACE_TRY(loop.watch(state->socket.fd(), EPOLLIN, [](uint32_t) {}));
+    PACE_TRY(loop.watch(state->socket.monitor()->fd(), EPOLLIN, [](uint32_t) {}));
     std::unique_ptr<ControllerServer> server(new ControllerServer(std::move(state)));
     loop.add_poller(server.get());
     server->state_->schedule();
@@ -141,7 +159,8 @@ base::Result<std::unique_ptr<ControllerServer>> ControllerServer::create(
 base::Result<> ControllerServer::State::recover() {
     const TimePoint begin = base::now();
     if (!config.journal.empty()) {
-        PACE_TRY_ASSIGN(opened, Journal::open(config.journal, Journal::Options{}));
+        PACE_TRY_ASSIGN(opened,
+                        Journal::open(config.journal, {.cut_damaged = config.cut_damaged_journal}));
         if (!opened.cut_because.empty())
             base::log_warning("journal cut", {{"path", config.journal},
                                               {"offset", opened.cut_at},
@@ -165,7 +184,8 @@ base::Result<> ControllerServer::State::recover() {
                                              {"records", opened.records.size()},
                                              {"seconds", base::to_seconds(base::now() - begin)}});
     }
-    dispatcher.replay_finished(base::now());
+    clock = AwakeClock(base::now());
+    dispatcher.replay_finished(now());
     return {};
 }
 
@@ -174,40 +194,57 @@ base::Result<> ControllerServer::State::listen() {
         PACE_TRY_ASSIGN(endpoint, listenable(wanted, config));
         PACE_TRY(socket.bind(endpoint));
         endpoints.push_back(socket.last_endpoint());
-        if (is_off_loopback(endpoint) && config.curve_secret_file.empty())
+        if (control_zmq::is_off_loopback(endpoint) && config.curve_secret_file.empty())
             base::log_warning("listening off loopback without encryption, as insecure = true says",
                               {{"endpoint", endpoints.back()}});
     }
     return {};
 }
 
-// A timer that is due too early costs one Tick; so it is only moved when it would come too late.
-void ControllerServer::State::schedule() {
-    const auto deadline = dispatcher.next_deadline();
-    if (!deadline || (timer != 0 && timer_at <= *deadline)) return;
-    if (timer != 0) loop.cancel_timer(timer);
-    timer_at = *deadline;
-    timer = loop.run_at(timer_at, [this] { tick_is_due(); });
+// What the core is told of the time; asked before everything that is told to it.
+TimePoint ControllerServer::State::now() {
+    const TimePoint monotonic = base::now();
+    const base::Duration stood_still = clock.look(monotonic);
+    const TimePoint awake = clock.at(monotonic);
+    if (stood_still < kGivenUp || !may_be_given_up()) return awake;
+    const std::string reason =
+        fmt::format("the controller did not run for {:.1f} s", base::to_seconds(stood_still));
+    base::log_warning("this process did not run; every daemon attaches anew",
+                      {{"seconds", base::to_seconds(stood_still)}});
+    dispatcher.begin_anew(reason, awake);
+    return awake;
 }
 
-// A controller that was stalled itself (a suspended machine, a busy loop) has not heard those who
-// spoke meanwhile: it listens once more before it calls anyone silent.
-void ControllerServer::State::tick_is_due() {
-    timer = 0;
-    const TimePoint now = base::now();
-    if (now - timer_at > kStall && !listening_again) {
-        listening_again = true;
-        timer_at = now + kStall;
-        timer = loop.run_at(timer_at, [this] { tick_is_due(); });
-        return;
-    }
-    listening_again = false;
-    dispatcher.tick(now);
+// A timer that is due too early costs one Tick; so it is only moved when it would come too late.
+void ControllerServer::State::schedule() {
+    TimePoint due = base::now() + AwakeClock::kPulse;
+    if (const auto deadline = dispatcher.next_deadline())
+        due = std::min(due, clock.to_monotonic(*deadline));
+    if (timer.pending() && timer_at <= due) return;
+    timer_at = due;
+    timer = loop.run_at(due, [this] { pulse(); });
+}
+
+void ControllerServer::State::pulse() {
+    const TimePoint time = now();
+    if (const auto deadline = dispatcher.next_deadline(); deadline && *deadline <= time)
+        dispatcher.tick(time);
+    if (journal && journal->is_long()) journal->replace(dispatcher.core().journal_snapshot());
     schedule();
+}
+
+void ControllerServer::State::look_at_the_door() {
+    while (const auto event = socket.monitor()->next()) {
+        if (const auto line = doorkeeper.on_event(*event, base::now()))
+            base::log_warning(
+                "somebody did not come in",
+                {{"from", line->from}, {"because", line->because}, {"times", line->times}});
+    }
 }
 
 std::string ControllerServer::State::status_json() const {
     const TimePoint begin = base::now();
+    const TimePoint awake = clock.at(begin);
     if (begin < status_good_until) return status;
     ShellView shell{.endpoints = endpoints,
                     .curve = !config.curve_secret_file.empty(),
@@ -217,7 +254,7 @@ std::string ControllerServer::State::status_json() const {
                     .journal_path = config.journal,
                     .journal = {}};
     if (journal) shell.journal = journal->status();
-    status = controller::status_json(dispatcher.core().status(begin), shell, begin);
+    status = controller::status_json(dispatcher.core().status(awake), shell, awake);
     status_good_until = begin + (base::now() - begin) * kStatusShare;
     return status;
 }
@@ -227,11 +264,13 @@ ControllerServer::ControllerServer(std::unique_ptr<State> state) : state_(std::m
 ControllerServer::~ControllerServer() {
     state_->loop.remove_poller(this);
     state_->loop.unwatch(state_->socket.fd());
-    if (state_->timer != 0) state_->loop.cancel_timer(state_->timer);
+    state_->loop.unwatch(state_->socket.monitor()->fd());
 }
 
 bool ControllerServer::poll() {
     State& state = *state_;
+    state.now();
+    state.look_at_the_door();
     int taken = 0;
     while (taken < kBatch && state.socket.receive(state.message)) {
         ++taken;
@@ -242,7 +281,7 @@ bool ControllerServer::poll() {
         }
         state.dispatcher.receive(
             {reinterpret_cast<const char*>(frames[0].data()), frames[0].size()}, frames[1],
-            base::now());
+            state.now());
     }
     if (taken > 0) state.schedule();
     return taken > 0;

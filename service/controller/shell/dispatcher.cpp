@@ -3,12 +3,18 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/attempt.h"
+#include "base/log.h"
+
 namespace pace::controller {
 
 namespace wire = protocol::control;
 
 Dispatcher::Dispatcher(const Options& options, uint64_t (*make_token)(), Outlet& outlet)
-    : options_(options), core_(options.core, make_token), outlet_(outlet) {}
+    : options_(options),
+      core_(options.core, make_token),
+      outlet_(outlet),
+      status_window_(make_token) {}
 
 base::Result<> Dispatcher::replay(std::span<const std::byte> record) {
     return core_.replay(record);
@@ -28,10 +34,20 @@ void Dispatcher::receive(std::string_view route, std::span<const std::byte> byte
     }
     const wire::Envelope& envelope = **verified;
     if (const auto* request = envelope.body_as_StatusRequest()) {
-        answer(route, writer_.status_reply({envelope.node(), envelope.attachment()},
-                                           request->request(), outlet_.status_json()));
+        const bool answered = base::attempt([&] { answer_status(route, envelope, *request, now); });
+        if (!answered) base::log_error("no memory for a status document");
         return;
     }
+    if (base::attempt([&] { take(route, envelope, now); })) return;
+    // What is left half done concerns its node, which attaches anew and says everything again.
+    actions_.clear();
+    arriving_.reset();
+    const NodeId node = attachments_.find_route(route);
+    base::log_error("no memory for a message", {{"node", node}, {"bytes", bytes_untrusted.size()}});
+    if (node != 0) lose(node, "the controller had no memory for what it said", now);
+}
+
+void Dispatcher::take(std::string_view route, const wire::Envelope& envelope, TimePoint now) {
     const NodeId node = attachments_.check(envelope.node(), envelope.attachment(), route);
     if (envelope.body_type() == wire::Body::Hello)
         on_hello(route, envelope, now);
@@ -40,6 +56,17 @@ void Dispatcher::receive(std::string_view route, std::span<const std::byte> byte
     else
         on_attached_message(node, envelope, now);
     lose_unreachable(now);
+}
+
+void Dispatcher::answer_status(std::string_view route, const wire::Envelope& envelope,
+                               const wire::StatusRequest& request, TimePoint now) {
+    const uint64_t number = status_window_.admit(route, request.seen(), now);
+    if (number == 0) {
+        ++counters_.unread;
+        return;
+    }
+    answer(route, writer_.status_reply({envelope.node(), envelope.attachment()}, request.request(),
+                                       outlet_.status_json(), number));
 }
 
 void Dispatcher::on_stranger(std::string_view route, const wire::Envelope& envelope) {
@@ -67,6 +94,9 @@ void Dispatcher::on_hello(std::string_view route, const wire::Envelope& envelope
         refusal = name_conflict(*hello, now);
     if (refusal) {
         ++counters_.refused;
+        if (const uint64_t times = refusals_said_.is_due(refusal->message, now))
+            outlet_.note({true, "a daemon was refused",
+                          fmt::format("{} (times: {})", refusal->message, times)});
         answer(route, writer_.refused(sender, *refusal));
         return;
     }
@@ -99,8 +129,8 @@ std::optional<base::Error> Dispatcher::name_conflict(const Hello& hello, TimePoi
     if (holder == 0) {
         if (attachments_.seats() < options_.nodes_max) return std::nullopt;
         return base::make_error(base::ErrorKind::limit,
-                                "this controller has seen {} node names, the most it keeps; "
-                                "restart it, or use names again",
+                                "this controller knows {} node names, the most it keeps; use "
+                                "names again, or end the jobs of nodes that are gone",
                                 options_.nodes_max);
     }
     const Attachment& held = *attachments_.find(holder);
@@ -159,6 +189,14 @@ std::optional<base::Error> Dispatcher::refused_for_disk(const Event& event) cons
 
 void Dispatcher::tick(TimePoint now) {
     apply(Tick{}, now);
+}
+
+void Dispatcher::begin_anew(const std::string& reason, TimePoint now) {
+    for (const NodeId node : attachments_.nodes())
+        answer(attachments_.find(node)->route,
+               writer_.not_attached(addressee(node), false, reason));
+    attachments_ = Attachments{};
+    core_.begin_anew(now);
 }
 
 void Dispatcher::apply(const Event& event, TimePoint now) {

@@ -16,11 +16,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/repeated.h"
 #include "service/controller/core/core.h"
 #include "service/controller/shell/attachments.h"
 #include "service/controller/shell/message_reader.h"
 #include "service/controller/shell/message_writer.h"
 #include "service/controller/shell/outlet.h"
+#include "service/controller/shell/status_window.h"
 
 namespace pace::controller {
 
@@ -31,7 +33,7 @@ class Dispatcher {
         uint32_t heartbeat_ms = 200;
         // A second daemon of the same name is refused while the first was heard within this.
         base::Duration name_held = std::chrono::seconds(1);
-        size_t nodes_max = 65536;  // names that may ever attach; each costs memory for good
+        size_t nodes_max = 65536;  // names that are remembered at once
     };
 
     struct Counters {
@@ -41,6 +43,8 @@ class Dispatcher {
         uint64_t unattached = 0;
         uint64_t refused = 0;
         uint64_t undeliverable = 0;
+        uint64_t unread =
+            0;  // questions for a status from connections that have not read the last ones
     };
 
     Dispatcher(const Options& options, uint64_t (*make_token)(), Outlet& outlet);
@@ -57,6 +61,11 @@ class Dispatcher {
     void receive_malformed() { ++counters_.malformed; }
 
     void tick(TimePoint now);
+
+    // This process did not run for so long that the daemons have given it up, or may have: nobody is attached any more, everybody is
+    // told so, and the core begins anew from its hard state. So this is no case of its own, but a restart of the controller.
+    void begin_anew(const std::string& reason, TimePoint now);
+
     std::optional<TimePoint> next_deadline() const { return core_.next_deadline(); }
 
     const Core& core() const { return core_; }
@@ -67,6 +76,8 @@ class Dispatcher {
     void on_hello(std::string_view route, const protocol::control::Envelope& envelope,
                   TimePoint now);
     std::optional<base::Error> name_conflict(const Hello& hello, TimePoint now);
+    void answer_status(std::string_view route, const protocol::control::Envelope& envelope,
+                       const protocol::control::StatusRequest& request, TimePoint now);
     void on_stranger(std::string_view route, const protocol::control::Envelope& envelope);
     void on_attached_message(NodeId node, const protocol::control::Envelope& envelope,
                              TimePoint now);
@@ -74,6 +85,7 @@ class Dispatcher {
 
     void apply(const Event& event, TimePoint now);
     void lose(NodeId node, std::string reason, TimePoint now);
+    void take(std::string_view route, const protocol::control::Envelope& envelope, TimePoint now);
     void lose_unreachable(TimePoint now);
     void deliver_actions();
     void deliver(const Attached& action);
@@ -85,6 +97,7 @@ class Dispatcher {
     void deliver(const NodeKnown& action);
     void deliver(const NodeGone& action);
     void deliver(const Excluded& action);
+    void deliver(const NodeForgotten& action) { attachments_.forget(action.node); }
     void deliver(JournalAppend& action) { outlet_.append(std::move(action.record)); }
     void deliver(const Note& action) { outlet_.note(action); }
     template <typename Said>
@@ -100,9 +113,11 @@ class Dispatcher {
     const Options options_;
     Core core_;
     Outlet& outlet_;
+    StatusWindow status_window_;
     Attachments attachments_;
     MessageWriter writer_;
     Counters counters_;
+    base::Repeated refusals_said_;
     Actions actions_;
     std::vector<NodeId> unreachable_;     // to be lost after the actions under way
     std::vector<NodeId> addressees_;      // of the group order under way

@@ -90,6 +90,35 @@ void sync_folder(const std::string& path) {
     if (fd.valid()) fsync(fd.get());
 }
 
+// What lies behind the damage is lost by a cut, though it is whole: that is for a person to decide.
+base::Result<> cut_or_refuse(const std::string& path, const RecoveredJournal& recovered,
+                             const Journal::Options& options) {
+    const std::string copy = path + ".damaged";
+    if (!options.cut_damaged)
+        return base::make_error(
+            base::ErrorKind::corrupt,
+            "journal {} is damaged at byte {} ({}), and whole records lie behind that, from byte "
+            "{} on, which would be forgotten. Put a good copy in its place; or start "
+            "pace-controller once with --cut-damaged-journal, which keeps what lies before the "
+            "damage, and all of the file as {}; or move it away, and let the daemons announce "
+            "themselves",
+            path, recovered.good_bytes, recovered.cut_because, recovered.whole_behind, copy);
+    std::error_code error;
+    std::filesystem::copy_file(path, copy, std::filesystem::copy_options::overwrite_existing,
+                               error);
+    if (error)
+        return base::make_error(base::ErrorKind::disk, "journal {}: copy it to {}: {}", path, copy,
+                                error.message());
+    return {};
+}
+
+// All of them at once, durable before the file takes its name.
+std::vector<std::byte> file_of(std::span<const std::vector<std::byte>> records) {
+    std::vector<std::byte> bytes = journal_header();
+    for (const auto& record : records) append_record(bytes, bytes.size(), record, bytes.size());
+    return bytes;
+}
+
 }  // namespace
 
 base::Result<Journal::Opened> Journal::open(const std::string& path, Options options) {
@@ -100,6 +129,7 @@ base::Result<Journal::Opened> Journal::open(const std::string& path, Options opt
         recovered.error().message = fmt::format("{}: {}", path, recovered.error().message);
         return std::move(recovered).error();
     }
+    if (recovered->whole_behind != 0) PACE_TRY(cut_or_refuse(path, *recovered, options));
     Opened opened;
     for (const auto& record : recovered->records)
         opened.records.emplace_back(record.begin(), record.end());
@@ -118,7 +148,12 @@ base::Result<Journal::Opened> Journal::open(const std::string& path, Options opt
 
 Journal::Journal(std::string path, base::UniqueFd fd, uint64_t end, uint64_t records,
                  Options options)
-    : path_(std::move(path)), options_(options), fd_(std::move(fd)), end_(end), records_(records) {
+    : path_(std::move(path)),
+      options_(options),
+      fd_(std::move(fd)),
+      compacted_bytes_(end),
+      end_(end),
+      records_(records) {
     // Before the first record is asked for: is there room? The answer is needed at once, so this
     // first reserve (and the header of a new file) is made here and not by the writer.
     std::unique_lock lock(mutex_);
@@ -130,13 +165,9 @@ void Journal::start() {
     pthread_setname_np(writer_.native_handle(), "pace-journal");
 }
 
-base::Result<bool> Journal::compact(std::span<const std::vector<std::byte>> records) {
-    std::vector<std::byte> bytes = journal_header();
-    for (const auto& record : records) append_record(bytes, bytes.size(), record);
-    if (end_ < options_.compact_bytes || bytes.size() >= end_ / 2) return false;
-
-    // A whole new file, locked and durable before it takes the name: at every moment the name
-    // means a complete journal that nobody else can open.
+// A whole new file, locked and durable before it takes the name: at every moment the name means a complete journal that nobody else
+// can open.
+base::Result<base::UniqueFd> Journal::write_anew(std::span<const std::byte> bytes) const {
     const std::string beside = path_ + ".new";
     base::UniqueFd fd(
         ::open(beside.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
@@ -150,11 +181,50 @@ base::Result<bool> Journal::compact(std::span<const std::vector<std::byte>> reco
         return std::move(written).error();
     }
     sync_folder(path_);
+    return fd;
+}
+
+base::Result<bool> Journal::compact(std::span<const std::vector<std::byte>> records) {
+    const std::vector<std::byte> bytes = file_of(records);
+    if (end_ < options_.compact_bytes || bytes.size() >= end_ / 2) return false;
+    PACE_TRY_ASSIGN(fd, write_anew(bytes));
     fd_ = std::move(fd);
-    end_ = bytes.size();
+    end_ = compacted_bytes_ = bytes.size();
     records_ = records.size();
     reserved_to_ = 0;
     return true;
+}
+
+bool Journal::is_long() const {
+    const std::lock_guard lock(mutex_);
+    return !replacement_ && end_ >= options_.compact_bytes && end_ / 4 > compacted_bytes_;
+}
+
+void Journal::replace(std::vector<std::vector<std::byte>> records) {
+    {
+        const std::lock_guard lock(mutex_);
+        replacement_ = std::move(records);
+        replaced_ = waiting_.size();
+    }
+    work_.notify_one();
+}
+
+void Journal::write_replacement(std::unique_lock<std::mutex>& lock) {
+    const auto records = std::move(*replacement_);
+    lock.unlock();
+    const std::vector<std::byte> bytes = file_of(records);
+    auto fd = write_anew(bytes);
+    lock.lock();
+    replacement_.reset();
+    // Next time when it has grown to four times this, whether that worked or not.
+    compacted_bytes_ = fd ? bytes.size() : end_;
+    if (!fd) return;
+    fd_ = std::move(*fd);
+    end_ = bytes.size();
+    records_ = records.size();
+    reserved_to_ = 0;
+    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<ptrdiff_t>(replaced_));
+    if (waiting_.empty()) durable_.notify_all();
 }
 
 Journal::~Journal() {
@@ -193,11 +263,14 @@ Journal::Status Journal::status() const {
 void Journal::run() {
     std::unique_lock lock(mutex_);
     while (!stopping_) {
-        const auto has_work = [this] { return stopping_ || (!waiting_.empty() && !stuck_); };
+        const auto has_work = [this] {
+            return stopping_ || replacement_ || (!waiting_.empty() && !stuck_);
+        };
         if (error_)
             work_.wait_for(lock, options_.retry, has_work);
         else
             work_.wait(lock, has_work);
+        if (!stopping_ && replacement_) write_replacement(lock);
         if (!stopping_) write_waiting(lock);
     }
     if (!waiting_.empty()) write_waiting(lock);
@@ -209,7 +282,7 @@ void Journal::write_waiting(std::unique_lock<std::mutex>& lock) {
     std::vector<std::byte> bytes;
     if (end_ == 0) bytes = journal_header();
     const size_t count = waiting_.size();
-    for (const auto& record : waiting_) append_record(bytes, end_ + bytes.size(), record);
+    for (const auto& record : waiting_) append_record(bytes, end_ + bytes.size(), record, end_);
     const uint64_t begin = end_;
     const uint64_t end = end_ + bytes.size();
 
@@ -224,6 +297,7 @@ void Journal::write_waiting(std::unique_lock<std::mutex>& lock) {
         end_ = end;
         records_ += count;
         waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<ptrdiff_t>(count));
+        replaced_ -= std::min(replaced_, count);
         if (waiting_.empty()) durable_.notify_all();
     }
     stuck_ = !written;

@@ -12,7 +12,6 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -25,6 +24,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/condition.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 
@@ -38,13 +38,15 @@ class Journal {
         // A guess: some thousand membership changes.
         size_t reserve_bytes = size_t{256} << 10U;
         size_t compact_bytes = size_t{64} << 10U;
+        // A file that is damaged in the middle is cut there, after a copy of it was made beside it; otherwise it is refused.
+        bool cut_damaged = false;
     };
 
     struct Opened;
 
-    // Creates or recovers the file, cutting a bad tail. Fails with taken if another process holds
-    // it, with corrupt or version as recover_journal does, with disk or denied if it cannot be
-    // opened. A full disk is no failure here: the journal then begins failed.
+    // Creates or recovers the file, cutting what a crash has torn at its end. Fails with taken if another process holds
+    // it, with corrupt or version as recover_journal does, with corrupt if it is damaged before its end, with disk or denied if it
+    // cannot be opened. A full disk is no failure here: the journal then begins failed.
     static base::Result<Opened> open(const std::string& path, Options options);
 
     // Replaces everything with these records, if that is worth it: the file is longer than
@@ -54,6 +56,12 @@ class Journal {
 
     // Starts the writer. Before it, append() only gathers.
     void start();
+
+    // It has grown to several times what it was when it was compacted last.
+    bool is_long() const;
+    // As compact(), while it is written: the writer does it when it comes to it. `records` are all that was appended so far; what is
+    // appended from now on follows them. If the disk fails, the file stays as it was, and grows on.
+    void replace(std::vector<std::vector<std::byte>> records);
 
     // Tries once to write what is left, then gives up and says nothing: see flush().
     ~Journal();
@@ -85,6 +93,8 @@ class Journal {
 
     void run();
     void write_waiting(std::unique_lock<std::mutex>& lock);
+    void write_replacement(std::unique_lock<std::mutex>& lock);
+    base::Result<base::UniqueFd> write_anew(std::span<const std::byte> bytes) const;
     base::Result<> reserve_after(uint64_t end);
 
     const std::string path_;
@@ -95,9 +105,12 @@ class Journal {
     uint64_t reserved_to_ = 0;
 
     mutable std::mutex mutex_;
-    std::condition_variable work_;
-    std::condition_variable durable_;
+    base::Condition work_;
+    base::Condition durable_;
     std::deque<std::vector<std::byte>> waiting_;
+    std::optional<std::vector<std::vector<std::byte>>> replacement_;
+    size_t replaced_ = 0;  // of waiting_, from the first on: these are in the replacement
+    uint64_t compacted_bytes_ = 0;
     uint64_t end_ = 0;
     uint64_t records_ = 0;
     bool stopping_ = false;

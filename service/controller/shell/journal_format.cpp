@@ -27,10 +27,37 @@ Number get(std::span<const std::byte> bytes, size_t at) {
     return number;
 }
 
-uint64_t checksum(uint64_t offset, std::span<const std::byte> payload) {
-    // The length goes in through the seed: one pass over the payload, no copy.
-    const uint64_t seed = offset ^ (static_cast<uint64_t>(payload.size()) << 40U);
+uint64_t checksum(uint64_t offset, uint32_t behind, std::span<const std::byte> payload) {
+    // The head goes in through the seed: one pass over the payload, no copy.
+    constexpr uint64_t kSpread = 0x9E3779B97F4A7C15;
+    const uint64_t seed =
+        offset ^ (static_cast<uint64_t>(payload.size()) << 40U) ^ (behind * kSpread);
     return XXH3_64bits_withSeed(payload.data(), payload.size(), seed);
+}
+
+// A record that was written here begins at this place, and is all there.
+bool is_whole(std::span<const std::byte> bytes, size_t at) {
+    if (bytes.size() - at < kRecordHeaderBytes) return false;
+    const size_t length = get<uint32_t>(bytes, at);
+    if (length > kRecordBytesMax || length > bytes.size() - at - kRecordHeaderBytes) return false;
+    return get<uint64_t>(bytes, at + 8) == checksum(at, get<uint32_t>(bytes, at + 4),
+                                                    bytes.subspan(at + kRecordHeaderBytes, length));
+}
+
+// Looks for a record behind the bad place that was written when that was durable already; 0 if there is none. Lengths are as likely as
+// any other bytes to be noise, so what is hashed in vain is bounded.
+size_t find_whole_behind(std::span<const std::byte> bytes, size_t bad) {
+    size_t to_hash = kRecordBytesMax * 16;
+    for (size_t at = bad + 1; at + kRecordHeaderBytes <= bytes.size(); ++at) {
+        const size_t length = get<uint32_t>(bytes, at);
+        const size_t behind = get<uint32_t>(bytes, at + 4);
+        if (length > bytes.size() - at - kRecordHeaderBytes || behind > at || at - behind <= bad)
+            continue;
+        if (length > to_hash) return 0;
+        to_hash -= length;
+        if (is_whole(bytes, at)) return at;
+    }
+    return 0;
 }
 
 }  // namespace
@@ -44,10 +71,11 @@ std::vector<std::byte> journal_header() {
 }
 
 void append_record(std::vector<std::byte>& bytes, uint64_t offset,
-                   std::span<const std::byte> payload) {
+                   std::span<const std::byte> payload, uint64_t durable_end) {
+    const auto behind = static_cast<uint32_t>(offset - durable_end);
     put<uint32_t>(bytes, static_cast<uint32_t>(payload.size()));
-    put<uint32_t>(bytes, 0);
-    put<uint64_t>(bytes, checksum(offset, payload));
+    put<uint32_t>(bytes, behind);
+    put<uint64_t>(bytes, checksum(offset, behind, payload));
     bytes.insert(bytes.end(), payload.begin(), payload.end());
 }
 
@@ -88,17 +116,15 @@ base::Result<RecoveredJournal> recover_journal(std::span<const std::byte> bytes_
             recovered.cut_because = "a record is incomplete";
             break;
         }
-        const auto payload = bytes.subspan(at + kRecordHeaderBytes, length);
-        // The reserved word is part of the proof too: all zero, as written.
-        if (get<uint32_t>(bytes, at + 4) != 0 ||
-            get<uint64_t>(bytes, at + 8) != checksum(at, payload)) {
+        if (!is_whole(bytes, at)) {
             recovered.cut_because = "a record's checksum is wrong";
             break;
         }
-        recovered.records.push_back(payload);
+        recovered.records.push_back(bytes.subspan(at + kRecordHeaderBytes, length));
         at += kRecordHeaderBytes + length;
         recovered.good_bytes = at;
     }
+    if (!recovered.cut_because.empty()) recovered.whole_behind = find_whole_behind(bytes, at);
     return recovered;
 }
 

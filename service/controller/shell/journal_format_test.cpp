@@ -16,7 +16,15 @@ std::vector<std::byte> payload_of(size_t size, uint8_t fill) {
 
 std::vector<std::byte> journal_of(const std::vector<std::vector<std::byte>>& payloads) {
     auto bytes = journal_header();
-    for (const auto& payload : payloads) append_record(bytes, bytes.size(), payload);
+    for (const auto& payload : payloads) append_record(bytes, bytes.size(), payload, bytes.size());
+    return bytes;
+}
+
+// All written at once.
+std::vector<std::byte> batch_of(const std::vector<std::vector<std::byte>>& payloads) {
+    auto bytes = journal_header();
+    for (const auto& payload : payloads)
+        append_record(bytes, bytes.size(), payload, kJournalHeaderBytes);
     return bytes;
 }
 
@@ -64,6 +72,34 @@ TEST(JournalFormat, AFlippedBitEndsTheJournalBeforeItsRecord) {
         EXPECT_LE(recovered->good_bytes, bit / 8) << bit;
         EXPECT_LT(recovered->records.size(), kPayloads.size()) << bit;
         EXPECT_FALSE(recovered->cut_because.empty()) << bit;
+    }
+}
+
+TEST(JournalFormat, DamageBeforeARecordThatWasWrittenLaterIsNoTornTail) {
+    const auto bytes = journal_of(kPayloads);
+    const size_t last = bytes.size() - kRecordHeaderBytes - 1;
+    for (size_t at = kJournalHeaderBytes; at < bytes.size(); ++at) {
+        auto damaged = bytes;
+        damaged[at] ^= std::byte{0x10};
+        const auto recovered = recover_journal(damaged);
+        ASSERT_TRUE(recovered) << at;
+        EXPECT_EQ(recovered->whole_behind != 0, at < last) << at;
+        if (recovered->whole_behind != 0) {
+            EXPECT_GT(recovered->whole_behind, at);
+        }
+    }
+}
+
+TEST(JournalFormat, WhatACrashTearsWithinOneBatchIsATornTail) {
+    const auto bytes = batch_of(kPayloads);
+    EXPECT_EQ(recover_journal(bytes)->records.size(), kPayloads.size());
+    for (size_t at = kJournalHeaderBytes; at < bytes.size(); ++at) {
+        auto torn = bytes;
+        torn[at] ^= std::byte{0x10};
+        const auto recovered = recover_journal(torn);
+        ASSERT_TRUE(recovered) << at;
+        EXPECT_FALSE(recovered->cut_because.empty());
+        EXPECT_EQ(recovered->whole_behind, 0U) << at;
     }
 }
 

@@ -109,6 +109,64 @@ TEST_F(JournalTest, ABadTailIsCutAndSaid) {
     EXPECT_EQ(std::filesystem::file_size(path_), kJournalHeaderBytes + kRecordHeaderBytes + 5);
 }
 
+TEST_F(JournalTest, DamageInTheMiddleIsRefusedUnlessACutIsAskedFor) {
+    write({record_of(5, 1)});
+    write({record_of(40, 2)});
+    write({record_of(50, 3)});
+    const uintmax_t whole = std::filesystem::file_size(path_);
+    {
+        std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
+        file.seekp(kJournalHeaderBytes + kRecordHeaderBytes + 5 + kRecordHeaderBytes + 7);
+        file.put('\x7f');
+    }
+    {
+        const auto opened = open();
+        ASSERT_FALSE(opened);
+        EXPECT_EQ(opened.error().kind, base::ErrorKind::corrupt);
+        for (const std::string& word : {path_, std::string("--cut-damaged-journal")})
+            EXPECT_NE(opened.error().message.find(word), std::string::npos)
+                << opened.error().message;
+    }
+    EXPECT_EQ(std::filesystem::file_size(path_), whole);
+    Journal::Options cutting = kEager;
+    cutting.cut_damaged = true;
+    {
+        const auto opened = Journal::open(path_, cutting);
+        ASSERT_TRUE(opened) << opened.error().message;
+        EXPECT_EQ(opened->records, (std::vector<std::vector<std::byte>>{record_of(5, 1)}));
+    }
+    EXPECT_EQ(std::filesystem::file_size(path_ + ".damaged"), whole);
+}
+
+TEST_F(JournalTest, IsCompactedWhileItIsWritten) {
+    {
+        auto opened = open();
+        ASSERT_TRUE(opened);
+        Journal& journal = *opened->journal;
+        journal.start();
+        EXPECT_FALSE(journal.is_long());
+        int appended = 0;
+        for (; !journal.is_long(); ++appended) {
+            ASSERT_LT(appended, 1000);
+            journal.append(record_of(50, 3));
+            ASSERT_TRUE(journal.flush(soon()));
+        }
+        // What is appended before is in the replacement; what comes after follows it.
+        journal.append(record_of(50, 4));
+        journal.replace({record_of(9, 1), record_of(50, 4)});
+        journal.append(record_of(4, 5));
+        ASSERT_TRUE(journal.flush(soon()));
+        EXPECT_FALSE(journal.is_long());
+        EXPECT_FALSE(open()) << "still locked under its name";
+        journal.append(record_of(4, 6));
+        ASSERT_TRUE(journal.flush(soon()));
+    }
+    const auto again = open();
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(again->records,
+              (std::vector{record_of(9, 1), record_of(50, 4), record_of(4, 5), record_of(4, 6)}));
+}
+
 TEST_F(JournalTest, AnotherKindOfFileIsNeverTouched) {
     std::ofstream(path_) << "somebody's only copy of something";
     const auto opened = open();

@@ -14,7 +14,4 @@ namespace pace::controller {
 // says: anyone off this machine without CURVE, or every interface without being asked.
 base::Result<std::string> listenable(std::string_view endpoint, const ControllerConfig& config);
 
-// Is this tcp:// endpoint off this machine, so that CURVE applies?
-bool is_off_loopback(std::string_view endpoint);
-
 }  // namespace pace::controller

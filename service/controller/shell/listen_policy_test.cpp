@@ -26,7 +26,6 @@ TEST(ListenPolicy, OffLoopbackNeedsKeysOrTheWordInsecure) {
         ASSERT_FALSE(refused) << endpoint;
         EXPECT_EQ(refused.error().kind, base::ErrorKind::denied);
         EXPECT_NE(refused.error().message.find("pacectl keygen"), std::string::npos);
-        EXPECT_TRUE(is_off_loopback(endpoint));
     }
     config.insecure = true;
     EXPECT_TRUE(listenable("tcp://10.0.0.1:7411", config));

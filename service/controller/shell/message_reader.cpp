@@ -51,6 +51,14 @@ base::Result<JobOptions> options_of(const wire::JobOptions& table) {
     return options;
 }
 
+std::string run_of(const flatbuffers::String* text) {
+    return printable(protocol::text_of(text, protocol::kNameBytesMax));
+}
+
+Rerun rerun_of(wire::Rerun wire) {
+    return wire > wire::Rerun::MAX ? Rerun::when_all_died : static_cast<Rerun>(wire);
+}
+
 base::Result<std::optional<Event>> event_of(const wire::WorkerJoin& table, NodeId node) {
     PACE_TRY_ASSIGN(options, options_of(*table.options()));
     return std::optional<Event>(WorkerJoin{.request = table.request(),
@@ -61,7 +69,10 @@ base::Result<std::optional<Event>> event_of(const wire::WorkerJoin& table, NodeI
                                            .resume = table.resume(),
                                            .iteration = table.iteration(),
                                            .rounds_completed = table.rounds_completed(),
-                                           .epoch = table.epoch()});
+                                           .epoch = table.epoch(),
+                                           .run = {run_of(table.run()), table.began()},
+                                           .opened = table.opened(),
+                                           .rerun = rerun_of(table.rerun())});
 }
 
 base::Result<std::optional<Event>> event_of(const wire::JobCreate& table, NodeId node) {
@@ -104,7 +115,8 @@ Event event_of(const wire::Heartbeat& table, NodeId node) {
                                          .rounds_submitted = report->rounds_submitted(),
                                          .busy_ms = report->busy_ms(),
                                          .stopped = report->stopped(),
-                                         .calls = report->calls()});
+                                         .calls = report->calls(),
+                                         .computed_us = report->computed_us()});
     }
     read_groups(table, heartbeat);
     if (table.links() != nullptr) {
@@ -187,7 +199,15 @@ base::Result<std::optional<Event>> read_event(const wire::Envelope& envelope, No
                                   .group = table.group(),
                                   .failed = table.failed(),
                                   .moving_ns = table.moving_ns(),
-                                  .bytes = table.bytes()});
+                                  .bytes = table.bytes(),
+                                  .reason = reason_of(table.reason())});
+        }
+        case wire::Body::LinkCut: {
+            const auto& table = *envelope.body_as_LinkCut();
+            return Read(LinkCut{.node = node,
+                                .from = table.node(),
+                                .cut = table.cut(),
+                                .silent_ms = table.silent_ms()});
         }
         case wire::Body::Heartbeat:
             return Read(event_of(*envelope.body_as_Heartbeat(), node));
@@ -202,6 +222,14 @@ base::Result<std::optional<Event>> read_event(const wire::Envelope& envelope, No
             return event_of(*envelope.body_as_WorkerJoin(), node);
         case wire::Body::JobCreate:
             return event_of(*envelope.body_as_JobCreate(), node);
+        case wire::Body::JobDelete: {
+            const auto& table = *envelope.body_as_JobDelete();
+            return Read(JobDelete{
+                .request = table.request(),
+                .node = node,
+                .name = std::string(protocol::text_of(table.name(), protocol::kNameBytesMax + 1)),
+                .uid = table.uid()});
+        }
         case wire::Body::WorkerLeave: {
             const auto& table = *envelope.body_as_WorkerLeave();
             return Read(WorkerLeave{.node = node,
@@ -215,18 +243,24 @@ base::Result<std::optional<Event>> read_event(const wire::Envelope& envelope, No
             return Read(WorkerAdmit{.node = node,
                                     .job = table.job(),
                                     .rank = table.rank(),
-                                    .wants_model = table.wants_model()});
+                                    .wants_model = table.wants_model(),
+                                    .accepts_own = table.accepts_own()});
         }
         case wire::Body::ViewPrepared: {
             const auto& table = *envelope.body_as_ViewPrepared();
             PACE_TRY_ASSIGN(server, protocol::read_report<ServerReport>(table.server()));
-            return Read(ViewPrepared{.node = node,
-                                     .job = table.job(),
-                                     .epoch = table.epoch(),
-                                     .completed = table.completed(),
-                                     .round_epoch = table.round_epoch(),
-                                     .result_epoch = table.result_epoch(),
-                                     .server = std::move(server)});
+            ViewPrepared prepared{.node = node,
+                                  .job = table.job(),
+                                  .epoch = table.epoch(),
+                                  .completed = table.completed(),
+                                  .round_epoch = table.round_epoch(),
+                                  .result_epoch = table.result_epoch(),
+                                  .server = std::move(server),
+                                  .newer_epoch = table.newer_epoch()};
+            if (table.without_model() != nullptr)
+                prepared.without_model.assign(table.without_model()->begin(),
+                                              table.without_model()->end());
+            return Read(std::move(prepared));
         }
         case wire::Body::ServerStored: {
             const auto& table = *envelope.body_as_ServerStored();
@@ -290,6 +324,7 @@ base::Result<std::optional<Event>> read_event(const wire::Envelope& envelope, No
 std::optional<RequestId> request_of(const wire::Envelope& envelope) {
     if (const auto* join = envelope.body_as_WorkerJoin()) return join->request();
     if (const auto* create = envelope.body_as_JobCreate()) return create->request();
+    if (const auto* deletion = envelope.body_as_JobDelete()) return deletion->request();
     return std::nullopt;
 }
 

@@ -32,17 +32,19 @@ MessageWriter::Bytes MessageWriter::refused(Addressee to, const base::Error& err
 }
 
 MessageWriter::Bytes MessageWriter::status_reply(Addressee to, RequestId request,
-                                                 std::string_view json) {
+                                                 std::string_view json, uint64_t number) {
     auto& builder = envelope_.begin();
-    return finish(to, wire::CreateStatusReply(builder, request,
-                                              builder.CreateString(json.data(), json.size())));
+    return finish(to,
+                  wire::CreateStatusReply(builder, request,
+                                          builder.CreateString(json.data(), json.size()), number));
 }
 
 MessageWriter::Bytes MessageWriter::write(Addressee to, const JoinAccepted& action) {
     auto& builder = envelope_.begin();
     const auto options = protocol::write_job_options(builder, action.options);
-    return finish(to, wire::CreateJoinAccepted(builder, action.request, action.job, action.rank,
-                                               options, action.token, action.under_way));
+    return finish(to, wire::CreateJoinAccepted(
+                          builder, action.request, action.job, action.rank, options, action.token,
+                          action.under_way, builder.CreateString(action.run.id), action.run.began));
 }
 
 MessageWriter::Bytes MessageWriter::write(Addressee to, const JoinRefused& action) {
@@ -53,8 +55,8 @@ MessageWriter::Bytes MessageWriter::write(Addressee to, const JoinRefused& actio
 }
 
 MessageWriter::Bytes MessageWriter::write(Addressee to, const PrepareView& action) {
-    return finish(
-        to, wire::CreatePrepareView(envelope_.begin(), action.job, action.epoch, action.token));
+    return finish(to, wire::CreatePrepareView(envelope_.begin(), action.job, action.epoch,
+                                              action.token, action.began));
 }
 
 MessageWriter::Bytes MessageWriter::write(Addressee to, const CommitView& action) {
@@ -77,10 +79,10 @@ MessageWriter::Bytes MessageWriter::write(Addressee to, const CommitView& action
     const auto shards = builder.CreateVector(action.shards);
     const auto ledger = protocol::write_ledger(builder, action.ledger);
     const auto missed = protocol::write_entries(builder, action.missed);
-    return finish(to, wire::CreateCommitView(builder, action.job, action.epoch, action.base_round,
-                                             action.donor, members, adoptions, behind, leavers,
-                                             shards, action.generation, ledger, missed,
-                                             action.model_lost, action.saved_generation));
+    return finish(to, wire::CreateCommitView(
+                          builder, action.job, action.epoch, action.base_round, action.donor,
+                          members, adoptions, behind, leavers, shards, action.generation, ledger,
+                          missed, action.model_lost, action.saved_generation, action.model_begins));
 }
 
 MessageWriter::Bytes MessageWriter::write(Addressee to, const ServerOrder& action) {
@@ -127,6 +129,14 @@ MessageWriter::Bytes MessageWriter::write(Addressee to, const WorkerSuspended& a
     auto& builder = envelope_.begin();
     return finish(to, wire::CreateWorkerSuspended(builder, action.job, action.rank,
                                                   text(builder, action.reason)));
+}
+
+MessageWriter::Bytes MessageWriter::write(Addressee to, const NoModel& action) {
+    return finish(to, wire::CreateNoModel(envelope_.begin(), action.job, action.rank));
+}
+
+MessageWriter::Bytes MessageWriter::write(Addressee to, const JobDeleted& action) {
+    return finish(to, wire::CreateJobDeleted(envelope_.begin(), action.request));
 }
 
 MessageWriter::Bytes MessageWriter::write(Addressee to, const WorkerLeft& action) {

@@ -26,7 +26,7 @@ class MessageWriter {
     Bytes attached(Addressee to, uint32_t heartbeat_ms);
     Bytes not_attached(Addressee to, bool excluded, std::string_view reason);
     Bytes refused(Addressee to, const base::Error& error);
-    Bytes status_reply(Addressee to, RequestId request, std::string_view json);
+    Bytes status_reply(Addressee to, RequestId request, std::string_view json, uint64_t number);
 
     Bytes write(Addressee to, const JoinAccepted& action);
     Bytes write(Addressee to, const JoinRefused& action);
@@ -38,6 +38,8 @@ class MessageWriter {
     Bytes write(Addressee to, const ServerEnd& action);
     Bytes write(Addressee to, const GroupAbort& action);
     Bytes write(Addressee to, const WorkerSuspended& action);
+    Bytes write(Addressee to, const NoModel& action);
+    Bytes write(Addressee to, const JobDeleted& action);
     Bytes write(Addressee to, const WorkerLeft& action);
     Bytes write(Addressee to, const Withdrawn& action);
     Bytes write(Addressee to, const Probe& action);

@@ -23,10 +23,6 @@ ServiceManager::ServiceManager(base::EventLoop& loop, std::function<std::string(
     }
 }
 
-ServiceManager::~ServiceManager() {
-    if (timer_ != 0) loop_.cancel_timer(timer_);
-}
-
 void ServiceManager::ready() {
     sd_notify(0, "READY=1");
     report();

@@ -14,7 +14,6 @@ class ServiceManager {
     // From now on the watchdog is fed from the loop, if one is set: a loop that hangs is
     // restarted. `status` is asked for the line that `systemctl status` shows.
     ServiceManager(base::EventLoop& loop, std::function<std::string()> status);
-    ~ServiceManager();
     ServiceManager(const ServiceManager&) = delete;
     ServiceManager& operator=(const ServiceManager&) = delete;
 
@@ -28,7 +27,7 @@ class ServiceManager {
     std::function<std::string()> status_;
     base::Duration interval_{};
     bool watchdog_ = false;
-    base::EventLoop::TimerId timer_ = 0;
+    base::Timer timer_;
 };
 
 }  // namespace pace::controller

@@ -44,9 +44,8 @@ Json json_of(const NodeView& node) {
 }
 
 Json of_groups(const JobOptions& options) {
-    Json json{{"weights", name_of(options.weights)},
-              {"missing", name_of(options.missing)},
-              {"alpha", options.alpha}};
+    Json json{{"weights", name_of(options.weights)}, {"missing", name_of(options.missing)}};
+    if (options.weights == Weights::dynamic) json["alpha"] = options.alpha;
     if (options.policy == Policy::automatic) return json;  // what it has chosen is told beside
     json.update({{"group_size", options.group_size}, {"history_window", options.history_window}});
     if (options.policy == Policy::partial_reduce)
@@ -82,7 +81,10 @@ Json of_rounds(const JobOptions& options) {
 Json of_server(const JobOptions& options) {
     Json json{{"elements", options.elements},
               {"rate", name_of(options.rate)},
-              {"filter", options.filter}};
+              {"filter", options.filter},
+              {"shards", options.shards},  // 0: as many as the first view has nodes
+              {"checkpoint_copies", options.checkpoint_copies},
+              {"restore", options.restore}};
     if (options.policy == Policy::ssp) json["staleness_max"] = options.staleness_max;
     if (options.rate == Rate::constant) json["constant_rate"] = options.constant_rate;
     if (options.checkpoint_every_ms != 0) json["checkpoint_every_ms"] = options.checkpoint_every_ms;
@@ -163,6 +165,7 @@ Json json_of(const GroupRecord& group, TimePoint now, size_t listed) {
     json["ordered_ms_ago"] = milliseconds(now - group.ordered);
     json["ordered_us"] = microseconds(group.ordered);
     json["state"] = group.failed ? "failed" : group.done ? "done" : "moving";
+    if (group.failed && !group.reason.empty()) json["reason"] = group.reason;
     json["moving_ms"] = static_cast<double>(group.moving_ns) / 1e6;
     json["bytes"] = group.bytes;
     json["size"] = group.order.members.size();
@@ -313,11 +316,13 @@ Json json_of(const JobView& job, TimePoint now, Room& room) {
               {"name", job.options.name},
               {"options", json_of(job.options)},
               {"uid", job.uid},
+              {"run", {{"id", job.run.id}, {"began_ns", job.run.began}}},
               {"epoch", job.epoch},
               {"base_round", job.base_round},
               {"started", job.started},
               {"changing_view", job.changing_view},
               {"gathering", job.gathering},
+              {"left_out", job.left_out},
               {"step_median_ms", milliseconds(job.step_median)},
               {"slowest", nullptr},
               {"progress", json_of(job.progress)}};
@@ -378,6 +383,11 @@ std::string status_json(const StatusView& view, const ShellView& shell, TimePoin
     for (const LinkView& link : std::span(view.links).first(links_listed))
         links.push_back(json_of(link));
     json["links_left_out"] = view.links.size() - links_listed;
+    const size_t cuts_listed = std::min(view.cuts.size(), kLinksMax);
+    Json& cuts = json["cut_links"] = Json::array();
+    for (const CutView& cut : std::span(view.cuts).first(cuts_listed))
+        cuts.push_back({{"nodes", {cut.low, cut.high}}, {"since_ms", milliseconds(cut.since)}});
+    json["cut_links_left_out"] = view.cuts.size() - cuts_listed;
     Room room;
     room.groups_of_each /= std::max<size_t>(view.jobs.size(), 1);
     Json& jobs = json["jobs"] = Json::array();

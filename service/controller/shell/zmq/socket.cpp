@@ -18,11 +18,16 @@ base::Error zmq_error(base::ErrorKind kind, std::string_view what) {
 constexpr int kReconnectMs = 50;    // ZeroMQ adds up to as much again at random
 constexpr int kConnectMs = 1000;    // a host that does not answer at all
 constexpr int kHandshakeMs = 2000;  // a peer that accepts and then says nothing
+// Bytes that nobody acknowledges. Longer than any silence that both ends bear: they give the attachment up before.
+constexpr int kUnmovedMs = 4000;
+// A connection without traffic, whose host may have vanished, is asked after; in seconds.
+constexpr int kKeepaliveIdle = 10;
+constexpr int kKeepaliveInterval = 5;
 
 }  // namespace
 
 base::Result<Socket> Socket::create(std::shared_ptr<Context> context, SocketType type,
-                                    size_t bytes_max, int queue_max) {
+                                    size_t bytes_max, Queues queues) {
     void* handle =
         zmq_socket(context->handle(), type == SocketType::router ? ZMQ_ROUTER : ZMQ_DEALER);
     if (handle == nullptr) return zmq_error(base::ErrorKind::limit, "create ZeroMQ socket");
@@ -30,9 +35,14 @@ base::Result<Socket> Socket::create(std::shared_ptr<Context> context, SocketType
     const auto limit = static_cast<int64_t>(bytes_max);
     PACE_TRY(socket.set(ZMQ_MAXMSGSIZE, &limit, sizeof(limit), "limit message size"));
     PACE_TRY(socket.set(ZMQ_LINGER, 0, "set linger"));
-    PACE_TRY(socket.set(ZMQ_SNDHWM, queue_max, "limit send queue"));
-    PACE_TRY(socket.set(ZMQ_RCVHWM, queue_max, "limit receive queue"));
+    PACE_TRY(socket.set(ZMQ_SNDHWM, queues.send_max, "limit send queue"));
+    PACE_TRY(socket.set(ZMQ_RCVHWM, queues.receive_max, "limit receive queue"));
+    PACE_TRY(socket.set(ZMQ_TCP_MAXRT, kUnreadMs, "set the deadline of peers that do not read"));
     PACE_TRY(socket.set(ZMQ_HANDSHAKE_IVL, kHandshakeMs, "set handshake deadline"));
+    PACE_TRY(socket.set(ZMQ_TCP_MAXRT, kUnmovedMs, "bound how long bytes may be on their way"));
+    PACE_TRY(socket.set(ZMQ_TCP_KEEPALIVE, 1, "ask after silent connections"));
+    PACE_TRY(socket.set(ZMQ_TCP_KEEPALIVE_IDLE, kKeepaliveIdle, "set keepalive"));
+    PACE_TRY(socket.set(ZMQ_TCP_KEEPALIVE_INTVL, kKeepaliveInterval, "set keepalive"));
     if (type == SocketType::router) {
         // A message to a peer that is gone is an error instead of silence.
         PACE_TRY(socket.set(ZMQ_ROUTER_MANDATORY, 1, "make routes mandatory"));
@@ -55,7 +65,8 @@ Socket::Socket(std::shared_ptr<Context> context, void* handle)
 Socket::Socket(Socket&& other) noexcept
     : context_(std::move(other.context_)),
       handle_(std::exchange(other.handle_, nullptr)),
-      fd_(std::exchange(other.fd_, -1)) {}
+      fd_(std::exchange(other.fd_, -1)),
+      monitor_(std::move(other.monitor_)) {}
 
 Socket& Socket::operator=(Socket&& other) noexcept {
     if (this != &other) {
@@ -63,6 +74,7 @@ Socket& Socket::operator=(Socket&& other) noexcept {
         context_ = std::move(other.context_);
         handle_ = std::exchange(other.handle_, nullptr);
         fd_ = std::exchange(other.fd_, -1);
+        monitor_ = std::move(other.monitor_);
     }
     return *this;
 }
@@ -72,6 +84,7 @@ Socket::~Socket() {
 }
 
 void Socket::close() {
+    monitor_.reset();
     if (handle_ != nullptr) zmq_close(std::exchange(handle_, nullptr));
     fd_ = -1;
 }
@@ -103,6 +116,12 @@ base::Result<> Socket::use_curve(const PublicKey& server, const SecretKey& own) 
 
 base::Result<> Socket::set_zap_domain(std::string_view domain) {
     return set(ZMQ_ZAP_DOMAIN, domain.data(), domain.size(), "set authentication domain");
+}
+
+base::Result<> Socket::watch_connections() {
+    PACE_TRY_ASSIGN(monitor, Monitor::create(*context_, handle_));
+    monitor_ = std::move(monitor);
+    return {};
 }
 
 base::Result<> Socket::bind(const std::string& endpoint) {

@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "service/controller/shell/zmq/context.h"
 #include "service/controller/shell/zmq/curve_keys.h"
+#include "service/controller/shell/zmq/monitor.h"
 
 namespace pace::control_zmq {
 
@@ -29,10 +30,17 @@ enum class Sent {
 
 class Socket {
   public:
-    // `bytes_max`: a peer that sends a longer frame is disconnected. `queue_max`: messages that
-    // wait in either direction, per peer.
+    // What waits in memory for one peer; 0 is no bound. A message that finds no room is not sent, and a peer that sends
+    // too fast has to wait.
+    struct Queues {
+        int send_max = 0;
+        int receive_max = 0;
+    };
+    // `bytes_max`: a peer that sends a longer frame is disconnected; so is one that does not read, when messages for it have waited
+    // for kUnreadMs.
     static base::Result<Socket> create(std::shared_ptr<Context> context, SocketType type,
-                                       size_t bytes_max, int queue_max);
+                                       size_t bytes_max, Queues queues);
+    static constexpr int kUnreadMs = 10'000;
     Socket(Socket&& other) noexcept;
     Socket& operator=(Socket&& other) noexcept;
     ~Socket();
@@ -46,6 +54,11 @@ class Socket {
 
     base::Result<> bind(const std::string& endpoint);
     base::Result<> connect(const std::string& endpoint);
+
+    // Before bind or connect: what becomes of the connections is noted from now on.
+    base::Result<> watch_connections();
+    // Null unless it is noted.
+    Monitor* monitor() const { return monitor_.get(); }
 
     // What was bound last, with the port that the system chose.
     std::string last_endpoint() const;
@@ -81,6 +94,7 @@ class Socket {
     std::shared_ptr<Context> context_;
     void* handle_ = nullptr;
     int fd_ = -1;
+    std::unique_ptr<Monitor> monitor_;
 };
 
 }  // namespace pace::control_zmq

@@ -1,4 +1,4 @@
-#include "daemon/clients/memory_room.h"
+#include "daemon/exchange/memory_room.h"
 
 #include <gtest/gtest.h>
 
@@ -14,17 +14,19 @@ TEST(MemoryRoom, IsReadFromTheKernelsTables) {
     EXPECT_EQ(bytes_after("anon 4096\ninactive_file 8192\n", "inactive_file", 0), 8192U);
     EXPECT_GT(memory_room(), 0U);
     EXPECT_LT(memory_room(), kUnknownRoom) << "this kernel tells";
+    EXPECT_GE(memory_total(), memory_room());
+    EXPECT_LT(memory_total(), kUnknownRoom);
 }
 
 TEST(MemoryRoom, RefusesWhatWouldTakeItAll) {
     constexpr uint64_t kRoom = uint64_t{8} << 30U;
-    EXPECT_TRUE(check_memory_room(kRoom / 2, kRoom));
-    EXPECT_TRUE(check_memory_room(kRoom, kUnknownRoom));
-    const auto refused = check_memory_room(kRoom, kRoom);
+    EXPECT_TRUE(check_memory_room("a buffer", kRoom / 2, kRoom));
+    EXPECT_TRUE(check_memory_room("a buffer", kRoom, kUnknownRoom));
+    const auto refused = check_memory_room("a buffer", kRoom, kRoom);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().kind, base::ErrorKind::memory);
     EXPECT_NE(refused.error().message.find("8589934592"), std::string::npos);
-    EXPECT_FALSE(check_memory_room(1, 0));
+    EXPECT_FALSE(check_memory_room("a buffer", 1, 0));
 }
 
 }  // namespace

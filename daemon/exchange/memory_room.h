@@ -1,10 +1,11 @@
-// MemoryRoom: what memory there is for buffers. Shared memory is given out page by page, and where none is left the kernel does
+// MemoryRoom: what memory there is for what clients and peers size. Memory is given out page by page, and where none is left the kernel does
 // not refuse but kills, anybody. So the daemon looks first.
 #pragma once
 
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 
@@ -19,7 +20,10 @@ uint64_t bytes_after(const std::string& text, const std::string& name, uint64_t 
 // Bytes that can be taken without pushing anybody out: of the machine, and of the control groups (version 2) of this process.
 uint64_t memory_room();
 
-// Refuses what would leave nearly nothing of `room` for everybody else. Errors: memory.
-base::Result<> check_memory_room(uint64_t bytes, uint64_t room);
+// All memory there is for this process, used or not: of the machine, or of its control groups if they allow less.
+uint64_t memory_total();
+
+// Refuses what would leave nearly nothing of `room` for everybody else; the error names it ("a buffer"). Errors: memory.
+base::Result<> check_memory_room(std::string_view what, uint64_t bytes, uint64_t room);
 
 }  // namespace pace::daemon

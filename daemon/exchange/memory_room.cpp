@@ -1,4 +1,4 @@
-#include "daemon/clients/memory_room.h"
+#include "daemon/exchange/memory_room.h"
 
 #include <algorithm>
 #include <fstream>
@@ -14,9 +14,9 @@ std::string contents_of(const std::string& path) {
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-// What the control groups (version 2) of this process leave it, the tightest of them.
-uint64_t control_group_room() {
-    uint64_t room = kUnknownRoom;
+// Calls `visit` with the folder of each control group (version 2) of this process that has a limit, and the limit.
+template <typename Visit>
+void each_limit(Visit&& visit) {
     std::istringstream groups(contents_of("/proc/self/cgroup"));
     for (std::string line; std::getline(groups, line);) {
         if (!line.starts_with("0::/")) continue;
@@ -24,16 +24,23 @@ uint64_t control_group_room() {
              path.resize(path == "/" ? 0 : std::max<size_t>(path.rfind('/'), 1))) {
             const std::string folder = "/sys/fs/cgroup" + path + "/";
             uint64_t limit = 0;
-            uint64_t used = 0;
-            if (!(std::istringstream(contents_of(folder + "memory.max")) >> limit) ||
-                !(std::istringstream(contents_of(folder + "memory.current")) >> used))
-                continue;
-            // Clean pages of files are given back when they are wanted.
-            used -= std::min(used,
-                             bytes_after(contents_of(folder + "memory.stat"), "inactive_file", 0));
-            room = std::min(room, limit - std::min(limit, used));
+            if (std::istringstream(contents_of(folder + "memory.max")) >> limit)
+                visit(folder, limit);
         }
     }
+}
+
+// What the control groups leave this process, the tightest of them.
+uint64_t control_group_room() {
+    uint64_t room = kUnknownRoom;
+    each_limit([&room](const std::string& folder, uint64_t limit) {
+        uint64_t used = 0;
+        if (!(std::istringstream(contents_of(folder + "memory.current")) >> used)) return;
+        // Clean pages of files are given back when they are wanted.
+        used -=
+            std::min(used, bytes_after(contents_of(folder + "memory.stat"), "inactive_file", 0));
+        room = std::min(room, limit - std::min(limit, used));
+    });
     return room;
 }
 
@@ -58,14 +65,20 @@ uint64_t memory_room() {
     return std::min(machine, control_group_room());
 }
 
-base::Result<> check_memory_room(uint64_t bytes, uint64_t room) {
+uint64_t memory_total() {
+    uint64_t total = bytes_after(contents_of("/proc/meminfo"), "MemTotal:", kUnknownRoom);
+    each_limit([&total](const std::string&, uint64_t limit) { total = std::min(total, limit); });
+    return total;
+}
+
+base::Result<> check_memory_room(std::string_view what, uint64_t bytes, uint64_t room) {
     constexpr uint64_t kLeftMax = uint64_t{256} << 20U;
     const uint64_t left = std::min(room / 16, kLeftMax);
     if (bytes <= room - left) return {};
     return base::make_error(base::ErrorKind::memory,
-                            "a buffer of {} bytes does not fit into the {} bytes of memory that "
+                            "{} of {} bytes does not fit into the {} bytes of memory that "
                             "are free on this node; free memory or ask for less",
-                            bytes, room - left);
+                            what, bytes, room - left);
 }
 
 }  // namespace pace::daemon

@@ -1,0 +1,84 @@
+#include "base/release_thread.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace pace::base {
+
+namespace {
+
+// As much is unmapped at once: meanwhile no other thread of the process can map anything.
+constexpr size_t kPieceBytes = size_t{64} << 20U;
+
+struct Threads {
+    std::mutex mutex;
+    std::vector<ReleaseThread*> all;  // in the order in which they were made
+};
+
+Threads& threads() {
+    static Threads of_this_program;
+    return of_this_program;
+}
+
+void unmap(std::byte* data, size_t bytes) {
+    for (size_t begin = 0; begin < bytes; begin += kPieceBytes)
+        munmap(data + begin, std::min(kPieceBytes, bytes - begin));
+}
+
+}  // namespace
+
+ReleaseThread::ReleaseThread() {
+    const std::lock_guard lock(threads().mutex);
+    threads().all.push_back(this);
+}
+
+ReleaseThread::~ReleaseThread() {
+    {
+        const std::lock_guard lock(threads().mutex);
+        std::erase(threads().all, this);
+    }
+    {
+        const std::lock_guard lock(mutex_);
+        stopping_ = true;
+    }
+    changed_.notify_one();
+    if (thread_.joinable()) thread_.join();
+}
+
+void ReleaseThread::take(Mapping mapping) {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back(std::move(mapping));
+    if (!thread_.joinable()) thread_ = std::thread([this] { work_off(); });
+    changed_.notify_one();
+}
+
+void ReleaseThread::work_off() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        while (waiting_.empty() && !stopping_) changed_.wait(lock);
+        if (waiting_.empty()) return;
+        Mapping mapping = std::move(waiting_.front());
+        waiting_.pop_front();
+        lock.unlock();
+        if (mapping.data != nullptr) unmap(mapping.data, mapping.bytes);
+        mapping.fd.reset();
+        lock.lock();
+    }
+}
+
+void release_mapping(std::byte* data, size_t bytes, UniqueFd fd) {
+    if (bytes > ReleaseThread::kLittleBytes) {
+        // Held while it is handed over, so that the thread cannot end meanwhile.
+        const std::lock_guard lock(threads().mutex);
+        if (!threads().all.empty()) {
+            threads().all.back()->take({data, bytes, std::move(fd)});
+            return;
+        }
+    }
+    if (data != nullptr) unmap(data, bytes);
+}
+
+}  // namespace pace::base

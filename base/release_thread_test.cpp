@@ -1,0 +1,61 @@
+#include "base/release_thread.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include <gtest/gtest.h>
+
+#include "base/memfd.h"
+
+namespace pace::base {
+namespace {
+
+constexpr size_t kMuch = 2 * ReleaseThread::kLittleBytes;
+
+std::byte* map(size_t bytes) {
+    void* const data =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT_NE(data, MAP_FAILED);
+    return static_cast<std::byte*>(data);
+}
+
+bool is_mapped(std::byte* data) {
+    unsigned char resident = 0;
+    return mincore(data, 1, &resident) == 0;
+}
+
+TEST(ReleaseThread, HasGivenEverythingBackWhenItEnds) {
+    std::byte* const much = map(kMuch);
+    std::byte* const little = map(4096);
+    {
+        const ReleaseThread thread;
+        release_mapping(little, 4096);
+        EXPECT_FALSE(is_mapped(little)) << "little is given back at once";
+        release_mapping(much, kMuch);
+    }
+    EXPECT_FALSE(is_mapped(much));
+}
+
+TEST(ReleaseThread, IsNotNeeded) {
+    std::byte* const much = map(kMuch);
+    release_mapping(much, kMuch);
+    EXPECT_FALSE(is_mapped(much));
+}
+
+TEST(ReleaseThread, ClosesTheFileOfSharedMemory) {
+    int fd = -1;
+    std::byte* data = nullptr;
+    {
+        const ReleaseThread thread;
+        auto memory = MappedMemfd::create("pace-test", kMuch, true);
+        ASSERT_TRUE(memory);
+        fd = memory->fd();
+        data = memory->data();
+        memory = MappedMemfd();
+    }
+    EXPECT_FALSE(is_mapped(data));
+    EXPECT_EQ(fcntl(fd, F_GETFD), -1) << "the descriptor is open still";
+}
+
+}  // namespace
+}  // namespace pace::base

@@ -1,0 +1,68 @@
+#include "base/turn_thread.h"
+
+#include <future>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace pace::base {
+namespace {
+
+// Work in three pieces, each of which writes a letter.
+TurnThread::Piece three(std::string& out, char letter) {
+    return [&out, letter, left = 3]() mutable {
+        out += letter;
+        return --left > 0;
+    };
+}
+
+TEST(TurnThread, GivesEveryAskerAPieceInTurnAndKeepsTheOrderOfEach) {
+    TurnThread thread;
+    std::string out;
+    std::promise<void> all_asked;
+    std::promise<void> last;
+    // Nothing begins before all have asked.
+    thread.run(9, [&] {
+        all_asked.get_future().wait();
+        return false;
+    });
+    thread.run(1, three(out, 'a'));
+    thread.run(1, three(out, 'b'));
+    thread.run(2, three(out, 'c'));
+    thread.run(3, three(out, 'd'));
+    thread.run(1, [&] {
+        last.set_value();
+        return false;
+    });
+    all_asked.set_value();
+    last.get_future().wait();
+    EXPECT_EQ(out, "acdacdacdbbb");
+}
+
+TEST(TurnThread, DropsWhatHasNotBegun) {
+    std::promise<void> begun;
+    std::promise<void> go_on;
+    int pieces = 0;
+    std::thread letting_go;
+    {
+        TurnThread thread;
+        thread.run(1, [&] {
+            ++pieces;
+            begun.set_value();
+            go_on.get_future().wait();
+            return true;
+        });
+        begun.get_future().wait();
+        letting_go = std::thread([&] { go_on.set_value(); });
+    }
+    letting_go.join();
+    // A second piece would set the promise again, which throws.
+    EXPECT_EQ(pieces, 1);
+}
+
+TEST(TurnThread, ThatWasNeverUsedEnds) {
+    const TurnThread thread;
+}
+
+}  // namespace
+}  // namespace pace::base

@@ -1,0 +1,112 @@
+// Client: what any client may ask, a tool or a trainer: documents, and jobs without workers.
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "daemon/clients/client.h"
+#include "daemon/clients/options.h"
+
+namespace pace::daemon {
+
+using base::ErrorKind;
+using base::Result;
+namespace fb = protocol::client;
+
+namespace {
+
+constexpr size_t kDocumentPieceBytes = 48 * 1024;
+// Of one client, that are not answered, or whose answers it has not read. A guess: tools ask one after the other.
+constexpr size_t kQuestionsMax = 8;
+
+}  // namespace
+
+// A client that asks and does not read must not grow what waits for it.
+Result<> Client::check_questions() const {
+    const auto unread = static_cast<size_t>(std::count_if(
+        outbox_.begin(), outbox_.end(), [](const Piece& piece) { return piece.last; }));
+    if (tickets_.size() + unread < kQuestionsMax) return {};
+    return base::make_error(ErrorKind::limit,
+                            "more than {} questions whose answers have not come or were not read",
+                            kQuestionsMax);
+}
+
+Result<> Client::on_query(const fb::Query& query) {
+    PACE_TRY(check_questions());
+    const std::string what = query.what() == nullptr ? "" : query.what()->str();
+    if (what == "daemon") return send_document(query.request(), context_.daemon_document());
+    if (what != "status")
+        return send_failed(
+            query.request(),
+            base::make_error(ErrorKind::invalid,
+                             "\"{}\" is no document; ask for \"status\" or \"daemon\"", what));
+    const auto ticket = std::make_shared<uint64_t>(0);
+    *ticket =
+        context_.engine.status([this, ticket, id = query.request()](Result<std::string> json) {
+            tickets_.erase(*ticket);
+            const auto sent = json ? send_document(id, *json) : send_failed(id, json.error());
+            if (!sent) refuse(sent.error());
+        });
+    tickets_.insert(*ticket);
+    return {};
+}
+
+Result<> Client::on_job_delete(const fb::JobDelete& deletion) {
+    PACE_TRY(check_questions());
+    const auto ticket = std::make_shared<uint64_t>(0);
+    *ticket = context_.engine.delete_job(
+        deletion.name()->str().substr(0, protocol::kNameBytesMax + 1), process_.uid,
+        [this, ticket, id = deletion.request()](Result<std::string> answer) {
+            tickets_.erase(*ticket);
+            const auto sent = answer ? send_done(id) : send_failed(id, answer.error());
+            if (!sent) refuse(sent.error());
+        });
+    tickets_.insert(*ticket);
+    return {};
+}
+
+Result<> Client::on_job_create(const fb::JobCreate& create) {
+    PACE_TRY(check_questions());
+    const auto ticket = std::make_shared<uint64_t>(0);
+    *ticket = context_.engine.create_job(
+        options_of(*create.options()), process_.uid,
+        [this, ticket, id = create.request()](Result<std::string> answer) {
+            tickets_.erase(*ticket);
+            const auto sent = answer ? send_done(id) : send_failed(id, answer.error());
+            if (!sent) refuse(sent.error());
+        });
+    tickets_.insert(*ticket);
+    return {};
+}
+
+Result<> Client::send_document(uint64_t request, const std::string& json) {
+    for (size_t begin = 0; begin == 0 || begin < json.size(); begin += kDocumentPieceBytes) {
+        const std::string piece = json.substr(begin, kDocumentPieceBytes);
+        flatbuffers::FlatBufferBuilder b(piece.size() + 128);
+        const bool last = begin + kDocumentPieceBytes >= json.size();
+        const auto document = fb::CreateDocumentDirect(b, request, piece.c_str(), last);
+        b.Finish(fb::CreatePacket(b, fb::Body::Document, document.Union()));
+        const auto* data = reinterpret_cast<const std::byte*>(b.GetBufferPointer());
+        PACE_TRY_ASSIGN(charge, context_.accounts->charge(process_.uid, {.bytes = b.GetSize()},
+                                                          "a piece of a document"));
+        outbox_.push_back({{data, data + b.GetSize()}, last, std::move(charge)});
+    }
+    return flush();
+}
+
+Result<> Client::flush() {
+    while (!outbox_.empty()) {
+        const auto sent = send_packet(socket_.get(), outbox_.front().bytes);
+        if (!sent && sent.error().kind != ErrorKind::limit) return sent.error();
+        if (!sent) {
+            // The tool reads slowly: the rest goes when its socket has room.
+            return context_.loop.watch(socket_.get(), EPOLLIN | EPOLLRDHUP | EPOLLOUT,
+                                       [this](uint32_t events) { on_socket(events); });
+        }
+        outbox_.pop_front();
+    }
+    return context_.loop.watch(socket_.get(), EPOLLIN | EPOLLRDHUP,
+                               [this](uint32_t events) { on_socket(events); });
+}
+
+}  // namespace pace::daemon

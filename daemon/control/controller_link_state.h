@@ -1,0 +1,85 @@
+// ControllerLink's state, and what it does at each turn. For the link's own files.
+#pragma once
+
+#include <string>
+
+#include "daemon/control/connection.h"
+#include "daemon/control/controller_link.h"
+#include "daemon/control/obstacle.h"
+#include "daemon/control/outgoing.h"
+#include "daemon/control/status_questions.h"
+#include "protocol/control_codec.h"
+
+namespace pace::daemon {
+
+// A hello that is not answered, or refused, is said again after this, then after twice as long, up to a last.
+inline constexpr base::Duration kHelloFirst = std::chrono::milliseconds(50);
+
+struct ControllerLink::State {
+    // Attaching -> attached -> attaching …, until goodbye.
+    enum class Phase { attaching, attached, ended };
+
+    State(base::EventLoop& event_loop, ControllerLinkConfig given, ControlHandler& control_handler)
+        : loop(event_loop),
+          config(std::move(given)),
+          handler(control_handler),
+          connection(event_loop, config.context, config.endpoint),
+          obstacle(config) {}
+
+    void begin_attaching();
+    bool hello_can_be_said() const {
+        return phase == Phase::attaching && hello_pending && connection.connected();
+    }
+    void say_hello();
+    void set_timer(base::Duration delay, void (State::*then)());
+    void hello_is_due();
+    void complain();
+    void expect_heartbeat();
+    void heartbeat_is_due();
+    bool say_heartbeat();
+    void reconnect() {
+        status.forget();
+        connection.reopen();
+    }
+    void detach(bool excluded, const std::string& reason);
+    void check_connection();
+
+    void receive(std::span<const std::byte> bytes_untrusted);
+    void on_status_reply(control::StatusReply reply);
+    void on_attached(const protocol::control::Attached& table);
+    void on_refused(const protocol::control::Refused& table);
+    void on_attached_message(const protocol::control::Envelope& envelope);
+
+    bool transmit(std::span<const std::byte> message);
+    template <typename Message>
+    bool send(const Message& message);
+
+    base::EventLoop& loop;
+    ControllerLinkConfig config;
+    ControlHandler& handler;
+    control::Connection connection;
+    control::Obstacle obstacle;
+
+    Phase phase = Phase::attaching;
+    uint64_t attachment = 0;
+    control::NodeId self = 0;
+    control::NodeId last_self = 0;
+    bool hello_pending = false;
+    base::Duration hello_delay = kHelloFirst;
+    std::string refusal;  // said last
+    base::Duration refused_delay{};
+    base::Duration heartbeat = std::chrono::milliseconds(200);
+    base::TimePoint heard{};
+    base::TimePoint heartbeat_due{};
+    bool reachable = false;
+    bool broken = false;
+    base::Timer timer;
+
+    control::Outgoing outgoing;
+    control::StatusQuestions status;
+    control::GroupOrder order;  // its memory serves every order
+    control::Heartbeat heartbeat_said;
+    Counters counters;
+};
+
+}  // namespace pace::daemon

@@ -1,0 +1,131 @@
+#include "daemon/control/obstacle.h"
+
+namespace pace::daemon::control {
+
+using base::Duration;
+using base::Error;
+using base::ErrorKind;
+using base::TimePoint;
+using Kind = control_zmq::ConnectionEvent::Kind;
+
+namespace {
+
+// A connection is tried again several times in this.
+constexpr Duration kNoConnection = std::chrono::seconds(1);
+constexpr Duration kProbeInterval = std::chrono::seconds(5);
+
+// How much the outcome of a connection says; one that came about says that all before is over.
+int detail(Kind kind) {
+    switch (kind) {
+        case Kind::accepted:
+        case Kind::connected:
+            return 0;
+        case Kind::broken_off:
+        case Kind::silent:
+        case Kind::nonsense:
+            return 1;
+        case Kind::mechanism:
+        case Kind::key:
+        case Kind::refused:
+        case Kind::greeted:
+            return 2;
+    }
+    return 0;
+}
+
+}  // namespace
+
+void Obstacle::begin(TimePoint now) {
+    since_ = now;
+    outcome_.reset();
+}
+
+void Obstacle::on_event(const control_zmq::ConnectionEvent& event, TimePoint now) {
+    outcome_at_ = now;
+    // What says less does not replace what became of the connection before: whoever closes first decides which of the two is seen.
+    if (outcome_ && detail(event.kind) < detail(*outcome_)) return;
+    outcome_ = event.kind;
+}
+
+void Obstacle::on_refused(const Error& refusal, TimePoint now) {
+    refusal_ = refusal;
+    repeated_.is_due(refusal.message, now);
+}
+
+bool Obstacle::is_turned_away() const {
+    return outcome_ && detail(*outcome_) > 0 && *outcome_ != Kind::greeted;
+}
+
+bool Obstacle::never_connects(TimePoint now) const {
+    return !outcome_ || (*outcome_ != Kind::greeted && now - outcome_at_ > 3 * kNoConnection);
+}
+
+std::optional<Obstacle::Complaint> Obstacle::look(TimePoint now) {
+    if (never_connects(now) && now - since_ >= kNoConnection &&
+        now - probed_at_ >= kProbeInterval) {
+        outcome_.reset();
+        probed_at_ = now;
+        if (const auto where = control_zmq::parse_tcp(config_.endpoint); where)
+            probe_.begin(*where);
+    }
+    if (now - since_ < kPatience) return std::nullopt;
+    Error because = reason();
+    if (repeated_.is_due(because.message, now) == 0) return std::nullopt;
+    return Complaint{std::move(because), now - since_};
+}
+
+Error Obstacle::reason() const {
+    if (refusal_) return *refusal_;
+    return base::make_error(ErrorKind::no_controller, "no controller at {}: {}", config_.endpoint,
+                            words());
+}
+
+std::string Obstacle::words() const {
+    constexpr const char* kElsewhere =
+        "start pace-controller there, or correct this daemon's `controller` setting";
+    if (!outcome_) {
+        const auto found = probe_.found();
+        if (found && !found->empty()) return fmt::format("{}; {}", *found, kElsewhere);
+        return fmt::format("no connection yet; {}", kElsewhere);
+    }
+    switch (*outcome_) {
+        case Kind::mechanism:
+        case Kind::key:
+        case Kind::refused:
+            return words_of_keys(*outcome_);
+        case Kind::broken_off:
+            // So a controller answers to a daemon that expects another one.
+            if (!config_.secret_key_file.empty()) return words_of_keys(Kind::key);
+            return fmt::format("what listens there ends the connection; {}", kElsewhere);
+        case Kind::nonsense:
+            return fmt::format("what listens there is no controller; {}", kElsewhere);
+        case Kind::accepted:
+        case Kind::connected:
+        case Kind::greeted:
+        case Kind::silent:
+            break;
+    }
+    return fmt::format("what listens there does not answer: its process may be stopped; {}",
+                       kElsewhere);
+}
+
+std::string Obstacle::words_of_keys(Kind kind) const {
+    if (kind == Kind::refused)
+        return fmt::format(
+            "it does not let the key of {} in; copy the .public file beside it into "
+            "the controller's curve_allowed_dir, and start the controller again",
+            config_.secret_key_file);
+    if (kind == Kind::key)
+        return fmt::format(
+            "it does not have the key of {}; name the file with the public key of "
+            "the controller in this daemon's curve_server_key_file",
+            config_.controller_key_file);
+    if (config_.secret_key_file.empty())
+        return "it asks for keys, and this daemon has none; set curve_server_key_file and "
+               "curve_secret_file (`pacectl keygen` makes keys)";
+    return "this daemon has keys, and the controller has none; set the controller's "
+           "curve_secret_file, or leave out this daemon's curve_server_key_file and "
+           "curve_secret_file";
+}
+
+}  // namespace pace::daemon::control

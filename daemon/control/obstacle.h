@@ -1,0 +1,59 @@
+// Obstacle: why this daemon is not attached to its controller, in words for its operator.
+//
+// Told by what becomes of the connections, by what the controller says, and, if nothing becomes of them at all, by a look of its own.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/repeated.h"
+#include "base/result.h"
+#include "daemon/control/controller_link_config.h"
+#include "daemon/control/reach_probe.h"
+#include "service/controller/shell/zmq/monitor.h"
+
+namespace pace::daemon::control {
+
+class Obstacle {
+  public:
+    // How long an attachment may take before something is said.
+    static constexpr base::Duration kPatience = std::chrono::seconds(2);
+
+    // The config outlives this.
+    explicit Obstacle(const ControllerLinkConfig& config) : config_(config) {}
+
+    // The daemon is not attached from now on.
+    void begin(base::TimePoint now);
+    void on_event(const control_zmq::ConnectionEvent& event, base::TimePoint now);
+    // The controller has said so, and this was said on.
+    void on_refused(const base::Error& refusal, base::TimePoint now);
+    void on_attached() { refusal_.reset(); }
+
+    // The last connection has failed in the handshake, after which ZeroMQ may not try again.
+    bool is_turned_away() const;
+
+    struct Complaint {
+        base::Error because;
+        base::Duration since{};
+    };
+    // What is to be said now; at growing intervals, if it is the same. Called several times a second while the daemon is not attached.
+    std::optional<Complaint> look(base::TimePoint now);
+
+  private:
+    bool never_connects(base::TimePoint now) const;
+    base::Error reason() const;
+    std::string words() const;
+    std::string words_of_keys(control_zmq::ConnectionEvent::Kind kind) const;
+
+    const ControllerLinkConfig& config_;
+    base::TimePoint since_{};
+    std::optional<base::Error> refusal_;
+    std::optional<control_zmq::ConnectionEvent::Kind> outcome_;  // of the last connection
+    base::TimePoint outcome_at_{};
+    base::TimePoint probed_at_{};
+    base::Repeated repeated_;
+    ReachProbe probe_;
+};
+
+}  // namespace pace::daemon::control

@@ -1,0 +1,104 @@
+// Why a daemon is not attached, as it is told where there are no keys.
+#include "daemon/control/obstacle.h"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
+#include "daemon/control/link_fixture.h"
+
+namespace pace::daemon {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class ObstacleTest : public LinkFixture {
+  protected:
+    ControllerLinkConfig config_to(const std::string& endpoint) {
+        endpoint_ = endpoint;
+        ControllerLinkConfig config = daemon_config("a");
+        config.insecure = true;
+        return config;
+    }
+};
+
+// A port of loopback, on which connections wait for an accept() that never comes; or nobody listens, once it is closed.
+struct Port {
+    Port() : fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t size = sizeof(address);
+        EXPECT_EQ(bind(fd.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+        EXPECT_EQ(getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+        endpoint = "tcp://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+    }
+    base::UniqueFd fd;
+    std::string endpoint;
+};
+
+TEST_F(ObstacleTest, IsThatNothingListensThere) {
+    const Port bound;  // and not listened on
+    TestDaemon daemon(*loop_, config_to(bound.endpoint));
+    const std::string said = obstacle_of(daemon);
+    expect_words(said, bound.endpoint);
+    expect_words(said, "nothing listens on port");
+    expect_words(said, "`controller`");
+    EXPECT_EQ(daemon.obstacles.front().kind, base::ErrorKind::no_controller);
+}
+
+TEST_F(ObstacleTest, IsThatTheHostHasNoSuchName) {
+    TestDaemon daemon(*loop_, config_to("tcp://no..such..host:7411"));
+    expect_words(obstacle_of(daemon), "the host \"no..such..host\" is not known here");
+}
+
+TEST_F(ObstacleTest, IsThatWhatListensThereSaysNothing) {
+    const Port silent;
+    ASSERT_EQ(listen(silent.fd.get(), 16), 0);
+    TestDaemon daemon(*loop_, config_to(silent.endpoint));
+    expect_words(obstacle_of(daemon), "does not answer");
+}
+
+TEST_F(ObstacleTest, IsToldAgainAfterTheControllerIsLost) {
+    serve({});
+    const auto daemon = attached_daemon("a");
+    EXPECT_TRUE(daemon->obstacles.empty());
+    server_.reset();
+    expect_words(obstacle_of(*daemon), "nothing listens on port");
+}
+
+TEST_F(ObstacleTest, OfANameThatIsTakenIsTheRefusal) {
+    serve({});
+    const auto first = attached_daemon("a");
+    TestDaemon second(*loop_, daemon_config("a"));
+    ASSERT_TRUE(until([&] { return !second.refusals.empty(); }));
+    EXPECT_NE(second.refusals.front().message.find("in use"), std::string::npos);
+}
+
+TEST(ControllerLinkConfig, WithoutKeysLeadsToThisMachineUnlessItSaysInsecure) {
+    ControllerLinkConfig config;
+    config.name = "a";
+    config.generation = 1;
+    for (const char* elsewhere : {"tcp://10.0.0.1:7411", "tcp://controller.example:7411"}) {
+        config.endpoint = elsewhere;
+        config.insecure = false;
+        const auto refused = check(config);
+        ASSERT_FALSE(refused) << elsewhere;
+        EXPECT_EQ(refused.error().kind, base::ErrorKind::denied);
+        for (const char* word : {elsewhere, "pacectl keygen", "curve_secret_file", "insecure"})
+            EXPECT_NE(refused.error().message.find(word), std::string::npos) << word;
+        config.insecure = true;
+        EXPECT_TRUE(check(config)) << elsewhere;
+    }
+    config.insecure = false;
+    config.controller_key_file = config.secret_key_file = "/some/key";
+    EXPECT_TRUE(check(config));
+    config.controller_key_file = config.secret_key_file = "";
+    for (const char* here : {"tcp://127.0.0.1:0", "tcp://localhost:0", "ipc:///run/control"}) {
+        config.endpoint = here;
+        EXPECT_TRUE(check(config)) << here;
+    }
+}
+
+}  // namespace
+}  // namespace pace::daemon

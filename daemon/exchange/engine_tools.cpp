@@ -1,0 +1,55 @@
+// Engine: what tools ask of the controller, and what it answers.
+#include "daemon/control/controller_link.h"
+#include "daemon/exchange/engine.h"
+
+namespace pace::daemon {
+
+uint64_t Engine::create_job(const control::JobOptions& options, uint32_t uid,
+                            const Answered& answered) {
+    const uint64_t ticket = questions_.new_ticket();
+    Questions::Question question;
+    question.send = [this, ticket, options, uid] {
+        control::JobCreate message;
+        message.request = ticket;
+        message.options = options;
+        message.uid = uid;
+        return services_.control->send(message);
+    };
+    question.accepted = [answered](const control::JoinAccepted&) { answered(std::string()); };
+    question.refused = [answered](const base::Error& error) { answered(error); };
+    return ask(ticket, std::move(question));
+}
+
+uint64_t Engine::delete_job(const std::string& name, uint32_t uid, const Answered& answered) {
+    const uint64_t ticket = questions_.new_ticket();
+    Questions::Question question;
+    question.send = [this, ticket, name, uid] {
+        return services_.control->send(control::JobDelete{ticket, name, uid});
+    };
+    question.done = [answered] { answered(std::string()); };
+    question.refused = [answered](const base::Error& error) { answered(error); };
+    return ask(ticket, std::move(question));
+}
+
+uint64_t Engine::status(const Answered& answered) {
+    const uint64_t ticket = questions_.new_ticket();
+    Questions::Question question;
+    question.send = [this, ticket] {
+        return services_.control->send(control::StatusRequest{ticket});
+    };
+    question.document = answered;
+    question.refused = [answered](const base::Error& error) { answered(error); };
+    return ask(ticket, std::move(question));
+}
+
+void Engine::on_job_deleted(const control::JobDeleted& deleted) {
+    Questions::Question question;
+    if (questions_.take(deleted.request, question)) question.done();
+}
+
+void Engine::on_status_reply(const control::StatusReply& reply) {
+    Questions::Question question;
+    if (questions_.take(reply.request, question)) question.document(reply.json);
+}
+
+}  // namespace pace::daemon

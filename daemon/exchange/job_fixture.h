@@ -1,0 +1,120 @@
+// One node's part of a job, without a controller: its messages are dropped, and the test says what it would.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "daemon/control/controller_link.h"
+#include "daemon/exchange/job.h"
+#include "transports/memory/memory_network.h"
+#include "transports/memory/memory_transport.h"
+
+namespace pace::daemon {
+
+// Hears nothing.
+class DeafHandler final : public ControlHandler {
+  public:
+    void on_attached(control::NodeId /*self*/) override {}
+    void on_detached(bool /*excluded*/, const std::string& /*reason*/) override {}
+    void on_refused(const base::Error& /*error*/) override {}
+    void on_not_attached(const base::Error& /*because*/, base::Duration /*since*/) override {}
+    void report(control::Heartbeat& /*ret_heartbeat*/) override {}
+    void on_join_accepted(const control::JoinAccepted& /*accepted*/) override {}
+    void on_join_refused(const control::JoinRefused& /*refused*/) override {}
+    void on_prepare_view(const control::PrepareView& /*view*/) override {}
+    void on_commit_view(const control::CommitView& /*view*/) override {}
+    void on_group_order(const control::GroupOrder& /*order*/) override {}
+    void on_server_order(const control::ServerOrder& /*order*/) override {}
+    void on_checkpoint_ended(const control::CheckpointEnded& /*ended*/) override {}
+    void on_server_end(const control::ServerEnd& /*end*/) override {}
+    void on_group_abort(const control::GroupAbort& /*abort*/) override {}
+    void on_worker_suspended(const control::WorkerSuspended& /*suspended*/) override {}
+    void on_no_model(const control::NoModel& /*missing*/) override {}
+    void on_job_deleted(const control::JobDeleted& /*deleted*/) override {}
+    void on_worker_left(const control::WorkerLeft& /*left*/) override {}
+    void on_withdrawn(const control::Withdrawn& /*withdrawn*/) override {}
+    void on_node_gone(const control::NodeGone& /*gone*/) override {}
+    void on_node_known(const control::NodeKnown& /*known*/) override {}
+    void on_status_reply(const control::StatusReply& /*reply*/) override {}
+};
+
+// Remembers how the requests have ended.
+class TestPort final : public WorkerPort {
+  public:
+    void request_ended(uint64_t id, const Ending& ending) override {
+        EXPECT_TRUE(endings.try_emplace(id, ending).second) << "request " << id << " ended twice";
+    }
+    bool process_stopped() const override { return false; }
+    bool ended(uint64_t id) const { return endings.contains(id); }
+
+    std::map<uint64_t, Ending> endings;
+};
+
+class JobFixture : public ::testing::Test {
+  protected:
+    static constexpr NodeId kSelf = 1;
+    static constexpr NodeId kOther = 2;
+
+    JobFixture() {
+        ControllerLinkConfig config;
+        config.endpoint = "inproc://nobody";
+        config.context = control_zmq::Context::create().value();
+        config.name = "node";
+        config.generation = 1;
+        link_ = ControllerLink::create(*loop_, std::move(config), handler_).value();
+        services_.control = link_.get();
+        services_.self = kSelf;
+        services_.exchange_began = [] {};
+        loop_->add_poller(transport_.get());
+    }
+    ~JobFixture() override { loop_->remove_poller(transport_.get()); }
+
+    WorkerPtr new_worker(control::Rank rank) {
+        auto worker = std::make_shared<Worker>();
+        worker->rank = rank;
+        worker->port = &port_;
+        return worker;
+    }
+
+    // Of f32, all of this value.
+    static BufferPtr buffer_of(uint64_t count, float value) {
+        auto buffer = std::make_shared<Buffer>();
+        buffer->memory = base::MappedMemfd::create("test", count * sizeof(float), false).value();
+        buffer->count = count;
+        std::ranges::fill(floats(*buffer), value);
+        return buffer;
+    }
+    static std::span<float> floats(Buffer& buffer) {
+        return {reinterpret_cast<float*>(buffer.memory.data()), buffer.count};
+    }
+    Request request(protocol::Verb verb, const BufferPtr& buffer, uint64_t iteration) {
+        Request request;
+        request.id = ++requests_;
+        request.verb = verb;
+        request.iteration = iteration;
+        request.buffers = {buffer};
+        request.elements = request.ready = buffer->count;
+        return request;
+    }
+
+    std::unique_ptr<base::EventLoop> loop_ = base::EventLoop::create().value();
+    transports::MemoryNetwork network_;
+    std::unique_ptr<transports::MemoryTransport> transport_ = network_.create();
+    Peers peers_{*transport_};
+    kernels::WorkerPool pool_{0};
+    Counters counters_;
+    base::BackgroundThread disk_;
+    const std::unique_ptr<Services> own_services_ = std::make_unique<Services>(
+        *loop_, *transport_, peers_, pool_, counters_, ExchangeOptions{}, disk_);
+    Services& services_ = *own_services_;
+    DeafHandler handler_;
+    std::unique_ptr<ControllerLink> link_;
+    TestPort port_;
+    uint64_t requests_ = 0;
+};
+
+}  // namespace pace::daemon

@@ -1,0 +1,260 @@
+// What is under way when its job, its request or its view ends calls nobody back.
+#include <algorithm>
+#include <new>
+#include <optional>
+
+#include "daemon/exchange/digest.h"
+#include "daemon/exchange/engine.h"
+#include "daemon/exchange/gift.h"
+#include "daemon/exchange/job_fixture.h"
+
+namespace pace::daemon {
+namespace {
+
+using protocol::Outcome;
+using protocol::Verb;
+
+constexpr uint64_t kModelElements = 100'000;
+
+// This node's part of jobs, and another node that gives it models, or nothing.
+class Lifetime : public JobFixture {
+  protected:
+    Lifetime() {
+        peers_.know(kOther, "other", other_transport_->address());
+        other_peers_.know(kSelf, "self", transport_->address());
+        other_services_.self = kOther;
+        other_services_.exchange_began = [] {};
+        loop_->add_poller(other_transport_.get());
+    }
+    ~Lifetime() override { loop_->remove_poller(other_transport_.get()); }
+
+    static control::JobOptions options_of(const std::string& name, control::Policy policy) {
+        control::JobOptions options;
+        options.name = name;
+        options.world = 2;
+        options.policy = policy;
+        options.group_size = 2;
+        return options;
+    }
+    static control::CommitView view_of(control::JobId job, uint64_t epoch) {
+        control::CommitView view;
+        view.job = job;
+        view.epoch = epoch;
+        view.members = {{0, kOther, 0, 0}, {1, kSelf, 0, 0}};
+        return view;
+    }
+    template <typename Condition>
+    bool until(Condition condition) {
+        const base::TimePoint deadline = base::now() + std::chrono::seconds(20);
+        while (!condition() && base::now() < deadline) loop_->turn(false);
+        return condition();
+    }
+    void let_all_arrive() {
+        while (network_.progress()) loop_->turn(false);
+        loop_->turn(false);
+    }
+
+    std::unique_ptr<transports::MemoryTransport> other_transport_ = network_.create();
+    Peers other_peers_{*other_transport_};
+    const std::unique_ptr<Services> own_other_services_ = std::make_unique<Services>(
+        *loop_, *other_transport_, other_peers_, pool_, counters_, ExchangeOptions{}, disk_);
+    Services& other_services_ = *own_other_services_;
+};
+
+// ------------------------------------------------------------------------------------- unused jobs
+
+class UnusedJobs : public Lifetime {
+  protected:
+    UnusedJobs() { services_.options.unused_keep = std::chrono::milliseconds(50); }
+
+    Seat open(const std::string& name, control::JobId id, control::Policy policy) {
+        std::optional<Seat> got;
+        JoinRequest request;
+        request.rank = 1;
+        request.options = options_of(name, policy);
+        const uint64_t ticket = engine_.join(
+            request, &port_, [&got](base::Result<Seat> seat) { got = std::move(*seat); });
+        engine_.on_join_accepted(
+            {.request = ticket, .job = id, .rank = 1, .options = request.options, .token = id});
+        return *got;
+    }
+
+    Engine engine_{services_};
+};
+
+TEST_F(UnusedJobs, AreForgottenEachInItsOwnTimeAndNotInTheMiddleOfAnExchange) {
+    engine_.bury(open("idle", 1, control::Policy::partial_reduce), {});
+    const Seat seat = open("busy", 2, control::Policy::all_reduce);
+    engine_.on_commit_view(view_of(2, 1));
+    engine_.submit(seat, request(Verb::reduce, buffer_of(kModelElements, 1), 0));
+    ASSERT_EQ(seat.worker->state, Worker::State::moving);
+    engine_.bury(seat, {});
+    ASSERT_TRUE(until([&] { return engine_.jobs() < 2; }));
+    EXPECT_EQ(engine_.jobs(), 1U) << "a job went with the exchange that it was in";
+    peers_.forget(kOther);  // ends the exchange
+    EXPECT_TRUE(until([&] { return engine_.jobs() == 0; }));
+}
+
+// --------------------------------------------------------------------------------------- no memory
+
+// In the middle of what a message of the controller sets off.
+TEST_F(UnusedJobs, AMessageForWhichThereIsNoMemoryCostsItsJobAlone) {
+    services_.options.unused_keep = std::chrono::hours(1);
+    const Seat other = open("other", 1, control::Policy::all_reduce);
+    const Seat seat = open("starved", 2, control::Policy::partial_reduce);
+    engine_.on_commit_view(view_of(2, 1));
+    engine_.submit(seat, request(Verb::average, buffer_of(kModelElements, 1), 1));
+    ASSERT_EQ(seat.worker->state, Worker::State::ready);
+    seat.job->state().group_begins = [](const auto&) { throw std::bad_alloc(); };
+    control::GroupOrder order;
+    order.job = 2;
+    order.group = 5;
+    order.epoch = 1;
+    order.members = {{.rank = 1, .node = kSelf, .iteration = 1, .weight = 1.0}};
+    order.digest = seat.worker->head().digest;
+    engine_.on_group_order(order);
+    ASSERT_EQ(port_.endings.size(), 1U);
+    EXPECT_EQ(port_.endings.begin()->second.kind, base::ErrorKind::memory);
+    EXPECT_TRUE(seat.worker->queue.empty());
+    EXPECT_EQ(seat.worker->state, Worker::State::idle);
+    EXPECT_TRUE(seat.job->state().wants_view);
+    EXPECT_FALSE(other.job->state().wants_view);
+}
+
+// -------------------------------------------------------------------------- what outlives its job
+
+TEST_F(Lifetime, AnExchangeThatOutlivesItsJobEndsByItself) {
+    auto job =
+        std::make_unique<Job>(services_, options_of("short", control::Policy::all_reduce), 0);
+    const WorkerPtr worker = new_worker(1);
+    job->add(worker);
+    job->commit(view_of(0, 1));
+    job->submit(worker, request(Verb::reduce, buffer_of(kModelElements, 1), 0));
+    ASSERT_FALSE(services_.active.empty());
+    job.reset();
+    EXPECT_TRUE(until([&] {
+        return std::all_of(services_.active.begin(), services_.active.end(),
+                           [](const auto& weak) { return weak.expired(); });
+    }));
+    EXPECT_TRUE(port_.endings.empty());
+}
+
+TEST_F(Lifetime, ATransferThatOutlivesItsJobEndsWithTheTransport) {
+    auto job =
+        std::make_unique<Job>(services_, options_of("short", control::Policy::partial_reduce), 0);
+    const WorkerPtr newcomer = new_worker(1);
+    newcomer->newcomer = true;
+    job->add(newcomer);
+    job->submit(newcomer, request(Verb::broadcast, buffer_of(kModelElements, 1), 0));
+    ASSERT_EQ(newcomer->state, Worker::State::adopting);
+    control::CommitView view = view_of(0, 1);
+    view.adoptions = {{.newcomer = 1, .donor = 0}};
+    job->commit(view);
+    ASSERT_EQ(newcomer->state, Worker::State::adopting) << "waits for the donor's boundary";
+    job.reset();
+    transport_->end();
+    loop_->settle(base::now() + std::chrono::seconds(1));
+    EXPECT_TRUE(port_.endings.empty());
+}
+
+// --------------------------------------------------------------------------------------- adoptions
+
+class AdoptionTest : public Lifetime {
+  protected:
+    AdoptionTest() {
+        job_.state().token = kToken;
+        job_.add(newcomer_);
+        newcomer_->newcomer = true;
+    }
+    uint64_t call(const BufferPtr& buffer) {
+        Request broadcast = request(Verb::broadcast, buffer, 0);
+        broadcast.digest = digest_of(broadcast.buffers);
+        const uint64_t id = broadcast.id;
+        job_.submit(newcomer_, std::move(broadcast));
+        return id;
+    }
+    void commit(uint64_t epoch) {
+        control::CommitView view = view_of(0, epoch);
+        view.adoptions = {{.newcomer = 1, .donor = 0}};
+        job_.commit(view);
+    }
+    // The donor's node gives a model of so many floats, all of this value.
+    void give(uint64_t epoch, uint64_t elements, float value) {
+        const std::vector<BufferPtr> model{buffer_of(elements, value)};
+        Scratch packed;
+        const size_t head = collectives::kCutBytes;
+        const size_t bytes = head + model[0]->bytes();
+        const auto memory = packed.reserve(bytes).value();
+        std::fill(memory.begin(), memory.begin() + head, std::byte{0});
+        std::copy_n(model[0]->memory.data(), model[0]->bytes(), memory.data() + head);
+        (void)Gift::give(other_services_, {job_.state().id, "a model", kSelf, 0},
+                         exchange_number(kToken, ExchangeKind::adoption, epoch, 1),
+                         digest_of(model), std::move(packed), bytes);
+    }
+
+    static constexpr uint64_t kToken = 99;
+    Job job_{services_, options_of("adopts", control::Policy::partial_reduce), 0};
+    WorkerPtr newcomer_ = new_worker(1);
+};
+
+TEST_F(AdoptionTest, TakesTheModelOfItsView) {
+    const BufferPtr buffer = buffer_of(kModelElements, 0);
+    const uint64_t id = call(buffer);
+    commit(1);
+    give(1, kModelElements, 7);
+    ASSERT_TRUE(until([&] { return port_.ended(id); }));
+    EXPECT_EQ(port_.endings.at(id).outcome, Outcome::done);
+    EXPECT_EQ(floats(*buffer).back(), 7);
+}
+
+// Its buffers are others, of another length.
+TEST_F(AdoptionTest, GivesAnotherCallNothingOfTheModelThatACanceledOneAskedFor) {
+    const uint64_t canceled = call(buffer_of(kModelElements, 0));
+    commit(1);
+    job_.cancel(newcomer_, canceled);
+    ASSERT_EQ(port_.endings.at(canceled).outcome, Outcome::canceled);
+    newcomer_->newcomer = true;  // the controller has taken it out again meanwhile
+    const BufferPtr larger = buffer_of(kModelElements * 4, -1);
+    const uint64_t id = call(larger);
+    ASSERT_EQ(newcomer_->state, Worker::State::adopting);
+    give(1, kModelElements, 7);
+    let_all_arrive();
+    EXPECT_FALSE(port_.ended(id));
+    EXPECT_EQ(floats(*larger).front(), -1);
+    EXPECT_TRUE(job_.state().wants_view) << "nobody names a donor for the new call";
+}
+
+TEST_F(AdoptionTest, ThatIsStoppedForTheNextViewLeavesTheWishForAnother) {
+    const uint64_t id = call(buffer_of(kModelElements, 0));
+    commit(1);
+    job_.prepare({.job = 0, .epoch = 2, .token = kToken});
+    job_.state().wants_view = true;  // something else has failed here
+    let_all_arrive();
+    EXPECT_TRUE(job_.state().wants_view);
+    EXPECT_FALSE(port_.ended(id));
+}
+
+// ----------------------------------------------------------------------------------- probes of links
+
+TEST_F(Lifetime, AProbeOfAnEarlierViewLeavesTheNextOneAlone) {
+    control::JobOptions options = options_of("probed", control::Policy::all_reduce);
+    options.compression = control::Compression::spardl;
+    options.density = 0.01;
+    Job job(services_, options, 0);
+    job.state().token = 5;
+    const WorkerPtr worker = new_worker(1);
+    job.add(worker);
+    job.commit(view_of(0, 1));
+    ASSERT_EQ(services_.active.size(), 1U) << "the links are measured";
+    // The first probe ends when the next has begun: nothing arrives between.
+    job.prepare({.job = 0, .epoch = 2, .token = 5});
+    job.commit(view_of(0, 2));
+    let_all_arrive();
+    ASSERT_EQ(services_.active.size(), 1U);
+    job.prepare({.job = 0, .epoch = 3, .token = 5});
+    let_all_arrive();
+    EXPECT_TRUE(services_.active.empty()) << "the second probe was not stopped";
+}
+
+}  // namespace
+}  // namespace pace::daemon

@@ -1,0 +1,122 @@
+#include "daemon/exchange/peer_watch.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/log.h"
+
+namespace pace::daemon {
+
+namespace {
+
+// How often suspects are pinged and looked at. A guess: a small part of the deadline, and few messages.
+constexpr base::Duration kPingEvery = std::chrono::milliseconds(200);
+
+uint64_t milliseconds_of(base::Duration duration) {
+    return static_cast<uint64_t>(duration / std::chrono::milliseconds(1));
+}
+
+}  // namespace
+
+void PeerWatch::suspect(NodeId node) {
+    if (node == services_.self || !services_.peers.connection(node)) return;
+    const auto [found, is_new] = suspects_.try_emplace(node, Suspect{base::now(), {}, false});
+    if (!is_new) return;
+    services_.transport.ping(*services_.peers.connection(node));
+    look_later();
+}
+
+// A process that dies is missed at once, without a silence before.
+bool PeerWatch::lost(NodeId node) {
+    suspect(node);
+    const auto found = suspects_.find(node);
+    if (found == suspects_.end()) return false;
+    Suspect& suspect = found->second;
+    const base::Duration silent = base::now() - std::max(suspect.since, suspect.last_heard);
+    if (!suspect.cut && silent >= services_.options.progress_deadline / 2)
+        cut_off(node, suspect, silent);
+    return suspect.cut;
+}
+
+bool PeerWatch::is_cut(NodeId node) const {
+    const auto found = suspects_.find(node);
+    return found != suspects_.end() && found->second.cut;
+}
+
+void PeerWatch::look_later() {
+    if (timer_.pending() || suspects_.empty()) return;
+    due_ = base::now() + kPingEvery;
+    timer_ = services_.loop.run_after(kPingEvery, [this] { look(); });
+}
+
+void PeerWatch::look() {
+    const base::TimePoint now = base::now();
+    // A process that stood still itself has not read yet what was said to it.
+    const bool stood_still = now - due_ > services_.options.progress_deadline / 4;
+    if (stood_still)
+        for (auto& [node, suspect] : suspects_)
+            if (!suspect.cut) suspect.since = now;
+    // What ends with a connection may suspect, and forget, others.
+    std::vector<NodeId> nodes;
+    for (const auto& [node, suspect] : suspects_) nodes.push_back(node);
+    for (const NodeId node : nodes) {
+        const auto found = suspects_.find(node);
+        if (found != suspects_.end() && ping(node, found->second, now)) suspects_.erase(node);
+    }
+    look_later();
+}
+
+// True if the node is no suspect any more.
+bool PeerWatch::ping(NodeId node, Suspect& suspect, base::TimePoint now) {
+    const auto peer = services_.peers.connection(node);
+    if (!peer) return true;
+    suspect.last_heard = std::max(suspect.last_heard, services_.transport.heard(*peer));
+    if (suspect.last_heard > suspect.since) {
+        if (suspect.cut) {
+            base::log_info("bytes come from a node again",
+                           {{"peer", services_.peers.name(node)},
+                            {"after_ms", milliseconds_of(now - suspect.since)}});
+            services_.peers.set_cut(node, false);
+            tell_(node, false, {});
+        }
+        return true;
+    }
+    const base::Duration silent = now - suspect.since;
+    if (!suspect.cut && silent >= services_.options.progress_deadline)
+        cut_off(node, suspect, silent);
+    // By the connection that there is now: it may be another one.
+    if (const auto current = services_.peers.connection(node)) services_.transport.ping(*current);
+    return false;
+}
+
+void PeerWatch::cut_off(NodeId node, Suspect& suspect, base::Duration silent) {
+    base::log_warning(
+        "no bytes from a node: going on without it",
+        {{"peer", services_.peers.name(node)}, {"silent_ms", milliseconds_of(silent)}});
+    suspect.cut = true;
+    suspect.since = base::now();
+    services_.peers.set_cut(node, true);
+    tell_(node, true, silent);
+    services_.peers.reconnect(node);
+}
+
+void PeerWatch::forget(NodeId node) {
+    suspects_.erase(node);
+}
+
+void PeerWatch::forget_all() {
+    suspects_.clear();
+}
+
+void PeerWatch::attached() {
+    for (const auto& [node, suspect] : suspects_) known(node);
+}
+
+void PeerWatch::known(NodeId node) {
+    const auto found = suspects_.find(node);
+    if (found != suspects_.end() && found->second.cut)
+        tell_(node, true,
+              services_.options.progress_deadline + (base::now() - found->second.since));
+}
+
+}  // namespace pace::daemon

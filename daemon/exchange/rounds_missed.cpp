@@ -1,0 +1,107 @@
+// Rounds of a job that does not wait for the slow which this node has missed: it is told of one by a node that has it, and fetches
+// its result.
+#include <utility>
+
+#include "base/log.h"
+#include "daemon/exchange/rounds.h"
+#include "daemon/exchange/told_round.h"
+
+namespace pace::daemon {
+
+using base::ErrorKind;
+using base::Result;
+using partial::RoundOutcome;
+using partial::Verdict;
+
+void Rounds::serve_told(NodeId node) {
+    give(number(ExchangeKind::fetch_told, node), kToldRoundCheck, node, retained_.told);
+}
+
+void Rounds::fetch(Exchange::Plan plan, Scratch memory, Fetched fetched) {
+    auto exchange = Exchange::start(job_.services, std::move(plan), std::move(memory),
+                                    job_.scope.bind([this, fetched = std::move(fetched)](
+                                                        Exchange& done, const Result<>& result) {
+                                        active_.reset();
+                                        fetched(result, done.take_scratch());
+                                    }));
+    if (!exchange->ended()) active_ = std::move(exchange);
+}
+
+void Rounds::fetch_told(NodeId donor) {
+    collectives::Layout layout(
+        {{protocol::DType::f32, told_round_bytes(round_view_.roster()) / sizeof(float)}});
+    fetch(fetch_plan(ExchangeKind::fetch_told, donor, kToldRoundCheck, std::move(layout)), {},
+          [this, donor](const Result<>& result, Scratch memory) {
+              told(donor, result, std::move(memory));
+          });
+}
+
+void Rounds::told(NodeId donor, const Result<>& result, Scratch memory) {
+    if (!result) {
+        fetch_failed(result.error());
+        return;
+    }
+    const std::span<const std::byte> bytes(memory.data(), told_round_bytes(round_view_.roster()));
+    auto read = read_told_round(round_view_.roster(), bytes);
+    if (!read) {
+        fetch_failed(read.error());
+        return;
+    }
+    const RoundOutcome& outcome = read->outcome;
+    if (read->terms && !partial_->terms()) partial_->agree(std::move(*read->terms));
+    if (preparing_ != 0) {
+        answer_prepare();
+        return;
+    }
+    switch (outcome.verdict) {
+        case Verdict::sum:
+            fetch_sum(donor, outcome);
+            return;
+        case Verdict::everyone:
+            partial_->put_back();
+            fetch_from(donor);
+            return;
+        case Verdict::disagree:
+            partial_->used_up();
+            break;
+        case Verdict::nothing:
+            partial_->put_back();
+            break;
+    }
+    skip(outcome);
+    go_on();
+}
+
+void Rounds::fetch_failed(const base::Error& error) {
+    // The next view names another donor, unless the last one has nothing to give any more.
+    if (error.kind == ErrorKind::mismatch || error.kind == ErrorKind::corrupt) {
+        base::log_error(
+            "a round is lost here",
+            {{"job", job_.options.name}, {"round", completed_}, {"reason", error.message}});
+        partial_->used_up();
+        skip({Verdict::nothing, {}, 1.0, {}});
+        retained_.drop();
+        go_on();
+        return;
+    }
+    wait_for_view();
+    if (preparing_ != 0) answer_prepare();
+}
+
+void Rounds::fetch_sum(NodeId donor, const RoundOutcome& outcome) {
+    retained_.drop();
+    fetch(fetch_plan(ExchangeKind::fetch, donor, partial::digest_of(*partial_->terms()),
+                     partial_->terms()->layout),
+          std::exchange(retained_.memory, {}),
+          [this, outcome](const Result<>& result, Scratch memory) {
+              if (!result) {
+                  retained_.memory = std::move(memory);
+                  fetch_failed(result.error());
+                  return;
+              }
+              partial_->used_up();
+              deliver(outcome, std::move(memory));
+          });
+}
+
+}  // namespace pace::daemon

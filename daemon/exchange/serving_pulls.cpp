@@ -1,0 +1,180 @@
+// Serving: what workers ask for of the model, and how that ends.
+#include <utility>
+
+#include "base/log.h"
+#include "daemon/control/controller_link.h"
+#include "daemon/exchange/model_range.h"
+#include "daemon/exchange/serving.h"
+
+namespace pace::daemon {
+
+using base::ErrorKind;
+using protocol::Outcome;
+using protocol::Verb;
+
+namespace {
+
+constexpr const char* kCanceled = "canceled before it had begun";
+// A guess: what daemons, and the trainers' sessions, take to come back.
+constexpr base::Duration kRootWait = std::chrono::seconds(5);
+// A node that lets others wait for so long may not be there any more.
+constexpr base::Duration kSuspicious = std::chrono::milliseconds(100);
+// A letter that is answered at all is answered long before that; a shard that is loaded takes its time, and then another view
+// does no harm.
+constexpr base::Duration kAnswerWait = std::chrono::seconds(10);
+
+}  // namespace
+
+void Serving::pull(const WorkerPtr& worker) {
+    joining_.erase(worker->rank);
+    if (auto refused = refused_pull(*worker)) {
+        job_.end_head(worker, std::move(*refused));
+        return;
+    }
+    begin_pull(worker);
+}
+
+// How the pull that is the worker's first request ends at once; none: it is asked for.
+std::optional<Ending> Serving::refused_pull(const Worker& worker) const {
+    const Request& request = worker.head();
+    // One of a step that the model has not seen is of a trainer that has not heard of it.
+    const uint64_t next = next_clock(worker.rank);
+    const bool is_ahead = request.iteration > next;
+    if (no_room_) return failed(*no_room_);
+    if (lost_) return ended_as(Outcome::stale, kLost);
+    if (is_ahead && rolled_back_.contains(worker.rank)) return ended_as(Outcome::stale, kRestored);
+    if (is_ahead && unaware_.contains(worker.rank)) return ended_as(Outcome::stale, kBeganAnew);
+    if (has_view() && request.iteration > next + 1)
+        return failed(base::make_error(
+            ErrorKind::invalid,
+            "clock is {}, but this worker's next update is of its step {}: pull for that one, or "
+            "for the one after it",
+            request.iteration, next));
+    return std::nullopt;
+}
+
+bool Serving::join(const WorkerPtr& worker) {
+    if (const auto fits = check_range(worker->head(), job_.options.elements); !fits) {
+        job_.end_head(worker, failed(fits.error()));
+        return false;
+    }
+    joining_.insert(worker->rank);
+    worker->state = Worker::State::pulling;
+    return true;
+}
+
+bool Serving::awaits_root(const Worker& worker) const {
+    const Request& request = worker.head();
+    if (!lost_ || request.verb != Verb::broadcast || job_.view.contains(request.root)) return false;
+    const uint64_t waited_ns = base::now_ns() - request.submitted_ns;
+    return std::chrono::nanoseconds(waited_ns) < kRootWait;
+}
+
+std::vector<NodeId> Serving::look_again() {
+    const auto workers = job_.workers;
+    for (const auto& [rank, worker] : workers) {
+        const bool holds = worker->state == Worker::State::pulling && lost_ &&
+                           worker->head().verb == Verb::broadcast && job_.view.contains(rank);
+        if (!holds || awaits_root(*worker)) continue;
+        worker->state = Worker::State::idle;
+        job_.advance(worker);
+    }
+    return watch_letters();
+}
+
+std::vector<NodeId> Serving::watch_letters() {
+    const base::TimePoint now = base::now();
+    std::vector<NodeId> waits_for;
+    bool moving = false;
+    for (const ServerMail::Overdue& overdue : mail_.overdue(now, kSuspicious)) {
+        waits_for.push_back(overdue.node);
+        moving = moving || overdue.moving;
+        if (!overdue.moving && overdue.silent >= kAnswerWait)
+            want_view(job_.services.peers.name(overdue.node) + " does not answer", overdue.silent);
+    }
+    if (!host_.awaited_round() || moving) {
+        awaits_model_since_.reset();
+    } else if (!awaits_model_since_) {
+        awaits_model_since_ = now;
+    } else if (now - *awaits_model_since_ >= kAnswerWait) {
+        want_view("the model of a pace_broadcast does not come", now - *awaits_model_since_);
+    }
+    return waits_for;
+}
+
+// All say again then what has not been answered.
+void Serving::want_view(const std::string& reason, base::Duration silent) {
+    if (std::exchange(job_.wants_view, true)) return;
+    base::log_warning("letters about a model do not come: asking for another view",
+                      {{"job", job_.options.name},
+                       {"reason", reason},
+                       {"silent_ms", silent / std::chrono::milliseconds(1)}});
+}
+
+void Serving::begin_pull(const WorkerPtr& worker) {
+    if (const auto fits = check_range(worker->head(), job_.options.elements); !fits) {
+        job_.end_head(worker, failed(fits.error()));
+        return;
+    }
+    rolled_back_.erase(worker->rank);
+    worker->state = Worker::State::pulling;
+    if (has_view() && job_.view.contains(worker->rank)) ask(worker);
+}
+
+bool Serving::joins(const Worker& worker) const {
+    return worker.head().verb == Verb::broadcast || joining_.contains(worker.rank);
+}
+
+void Serving::ask(const WorkerPtr& worker) {
+    pulls_.ask(worker, joins(*worker) ? 0 : worker->head().iteration, next_clock(worker->rank));
+}
+
+// What was called before there was a view has not been compared with the worker's step.
+void Serving::ask_if_fits(const WorkerPtr& worker) {
+    auto refused = joins(*worker) ? std::nullopt : refused_pull(*worker);
+    if (refused) {
+        job_.end_head(worker, std::move(*refused));
+    } else {
+        ask(worker);
+    }
+}
+
+// Those of its pushes included that wait.
+uint64_t Serving::next_clock(control::Rank rank) const {
+    const auto requests = waiting_.find(rank);
+    const bool waits = requests != waiting_.end() && !requests->second.empty();
+    return waits ? requests->second.back().iteration + 1 : pushes_.next_clock(rank);
+}
+
+void Serving::pulled(const WorkerPtr& worker, uint64_t position, uint64_t slowest) {
+    const Request& request = worker->head();
+    joining_.erase(worker->rank);
+    unaware_.erase(worker->rank);
+    learn_step(*worker);
+    Ending ending;
+    ending.iteration = worker->iteration;
+    ending.group = position;
+    ending.slowest_clock = slowest;
+    ending.queued_ns = base::now_ns() - request.submitted_ns;
+    ending.nodes = static_cast<uint32_t>(host_.places().size());
+    if (request.verb == Verb::broadcast) worker->model = request.buffers;
+    job_.end_head(worker, std::move(ending));
+}
+
+void Serving::withdraw(const WorkerPtr& worker) {
+    if (pulls_.asks(worker->rank)) {
+        job_.services.control->send(control::Withdraw{job_.id, worker->rank});
+        return;
+    }
+    // There is no view yet.
+    job_.end_head(worker, ended_as(Outcome::canceled, kCanceled));
+}
+
+void Serving::withdrawn(control::Rank rank) {
+    const WorkerPtr worker = job_.find(rank);
+    if (!worker || !pulls_.asks(rank)) return;
+    pulls_.forget(rank);
+    job_.end_head(worker, ended_as(Outcome::canceled, kCanceled));
+}
+
+}  // namespace pace::daemon

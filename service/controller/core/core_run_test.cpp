@@ -1,0 +1,222 @@
+// A name may have many runs, one after the other: who returns to one, who begins the next.
+#include <algorithm>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "service/controller/core/core_fixture.h"
+
+namespace pace::controller {
+namespace {
+
+using JobRun = Run;  // GoogleTest has a Run, too
+
+class CoreRunTest : public ::testing::Test, public CoreFixture {
+  protected:
+    // A worker opens; returns what it was told.
+    void open(NodeId node, Rank rank, const JobOptions& options, const std::string& run,
+              Rerun rerun = Rerun::when_all_died) {
+        clear();
+        WorkerJoin join{rank + 100, node, rank, options, 1000, false, 0, 0, 0};
+        join.run.id = run;
+        join.opened = ++clock_;
+        join.rerun = rerun;
+        send(join);
+    }
+    // One of which the daemon says that it was in that run.
+    void return_to(NodeId node, Rank rank, const JobOptions& options, const JobRun& run) {
+        clear();
+        WorkerJoin join{rank + 100, node, rank, options, 1000, false, 0, 0, 0};
+        join.run = run;
+        join.opened = ++clock_;
+        send(join);
+    }
+    JoinAccepted accepted() {
+        const auto all = sent<JoinAccepted>();
+        EXPECT_EQ(all.size(), 1U) << (sent<JoinRefused>().empty()
+                                          ? std::string()
+                                          : sent<JoinRefused>().front().error.message);
+        return all.empty() ? JoinAccepted{} : all.front();
+    }
+    base::Error refused() {
+        const auto all = sent<JoinRefused>();
+        EXPECT_EQ(all.size(), 1U);
+        return all.empty() ? base::Error{} : all.front().error;
+    }
+    bool noted(const std::string& event) const {
+        const auto notes = sent<Note>();
+        return std::any_of(notes.begin(), notes.end(),
+                           [&](const Note& note) { return note.event == event; });
+    }
+    void kill(NodeId node, JobId job, Rank rank) { send(WorkerLeave{node, job, rank, false}); }
+
+    uint64_t clock_ = 1000;
+};
+
+TEST_F(CoreRunTest, OfANameWhoseWorkersAllDiedBeginsAnewWithAllOfItsWorkers) {
+    const NodeId node = attach("a");
+    open(node, 0, averaging(2), "");
+    const JobRun first = accepted().run;
+    EXPECT_EQ(first.began, 1001U);
+    open(node, 1, averaging(2), "");
+    EXPECT_EQ(accepted().run, first);
+    for (Rank rank = 0; rank < 2; ++rank) kill(node, 1, rank);
+    open(node, 0, averaging(2), "");
+    EXPECT_FALSE(accepted().under_way);
+    EXPECT_GT(accepted().run.began, first.began);
+    EXPECT_NE(accepted().token, 0U);
+    EXPECT_TRUE(noted("job-rerun"));
+    EXPECT_TRUE(sent<CommitView>().empty()) << "it does not train alone";
+    open(node, 1, averaging(2), "");
+    const auto views = sent<CommitView>();
+    ASSERT_EQ(views.size(), 1U);
+    EXPECT_EQ(views[0].members.size(), 2U);
+}
+
+TEST_F(CoreRunTest, MayHaveOtherOptionsThanTheOneBefore) {
+    const NodeId node = attach("a");
+    open(node, 0, averaging(1), "");
+    kill(node, 1, 0);
+    open(node, 0, reducing(3), "");
+    EXPECT_EQ(accepted().options.world, 3U);
+}
+
+TEST_F(CoreRunTest, TakesAWorkerBackWhileAnotherLives) {
+    const NodeId node = attach("a");
+    for (Rank rank = 0; rank < 2; ++rank) open(node, rank, averaging(2), "");
+    kill(node, 1, 1);
+    open(node, 1, averaging(2), "");
+    EXPECT_TRUE(accepted().under_way);
+    EXPECT_EQ(accepted().run.began, 1001U);
+}
+
+// Their trainers may live, and their sessions come back by themselves.
+TEST_F(CoreRunTest, IsNotOverWhenItsDaemonsAreLost) {
+    const NodeId node = attach("a");
+    for (Rank rank = 0; rank < 2; ++rank) open(node, rank, averaging(2), "");
+    const JobRun run = accepted().run;
+    send(NodeLost{node, "killed"});
+    attach("a");
+    open(node, 1, averaging(2), "");
+    EXPECT_TRUE(accepted().under_way);
+    EXPECT_TRUE(noted("job-resumed"));
+    return_to(node, 0, averaging(2), run);
+    EXPECT_TRUE(accepted().under_way);
+    EXPECT_EQ(accepted().run, run);
+}
+
+// A launcher starts all of its workers when one has died, on whatever node.
+TEST_F(CoreRunTest, OfALauncherIsOverWhenNoWorkerLives) {
+    const NodeId node = attach("a");
+    for (Rank rank = 0; rank < 2; ++rank)
+        open(node, rank, averaging(2), "torchrun-x", Rerun::when_none_lives);
+    send(NodeLost{node, "killed"});
+    attach("a");
+    open(node, 1, averaging(2), "torchrun-x", Rerun::when_none_lives);
+    EXPECT_FALSE(accepted().under_way);
+    EXPECT_TRUE(sent<CommitView>().empty());
+}
+
+TEST_F(CoreRunTest, IsGoneOnWithByWhoNamesIt) {
+    const NodeId node = attach("a");
+    for (Rank rank = 0; rank < 2; ++rank) open(node, rank, averaging(2), "mine", Rerun::never);
+    const JobRun run = accepted().run;
+    for (Rank rank = 0; rank < 2; ++rank) kill(node, 1, rank);
+    open(node, 1, averaging(2), "mine", Rerun::never);
+    EXPECT_TRUE(accepted().under_way);
+    EXPECT_EQ(accepted().run, run);
+    EXPECT_TRUE(noted("job-resumed"));
+    // Not by one that names another.
+    kill(node, 1, 1);
+    open(node, 1, averaging(2), "yours", Rerun::never);
+    EXPECT_FALSE(accepted().under_way);
+    EXPECT_EQ(accepted().run.id, "yours");
+}
+
+TEST_F(CoreRunTest, IsNotTakenOverWhileItsWorkersLive) {
+    const NodeId node = attach("a");
+    open(node, 0, averaging(2), "one");
+    open(node, 1, averaging(2), "two");
+    const base::Error error = refused();
+    EXPECT_EQ(error.kind, base::ErrorKind::taken);
+    EXPECT_NE(error.message.find("'one'"), std::string::npos) << error.message;
+    EXPECT_NE(error.message.find("'two'"), std::string::npos) << error.message;
+}
+
+// Its daemon was cut off meanwhile, and knows nothing of the end.
+TEST_F(CoreRunTest, ThatIsOverTakesNobodyBack) {
+    const NodeId node = attach("a");
+    open(node, 0, averaging(1), "", Rerun::when_none_lives);
+    const JobRun first = accepted().run;
+    send(NodeLost{node, "cut off"});
+    const NodeId other = attach("b");
+    open(other, 0, averaging(2), "", Rerun::when_none_lives);
+    attach("a");
+    return_to(node, 0, averaging(2), first);
+    const base::Error error = refused();
+    EXPECT_EQ(error.kind, base::ErrorKind::closed);
+    EXPECT_NE(error.message.find("open another session"), std::string::npos) << error.message;
+}
+
+TEST_F(CoreRunTest, IsNamedByTheFirstWorkerOfAJobThatWasCreatedBeforehand) {
+    const NodeId node = attach("a");
+    send(JobCreate{1, node, averaging(2), 1000});
+    open(node, 0, averaging(2), "mine");
+    EXPECT_EQ(accepted().run.id, "mine");
+    EXPECT_NE(accepted().run.began, 0U);
+    EXPECT_EQ(accepted().job, 1U);
+}
+
+TEST_F(CoreRunTest, OutlivesTheController) {
+    const NodeId node = attach("a");
+    for (Rank rank = 0; rank < 2; ++rank) open(node, rank, averaging(2), "mine");
+    const JobRun run = accepted().run;
+    for (Rank rank = 0; rank < 2; ++rank) kill(node, 1, rank);
+    open(node, 0, averaging(2), "yours");
+    restart();
+    replay_journal();
+    attach("a");
+    return_to(node, 1, averaging(2), run);
+    EXPECT_EQ(refused().kind, base::ErrorKind::closed);
+}
+
+// Somebody opens before the first of the run is back, and is taken for the first of another.
+TEST_F(CoreRunTest, GetsItsOwnBackWhenTheJournalIsLost) {
+    const NodeId node = attach("a");
+    for (Rank rank = 0; rank < 3; ++rank) open(node, rank, averaging(3), "");
+    const JobRun run = accepted().run;
+    restart();
+    attach("a", node);
+    open(node, 2, averaging(3), "");
+    EXPECT_GT(accepted().run.began, run.began);
+    for (Rank rank = 0; rank < 2; ++rank) {
+        WorkerJoin join{rank + 100, node, rank, averaging(3), 1000, true, 5, 3, 7};
+        join.run = run;
+        clear();
+        send(join);
+        EXPECT_EQ(accepted().run, run);
+    }
+    EXPECT_EQ(sent<PrepareView>().back().began, run.began);
+}
+
+// A controller that has lost the end of its journal knows the run before.
+TEST_F(CoreRunTest, ThatTheJournalDoesNotKnowIsLearntFromItsDaemons) {
+    const NodeId node = attach("a");
+    open(node, 0, averaging(1), "");
+    kill(node, 1, 0);
+    const size_t records = journal().size();
+    open(node, 0, averaging(1), "");
+    const JobRun second = accepted().run;
+    restart();
+    replay_journal(records);
+    attach("a", node);
+    WorkerJoin join{100, node, 0, averaging(1), 1000, true, 5, 3, 7};
+    join.run = second;
+    clear();
+    send(join);
+    EXPECT_EQ(accepted().run, second);
+    EXPECT_FALSE(accepted().under_way);
+}
+
+}  // namespace
+}  // namespace pace::controller

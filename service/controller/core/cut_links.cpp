@@ -1,0 +1,64 @@
+#include "service/controller/core/cut_links.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace pace::controller {
+
+namespace {
+
+CutLinks::Pair pair_of(NodeId a, NodeId b) {
+    return {std::min(a, b), std::max(a, b)};
+}
+
+}  // namespace
+
+bool CutLinks::report(const LinkCut& event, TimePoint now) {
+    const Pair pair = pair_of(event.node, event.from);
+    if (pair.low == pair.high) return false;
+    auto found = cuts_.find(pair);
+    if (found == cuts_.end()) {
+        if (!event.cut || cuts_.size() >= kCutsMax) return false;
+        const auto silent =
+            std::chrono::milliseconds(std::min<uint64_t>(event.silent_ms, 1U << 30U));
+        found = cuts_.emplace(pair, Cut{.since = now, .silent = silent}).first;
+        if (!first_unsettled_) first_unsettled_ = now;
+        last_unsettled_ = now;
+    }
+    (event.node == pair.low ? found->second.low_says : found->second.high_says) = event.cut;
+    if (found->second.low_says || found->second.high_says) return false;
+    const bool counted = found->second.counts;
+    cuts_.erase(found);
+    return counted;
+}
+
+bool CutLinks::forget(NodeId node) {
+    bool counted = false;
+    std::erase_if(cuts_, [&](const auto& entry) {
+        if (entry.first.low != node && entry.first.high != node) return false;
+        counted = counted || entry.second.counts;
+        return true;
+    });
+    return counted;
+}
+
+std::optional<TimePoint> CutLinks::next_deadline() const {
+    if (!first_unsettled_) return std::nullopt;
+    return std::min(*first_unsettled_ + kQuietMax, last_unsettled_ + kQuiet);
+}
+
+bool CutLinks::settle(TimePoint now) {
+    const auto due = next_deadline();
+    if (!due || now < *due) return false;
+    first_unsettled_.reset();
+    bool more = false;
+    for (auto& [pair, cut] : cuts_) more = !std::exchange(cut.counts, true) || more;
+    return more;
+}
+
+bool CutLinks::is_cut(NodeId a, NodeId b) const {
+    const auto found = cuts_.find(pair_of(a, b));
+    return found != cuts_.end() && found->second.counts;
+}
+
+}  // namespace pace::controller

@@ -1,0 +1,63 @@
+// Job: which of its nodes cannot reach each other, and without whom it goes on.
+#include <algorithm>
+
+#include "service/controller/core/job.h"
+
+namespace pace::controller {
+
+LeftOut::Present Job::present() const {
+    LeftOut::Present present;
+    for (const Worker& worker : workers_)
+        if (is_taking_part(worker.state)) ++present[worker.node].workers;
+    if (!server_) return present;
+    for (const NodeId node : server_->hosts()) present[node].is_host = true;
+    return present;
+}
+
+// A cut that was there before its node had anybody in the job counts, too.
+bool Job::admits(const Worker& worker) {
+    if (left_out_.empty() && cluster_.cuts.empty()) return true;
+    return left_out_.admits(worker.node, cluster_.cuts, present());
+}
+
+// The lines between hosts, which no worker stands for, begin anew with a view.
+void Job::on_cuts_changed() {
+    if (server_) request_view(0);
+}
+
+void Job::follow_cuts(const Turn& turn) {
+    if (!is_started() || (left_out_.empty() && cluster_.cuts.empty())) return;
+    while (const auto node = left_out_.come_back(cluster_.cuts, present())) take_back(*node, turn);
+    for (const NodeId node : left_out_.choose(cluster_.cuts, present())) leave_out(node, turn);
+    // Who was left out for one that has now been left out itself.
+    while (const auto node = left_out_.come_back(cluster_.cuts, present())) take_back(*node, turn);
+}
+
+void Job::leave_out(NodeId node, const Turn& turn) {
+    const NodeId other = cut_from(node, cluster_.cuts, present());
+    const std::string reason =
+        fmt::format("its node '{}' and node '{}' are cut from each other",
+                    cluster_.nodes.name_of(node), cluster_.nodes.name_of(other));
+    turn.warn(
+        "node-left-out",
+        fmt::format("job {} goes on without node '{}', which is cut from node '{}'", options_.name,
+                    cluster_.nodes.name_of(node), cluster_.nodes.name_of(other)));
+    for (Rank rank = 0; rank < workers_.size(); ++rank)
+        if (workers_[rank].node == node && is_taking_part(workers_[rank].state))
+            suspend(rank, reason, turn);
+}
+
+void Job::take_back(NodeId node, const Turn& turn) {
+    turn.note("node-back", fmt::format("job {}: node '{}' may take part again", options_.name,
+                                       cluster_.nodes.name_of(node)));
+    for (Rank rank = 0; rank < workers_.size(); ++rank) {
+        const Worker& worker = workers_[rank];
+        if (worker.node != node || !is_live(worker.state) || is_taking_part(worker.state)) continue;
+        const auto kept = left_out_.take(rank);
+        if (!kept) continue;
+        begin_taking_part(rank, kept->wants_model, turn);
+        if (kept->ready) on_ready(*kept->ready, turn);
+    }
+}
+
+}  // namespace pace::controller

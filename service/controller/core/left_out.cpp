@@ -1,0 +1,90 @@
+#include "service/controller/core/left_out.h"
+
+#include <algorithm>
+
+#include "service/controller/core/fewest_to_leave.h"
+
+namespace pace::controller {
+
+namespace {
+
+// Whether a cut between the two keeps workers of `node` from taking part.
+bool matters(const LeftOut::Presence& other) {
+    return other.workers > 0 || other.is_host;
+}
+
+bool has_hosts(const LeftOut::Present& present) {
+    return std::any_of(present.begin(), present.end(),
+                       [](const auto& entry) { return entry.second.is_host; });
+}
+
+}  // namespace
+
+NodeId cut_from(NodeId node, const CutLinks& cuts, const LeftOut::Present& present) {
+    // Where there is a model on hosts, workers need its hosts and not each other.
+    const bool hosted = has_hosts(present);
+    for (const auto& [pair, cut] : cuts.all()) {
+        if (!cut.counts || (pair.low != node && pair.high != node)) continue;
+        const NodeId other = pair.low == node ? pair.high : pair.low;
+        const auto found = present.find(other);
+        if (found == present.end() || !matters(found->second)) continue;
+        if (!hosted || found->second.is_host) return other;
+    }
+    return 0;
+}
+
+bool LeftOut::is_apart(NodeId node, const CutLinks& cuts, const Present& present) {
+    return cut_from(node, cuts, present) != 0;
+}
+
+std::vector<NodeId> LeftOut::choose(const CutLinks& cuts, const Present& present) {
+    std::vector<NodeId> chosen;
+    if (has_hosts(present)) {
+        for (const auto& [node, presence] : present)
+            if (presence.workers > 0 && is_apart(node, cuts, present)) chosen.push_back(node);
+    } else {
+        std::vector<CutLinks::Pair> among;
+        std::map<NodeId, uint32_t> workers;
+        for (const auto& [node, presence] : present) workers.emplace(node, presence.workers);
+        for (const auto& [pair, cut] : cuts.all())
+            if (cut.counts && present.contains(pair.low) && present.contains(pair.high))
+                among.push_back(pair);
+        chosen = fewest_to_leave(among, workers);
+    }
+    nodes_.insert(chosen.begin(), chosen.end());
+    return chosen;
+}
+
+std::optional<NodeId> LeftOut::come_back(const CutLinks& cuts, const Present& present) {
+    const auto back = std::find_if(nodes_.begin(), nodes_.end(),
+                                   [&](NodeId node) { return !is_apart(node, cuts, present); });
+    if (back == nodes_.end()) return std::nullopt;
+    const NodeId node = *back;
+    nodes_.erase(back);
+    return node;
+}
+
+bool LeftOut::admits(NodeId node, const CutLinks& cuts, const Present& present) {
+    if (nodes_.contains(node)) return false;
+    if (!is_apart(node, cuts, present)) return true;
+    nodes_.insert(node);
+    return false;
+}
+
+void LeftOut::keep(Rank rank, bool wants_model) {
+    kept_[rank].wants_model = wants_model;
+}
+
+void LeftOut::keep(const Ready& ready) {
+    kept_[ready.rank].ready = ready;
+}
+
+std::optional<LeftOut::Kept> LeftOut::take(Rank rank) {
+    const auto found = kept_.find(rank);
+    if (found == kept_.end()) return std::nullopt;
+    std::optional<Kept> kept(std::move(found->second));
+    kept_.erase(found);
+    return kept;
+}
+
+}  // namespace pace::controller

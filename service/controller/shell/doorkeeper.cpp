@@ -1,0 +1,41 @@
+#include "service/controller/shell/doorkeeper.h"
+
+namespace pace::controller {
+
+using Kind = control_zmq::ConnectionEvent::Kind;
+
+// Null: nothing is wrong, or somebody else says it (the authenticator, with the key), or it may be anybody who looks whether we are there.
+const char* Doorkeeper::words_for(Kind kind) const {
+    switch (kind) {
+        case Kind::mechanism:
+            return has_keys_ ? "it has no keys, and this controller asks for them; set that "
+                               "daemon's curve_server_key_file and curve_secret_file"
+                             : "it has keys, and this controller has none; set this controller's "
+                               "curve_secret_file, or leave out that daemon's keys";
+        case Kind::key:
+            return "it expects a controller with another key; that daemon's "
+                   "curve_server_key_file is not the public key of this one";
+        case Kind::nonsense:
+            return "it does not speak as a daemon of Pace does";
+        case Kind::accepted:
+        case Kind::connected:
+        case Kind::greeted:
+        case Kind::refused:
+        case Kind::broken_off:
+        case Kind::silent:
+            break;
+    }
+    return nullptr;
+}
+
+std::optional<Doorkeeper::Line> Doorkeeper::on_event(const control_zmq::ConnectionEvent& event,
+                                                     base::TimePoint now) {
+    if (event.kind == Kind::accepted && !event.peer.empty()) last_peer_ = event.peer;
+    const char* words = words_for(event.kind);
+    if (words == nullptr) return std::nullopt;
+    const uint64_t times = repeated_.is_due(last_peer_ + words, now);
+    if (times == 0) return std::nullopt;
+    return Line{last_peer_, words, times};
+}
+
+}  // namespace pace::controller

@@ -1,0 +1,42 @@
+#include "service/controller/shell/doorkeeper.h"
+
+#include <gtest/gtest.h>
+
+namespace pace::controller {
+namespace {
+
+using Kind = control_zmq::ConnectionEvent::Kind;
+using std::chrono::seconds;
+
+constexpr base::TimePoint kNow{seconds(100'000)};
+
+TEST(Doorkeeper, SaysWhoDoesNotComeInAndWhy) {
+    Doorkeeper keeper(true);
+    EXPECT_FALSE(keeper.on_event({Kind::accepted, "10.0.0.7"}, kNow));
+    const auto line = keeper.on_event({Kind::mechanism}, kNow);
+    ASSERT_TRUE(line);
+    EXPECT_EQ(line->from, "10.0.0.7");
+    EXPECT_NE(line->because.find("has no keys"), std::string::npos);
+    EXPECT_TRUE(keeper.on_event({Kind::key}, kNow));
+    Doorkeeper open(false);
+    EXPECT_NE(open.on_event({Kind::mechanism}, kNow)->because.find("it has keys"),
+              std::string::npos);
+}
+
+TEST(Doorkeeper, SaysNothingOfThoseWhoComeInOrOnlyLook) {
+    Doorkeeper keeper(true);
+    for (const Kind kind : {Kind::accepted, Kind::greeted, Kind::broken_off, Kind::silent})
+        EXPECT_FALSE(keeper.on_event({kind, "10.0.0.7"}, kNow));
+}
+
+TEST(Doorkeeper, SaysTheSameAgainOnlyAfterAWhile) {
+    Doorkeeper keeper(true);
+    EXPECT_TRUE(keeper.on_event({Kind::key}, kNow));
+    for (int i = 0; i < 30; ++i) EXPECT_FALSE(keeper.on_event({Kind::key}, kNow + seconds(1)));
+    const auto line = keeper.on_event({Kind::key}, kNow + seconds(10));
+    ASSERT_TRUE(line);
+    EXPECT_EQ(line->times, 31U);
+}
+
+}  // namespace
+}  // namespace pace::controller

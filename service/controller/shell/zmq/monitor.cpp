@@ -1,0 +1,123 @@
+#include "service/controller/shell/zmq/monitor.h"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <zmq.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+namespace pace::control_zmq {
+
+namespace {
+
+using Kind = ConnectionEvent::Kind;
+
+constexpr int kEvents = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_CONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
+                        ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                        ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
+
+base::Error monitor_error(const char* what) {
+    return base::make_error(base::ErrorKind::limit, "{}: {}", what, zmq_strerror(zmq_errno()));
+}
+
+// Who is at the other end of the descriptor, if it is still what ZeroMQ reported.
+std::string peer_of(int fd) {
+    sockaddr_storage address{};
+    socklen_t size = sizeof(address);
+    if (getpeername(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) return {};
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    const void* bytes = nullptr;
+    if (address.ss_family == AF_INET)
+        bytes = &reinterpret_cast<const sockaddr_in&>(address).sin_addr;
+    if (address.ss_family == AF_INET6)
+        bytes = &reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
+    if (bytes == nullptr ||
+        inet_ntop(address.ss_family, bytes, text.data(), text.size()) == nullptr)
+        return {};
+    return text.data();
+}
+
+Kind kind_of_protocol_error(uint32_t value) {
+    if (value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH) return Kind::mechanism;
+    if (value == ZMQ_PROTOCOL_ERROR_ZMTP_CRYPTOGRAPHIC ||
+        value == ZMQ_PROTOCOL_ERROR_ZMTP_KEY_EXCHANGE)
+        return Kind::key;
+    return Kind::nonsense;
+}
+
+Kind kind_without_detail(uint32_t error_number) {
+    const bool closed = error_number == EPIPE || error_number == ECONNRESET ||
+                        error_number == ECONNABORTED || error_number == ENOTCONN;
+    return closed ? Kind::broken_off : Kind::silent;
+}
+
+std::optional<ConnectionEvent> event_of(uint16_t event, uint32_t value) {
+    switch (event) {
+        case ZMQ_EVENT_ACCEPTED:
+            return ConnectionEvent{Kind::accepted, peer_of(static_cast<int>(value))};
+        case ZMQ_EVENT_CONNECTED:
+            return ConnectionEvent{Kind::connected};
+        case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
+            return ConnectionEvent{Kind::greeted};
+        case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
+            return ConnectionEvent{Kind::refused};
+        case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
+            return ConnectionEvent{kind_of_protocol_error(value)};
+        case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
+            return ConnectionEvent{kind_without_detail(value)};
+        default:
+            return std::nullopt;
+    }
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Monitor>> Monitor::create(const Context& context, void* watched) {
+    // Names live in the context, which several sockets share.
+    static std::atomic<uint64_t> made{0};
+    const std::string name = fmt::format("inproc://pace-monitor-{}", ++made);
+    if (zmq_socket_monitor(watched, name.c_str(), kEvents) != 0)
+        return monitor_error("monitor a ZeroMQ socket");
+    void* pair = zmq_socket(context.handle(), ZMQ_PAIR);
+    if (pair == nullptr) {
+        zmq_socket_monitor(watched, nullptr, 0);
+        return monitor_error("create a ZeroMQ socket");
+    }
+    int fd = -1;
+    size_t size = sizeof(fd);
+    auto monitor = std::unique_ptr<Monitor>(new Monitor(watched, pair, fd));
+    if (zmq_connect(pair, name.c_str()) != 0 || zmq_getsockopt(pair, ZMQ_FD, &fd, &size) != 0)
+        return monitor_error("monitor a ZeroMQ socket");
+    monitor->fd_ = fd;
+    return monitor;
+}
+
+Monitor::~Monitor() {
+    // A full queue would have ZeroMQ wait for us while we wait for it.
+    while (next()) {
+    }
+    zmq_socket_monitor(watched_, nullptr, 0);
+    zmq_close(pair_);
+}
+
+std::optional<ConnectionEvent> Monitor::next() {
+    for (;;) {
+        // First the event and its value, then the endpoint, which is our own.
+        std::array<std::byte, sizeof(uint16_t) + sizeof(uint32_t)> bytes{};
+        const int got = zmq_recv(pair_, bytes.data(), bytes.size(), ZMQ_DONTWAIT);
+        if (got < 0) return std::nullopt;
+        std::array<char, 1> endpoint{};
+        zmq_recv(pair_, endpoint.data(), endpoint.size(), ZMQ_DONTWAIT);
+        if (got != static_cast<int>(bytes.size())) continue;
+        uint16_t event = 0;
+        uint32_t value = 0;
+        std::memcpy(&event, bytes.data(), sizeof(event));
+        std::memcpy(&value, bytes.data() + sizeof(event), sizeof(value));
+        if (auto read = event_of(event, value)) return read;
+    }
+}
+
+}  // namespace pace::control_zmq

@@ -1,0 +1,54 @@
+// Monitor: what becomes of a socket's connections, as far as it tells why there is none.
+//
+// ZeroMQ reports from its own thread into a queue of bounded length, and waits while that is full: whoever has a monitor reads it at every
+// turn of its loop.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "service/controller/shell/zmq/context.h"
+
+namespace pace::control_zmq {
+
+struct ConnectionEvent {
+    enum class Kind {
+        accepted,    // somebody connected to us
+        connected,   // we to somebody; nothing was said yet
+        greeted,     // the handshake is done
+        mechanism,   // only one of the two sides has keys
+        key,         // the other side's key is not what was expected
+        refused,     // the other side does not let our key in; on the side that listens: we theirs
+        broken_off,  // the other side closed the connection during the handshake
+        silent,      // the other side said nothing in time
+        nonsense,    // it said what no ZeroMQ says
+    };
+    Kind kind = Kind::connected;
+    std::string peer{};  // its address, of `accepted`; empty if it has gone again
+};
+
+class Monitor {
+  public:
+    // Of the socket with this handle, which outlives the monitor.
+    static base::Result<std::unique_ptr<Monitor>> create(const Context& context, void* watched);
+    ~Monitor();
+    Monitor(const Monitor&) = delete;
+    Monitor& operator=(const Monitor&) = delete;
+
+    // What happened next; none if nothing has.
+    std::optional<ConnectionEvent> next();
+
+    int fd() const { return fd_; }
+
+  private:
+    Monitor(void* watched, void* pair, int fd) : watched_(watched), pair_(pair), fd_(fd) {}
+
+    void* watched_;
+    void* pair_;
+    int fd_;
+};
+
+}  // namespace pace::control_zmq

@@ -1,0 +1,27 @@
+# Fails if FILE needs symbols of newer C and C++ runtimes than GLIBC, GLIBCXX and CXXABI say.
+#   cmake -DOBJDUMP=program -DFILE=file -DGLIBC=2.34 -DGLIBCXX=3.4.29 -DCXXABI=1.3.13 -P floor.cmake
+execute_process(COMMAND "${OBJDUMP}" --dynamic-syms --demangle "${FILE}" OUTPUT_VARIABLE output RESULT_VARIABLE result)
+if(NOT result EQUAL 0)
+  message(FATAL_ERROR "${OBJDUMP} failed on ${FILE}: ${result}")
+endif()
+
+string(REPLACE ";" "," output "${output}")
+string(REPLACE "\n" ";" lines "${output}")
+set(seen 0)
+set(newer "")
+foreach(line IN LISTS lines)
+  if(NOT line MATCHES "\\*UND\\*.*[( ](GLIBC|GLIBCXX|CXXABI)_([0-9.]+)[) ]")
+    continue()
+  endif()
+  math(EXPR seen "${seen} + 1")
+  if(CMAKE_MATCH_2 VERSION_GREATER "${${CMAKE_MATCH_1}}")
+    string(APPEND newer "${line}\n")
+  endif()
+endforeach()
+
+if(seen EQUAL 0)
+  message(FATAL_ERROR "${FILE} needs no versioned symbol at all: is this the right file?")
+endif()
+if(newer)
+  message(FATAL_ERROR "${FILE} needs newer runtimes than GLIBC_${GLIBC}, GLIBCXX_${GLIBCXX} and CXXABI_${CXXABI}:\n${newer}")
+endif()

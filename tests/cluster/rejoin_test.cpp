@@ -1,0 +1,189 @@
+// Workers whose daemon or process was restarted: what they lack they are told, and get, or are told that nobody can give it.
+#include <csignal>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "crew.h"
+#include "faults.h"
+
+namespace pace::cluster {
+namespace {
+
+// Longer than anything here takes, and far less than a wait for each other that nothing ends.
+constexpr int64_t kSoonMs = 10000;
+
+void restart_daemon(Cluster& cluster, size_t node) {
+    cluster.daemon(node).signal(SIGKILL);
+    ASSERT_TRUE(cluster.daemon(node).wait(soon()));
+    cluster.start_daemon(node);
+}
+
+bool says(const Worker& worker, const char* word) {
+    return worker.complaint().find(word) != std::string::npos;
+}
+
+// The donor gives its model when it calls; alone in its view it may call several times before the newcomer is in it.
+void adopt_and_reduce(Crew& crew, size_t newcomer, size_t donor, double model) {
+    const pace_request asked = crew.worker(newcomer).broadcast(0);
+    const Deadline deadline = soon();
+    pace_request call = crew.call(donor, model);
+    while (crew.worker(donor).wait(call, kMomentMs) == PACE_OK) {
+        ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+        call = crew.call(donor, model);
+    }
+    ASSERT_EQ(crew.worker(newcomer).wait(asked, kSoonMs), PACE_OK)
+        << crew.worker(newcomer).complaint();
+    EXPECT_EQ(crew.value(newcomer), model) << "the donor's buffer at its call";
+    const pace_request own = crew.call(newcomer, 7);
+    crew.worker(donor).finish(call);
+    crew.worker(newcomer).finish(own);
+    EXPECT_EQ(crew.value(donor), model + 7);
+    EXPECT_EQ(crew.value(newcomer), model + 7);
+}
+
+// It computes while its daemon is restarted and the others go on: it sees nothing of that.
+TEST(Rejoin, AWorkerThatMissedRoundsBetweenItsCallsIsToldSo) {
+    Cluster cluster({.nodes = 2});
+    Crew crew(cluster, {.nodes = {0, 1}});
+    crew.everyone([](Worker& worker) { return worker.broadcast(0); });
+    crew.everyone([](Worker& worker) { return worker.reduce(); });
+    restart_daemon(cluster, 1);
+    for (int round = 0; round < 3; ++round) crew.reduce(0, 5);
+    ASSERT_EQ(crew.worker(1).wait(crew.call(1, 7), kSoonMs), PACE_STALE)
+        << crew.worker(1).complaint();
+    EXPECT_TRUE(says(crew.worker(1), "pace_broadcast")) << crew.worker(1).complaint();
+    adopt_and_reduce(crew, 1, 0, 5);
+}
+
+// The only daemon: nobody has gone on meanwhile, but who has which result is not known any more.
+TEST(Rejoin, WorkersOfTheOnlyDaemonAreToldAndAgreeOnOneModel) {
+    Cluster cluster({.nodes = 1});
+    Crew crew(cluster, {.nodes = {0, 0}});
+    crew.everyone([](Worker& worker) { return worker.broadcast(0); });
+    crew.everyone([](Worker& worker) { return worker.reduce(); });
+    restart_daemon(cluster, 0);
+    std::vector<pace_request> requests;
+    for (size_t rank = 0; rank < 2; ++rank) requests.push_back(crew.call(rank, 1));
+    for (size_t rank = 0; rank < 2; ++rank)
+        EXPECT_EQ(crew.worker(rank).wait(requests[rank], kSoonMs), PACE_STALE)
+            << crew.worker(rank).complaint();
+    for (size_t rank = 0; rank < 2; ++rank) crew.set(rank, static_cast<double>(rank + 1));
+    crew.worker(0).finish(crew.worker(0).broadcast(0));
+    EXPECT_EQ(crew.value(0), 1) << "nobody else is there: it keeps its own";
+    adopt_and_reduce(crew, 1, 0, 3);
+}
+
+// Daemon, controller and a trainer of that daemon, one after the other.
+TEST(Rejoin, ADonorWhoseDaemonWasRestartedIsKnownToHaveNoModelAlsoToTheNextController) {
+    Cluster cluster({.nodes = 2});
+    const std::vector<std::string> flags{"--mode",       "reduce", "--steps",    "1000000000",
+                                         "--step-us",    "1000",   "--elements", "20000",
+                                         "--connect-ms", "5000"};
+    auto trainers = cluster.trainers(4, flags);
+    let_step(trainers[0], 20, cluster);
+    restart_daemon(cluster, 1);
+    for (Process& trainer : trainers) let_step(trainer, 20, cluster);
+    cluster.kill_controller();
+    cluster.start_controller();
+    for (Process& trainer : trainers) let_step(trainer, 20, cluster);
+    trainers[3].signal(SIGKILL);
+    ASSERT_TRUE(trainers[3].wait(soon()));
+    trainers[3] = start_again(cluster, 1, 3, 4, flags);
+    for (Process& trainer : trainers) let_step(trainer, 20, cluster);
+    expect_no_line(trainers, "outcome PACE_E_MISMATCH");
+    expect_no_line(trainers, "wrong");
+}
+
+// Its broadcast and the others' reduce must not wait for each other.
+TEST(Rejoin, ANewcomerOfAJobThatNeverBroadcastIsToldThatNobodyHasAModel) {
+    Cluster cluster({.nodes = 2});
+    Crew crew(cluster, {.nodes = {0, 1, 1}});
+    for (int round = 0; round < 3; ++round)
+        crew.everyone([](Worker& worker) { return worker.reduce(); });
+    crew.leave(0);
+    const WorkerOptions options{.endpoint = cluster.endpoint(0), .rank = 0, .world = 3};
+    Worker again(options);
+    ASSERT_EQ(again.opened(), PACE_OK) << again.complaint();
+    const float* data = again.add_floats(1000, 4);
+    EXPECT_EQ(again.wait(again.reduce(), kSoonMs), PACE_STALE) << again.complaint();
+    const pace_request asked = again.broadcast(0);
+    const pace_request others = crew.call(1, 1);
+    crew.reduce(2, 1);
+    crew.worker(1).finish(others);
+    EXPECT_EQ(crew.value(1), 2);
+    EXPECT_EQ(again.wait(asked, kSoonMs), PACE_E_NOT_FOUND) << again.complaint();
+    EXPECT_TRUE(says(again, "lacks rounds") && says(again, "pace_broadcast")) << again.complaint();
+    // It goes on with its own, since it knows.
+    const pace_request mine = again.reduce();
+    EXPECT_EQ(again.wait(mine, kMomentMs), PACE_TIMEOUT);
+    const pace_request one = crew.call(1, 1);
+    const pace_request two = crew.call(2, 1);
+    again.finish(mine);
+    crew.worker(1).finish(one);
+    crew.worker(2).finish(two);
+    EXPECT_EQ(data[0], 6);
+}
+
+// It comes back before there was any: then it waits for the first with all.
+TEST(Rejoin, ANewcomerBeforeTheFirstRoundTakesPartInItsBroadcast) {
+    Cluster cluster({.nodes = 2});
+    Crew crew(cluster, {.nodes = {0, 1, 1}});
+    crew.leave(0);
+    Worker again({.endpoint = cluster.endpoint(0), .rank = 0, .world = 3});
+    ASSERT_EQ(again.opened(), PACE_OK) << again.complaint();
+    again.add_floats(1000, 4);
+    const pace_request mine = again.broadcast(0);
+    EXPECT_EQ(again.wait(mine, kMomentMs), PACE_TIMEOUT);
+    const pace_request one = crew.worker(1).broadcast(0);
+    const pace_request two = crew.worker(2).broadcast(0);
+    again.finish(mine);
+    crew.worker(1).finish(one);
+    crew.worker(2).finish(two);
+    EXPECT_EQ(crew.value(1), 4);
+    EXPECT_EQ(crew.value(2), 4);
+}
+
+// An upgrade under two trainers that average: one goes on by itself, the other is started anew and asks for the model.
+class Upgrade : public testing::TestWithParam<bool> {};
+
+INSTANTIATE_TEST_SUITE_P(WhoIsFirst, Upgrade, testing::Bool(), [](const auto& first) {
+    return std::string(first.param ? "TheOneThatAsks" : "TheOneThatGoesOn");
+});
+
+TEST_P(Upgrade, OneGoesOnAndTheOtherGetsItsModel) {
+    Cluster cluster({.nodes = 1});
+    WorkerOptions options{.endpoint = cluster.endpoint(0),
+                          .world = 2,
+                          .policy = PACE_POLICY_PARTIAL_REDUCE,
+                          .group_size = 2};
+    Worker stays(options);
+    options.rank = 1;
+    auto leaves = std::make_unique<Worker>(options);
+    float* model = stays.add_floats(1000, 8);
+    leaves->add_floats(1000, 8);
+    const pace_request first = stays.broadcast(0);
+    leaves->finish(leaves->broadcast(0));
+    stays.finish(first);
+    cluster.daemon(0).signal(SIGKILL);
+    ASSERT_TRUE(cluster.daemon(0).wait(soon()));
+    leaves.reset();
+    cluster.start_daemon(0);
+
+    pace_request average{};
+    if (!GetParam()) average = stays.average(10);
+    Worker again(options);
+    ASSERT_EQ(again.opened(), PACE_OK) << again.complaint();
+    const float* got = again.add_floats(1000, -100);
+    const pace_request asked = again.broadcast(0);
+    if (GetParam()) average = stays.average(10);
+    ASSERT_EQ(again.wait(asked, kSoonMs), PACE_OK) << again.complaint() << cluster.state();
+    EXPECT_EQ(got[999], 8);
+    again.finish(again.average(again.info().iteration));
+    stays.finish(average);
+    EXPECT_EQ(model[0], 8);
+}
+
+}  // namespace
+}  // namespace pace::cluster

@@ -1,0 +1,57 @@
+// What make_corpus writes its files with.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <protocol/client_generated.h>
+
+#include "protocol/control_codec.h"
+#include "tests/fuzz/chunks.h"
+
+namespace pace::fuzz {
+
+namespace client = pace::protocol::client;
+namespace control = pace::protocol::control;
+
+inline std::filesystem::path& corpus_root() {
+    static std::filesystem::path root;
+    return root;
+}
+
+inline void write(const std::string& target, const std::string& name, const Bytes& bytes) {
+    std::filesystem::create_directories(corpus_root() / target);
+    std::ofstream file(corpus_root() / target / name, std::ios::binary);
+    file.write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
+}
+
+inline auto client_options(flatbuffers::FlatBufferBuilder& builder) {
+    return client::CreateJobOptions(builder, builder.CreateString("fashion"), 3,
+                                    client::Policy::partial_reduce, 2);
+}
+
+inline auto control_options(flatbuffers::FlatBufferBuilder& builder) {
+    return control::CreateJobOptions(builder, builder.CreateString("fashion"), 2,
+                                     control::Policy::partial_reduce, 2);
+}
+
+class Conversation {
+  public:
+    template <typename Build>
+    void say(uint32_t node, uint64_t attachment, Build build) {
+        pace::protocol::EnvelopeWriter writer;
+        auto& builder = writer.begin();
+        const auto body = build(builder);
+        append_chunk(input, writer.finish(node, attachment, body));
+    }
+    Bytes input;
+};
+
+// What is said to a daemon: by its controller, by trainers, by peers.
+void write_orders();
+void write_trainers();
+void write_peers();
+
+}  // namespace pace::fuzz
