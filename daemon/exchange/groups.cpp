@@ -107,6 +107,12 @@ bool Groups::has_cut(const std::vector<NodeId>& nodes) const {
                        [this](NodeId node) { return job_.services.peers.is_cut(node); });
 }
 
+// Suspended, or left behind with this node, in the midst of an exchange: its place is asked for anew.
+void Groups::ask_again(const WorkerPtr& worker) {
+    worker->state = Worker::State::idle;
+    job_.advance(worker);
+}
+
 // The controller would name the same group, until it knows of the cut and what to do about it.
 void Groups::signal_later(const WorkerPtr& worker) {
     pauses_[worker->rank] =
@@ -283,7 +289,9 @@ void Groups::ended(const control::GroupOrder& order, const std::vector<WorkerPtr
             worker->state = Worker::State::ready;
             if (!worker->head().is_made()) fall_behind(*worker);
             if (worker->port == nullptr) continue;
-            if (has_cut(exchange.plan().nodes)) {
+            if (worker->newcomer) {
+                ask_again(worker);
+            } else if (has_cut(exchange.plan().nodes)) {
                 signal_later(worker);
             } else {
                 signal(*worker, control::ReadyStage::called);

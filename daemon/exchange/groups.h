@@ -85,6 +85,7 @@ class Groups {
     Scratch spare_memory();
     bool has_cut(const std::vector<NodeId>& nodes) const;
     void signal_later(const WorkerPtr& worker);
+    void ask_again(const WorkerPtr& worker);
 
     const Worker* awaited(const control::GroupOrder& order, const control::Part& part) const;
     bool is_early(const control::GroupOrder& order) const;

@@ -154,10 +154,7 @@ void Groups::failed_static(const std::vector<WorkerPtr>& members, const base::Er
     }
     for (const WorkerPtr& worker : members) {
         worker->state = Worker::State::ready;
-        if (!worker->newcomer || worker->port == nullptr) continue;
-        // Suspended, or left behind with this node, meanwhile: its place is asked for anew.
-        worker->state = Worker::State::idle;
-        job_.advance(worker);
+        if (worker->newcomer && worker->port != nullptr) ask_again(worker);
     }
     if (members.front()->turn_epoch == job_.view.epoch && may_begin_static_) {
         may_begin_static_ = false;

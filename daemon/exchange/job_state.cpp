@@ -124,7 +124,9 @@ void JobState::end_all(const WorkerPtr& worker, const Ending& ending) {
         ending_requests.pop_front();
     } else {
         worker->state = Worker::State::idle;
+        worker->withdrawing = false;
         worker->lagging = false;
+        worker->handed_in = false;
         worker->busy_since = base::now();
     }
     Ending filled = ending;

@@ -123,8 +123,7 @@ void Job::suspend(control::Rank rank, const std::string& reason) {
     worker->newcomer = true;
     worker->suspended = true;
     worker->admit_sent = false;
-    const bool goes_on = worker->state == Worker::State::waiting && !rounds_.withdraw(*worker);
-    rounds_.departed(*worker);
+    const bool goes_on = rounds_.suspend(*worker);
     const std::string and_now = reason + "; call pace_broadcast for the current model";
     if (serving_) serving_->suspend(worker, and_now);
     switch (worker->state) {

@@ -143,7 +143,7 @@ void PartialRounds::handed_in_late() {
 
 bool PartialRounds::was_in_time(const partial::RoundOutcome& outcome, control::Rank rank) const {
     // The round takes all that the store has: what is there now came later.
-    if (books_->store.staleness(rank, 0)) return false;
+    if (stores(rank)) return false;
     return std::any_of(
         outcome.contributors.begin(), outcome.contributors.end(),
         [rank](const partial::Contributor& contributor) { return contributor.rank == rank; });

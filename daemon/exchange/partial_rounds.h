@@ -58,6 +58,8 @@ class PartialRounds {
     std::optional<partial::MissedRounds> catch_up(const Worker& worker, uint64_t round);
     // The gradient of a worker that has caught up is one that the round under way may wait for. May end that round.
     void handed_in_late();
+    // What the worker has handed in last is in no round yet.
+    bool stores(control::Rank rank) const { return books_->store.staleness(rank, 0).has_value(); }
     // Whether what the worker has handed in last is in the round that ended so.
     bool was_in_time(const partial::RoundOutcome& outcome, control::Rank rank) const;
     // Whether all are asked to sync after one of the rounds before `round`; told once to each worker. Verbs for all members

@@ -33,6 +33,8 @@ class Rounds {
     void try_start();
     // The worker's first request is given up. False if a round counts on it: then it goes on.
     bool withdraw(const Worker& worker);
+    // The worker is taken out of the job. True if a round under way has its first request, which ends with that round.
+    bool suspend(const Worker& worker);
     // The worker's trainer is gone, or its place void.
     void departed(const Worker& worker);
     // It is gone for good.

@@ -34,6 +34,12 @@ std::shared_ptr<const MemberList> members_of(const View& view, const RoundOutcom
     return members;
 }
 
+bool contributes(const RoundOutcome& outcome, control::Rank rank) {
+    return std::any_of(
+        outcome.contributors.begin(), outcome.contributors.end(),
+        [rank](const partial::Contributor& contributor) { return contributor.rank == rank; });
+}
+
 }  // namespace
 
 // A result on its way to the workers that have called for it.
@@ -60,9 +66,9 @@ std::vector<WorkerPtr> Rounds::members_here() const {
 std::vector<WorkerPtr> Rounds::callers_here() const {
     std::vector<WorkerPtr> callers = members_here();
     std::erase_if(callers, [this](const WorkerPtr& worker) {
+        if (worker->state != Worker::State::waiting || !worker->handed_in) return true;
         const auto base = partial_->base(worker->rank);
-        return worker->state != Worker::State::waiting || !worker->handed_in || !base ||
-               *base > completed_;
+        return base ? *base > completed_ : !worker->suspended;
     });
     return callers;
 }
@@ -104,6 +110,14 @@ bool Rounds::give_missed(const WorkerPtr& worker) {
 
 bool Rounds::withdraw(const Worker& worker) {
     return !partial_ || partial_->withdraw(worker);
+}
+
+bool Rounds::suspend(const Worker& worker) {
+    // What a round that has failed had taken is forgotten with the worker, and so is what no round has yet.
+    const bool goes_on = worker.state == Worker::State::waiting && !withdraw(worker) &&
+                         is_exchanging() && !partial_->stores(worker.rank);
+    departed(worker);
+    return goes_on;
 }
 
 void Rounds::departed(const Worker& worker) {
@@ -157,7 +171,6 @@ void Rounds::partial_ended(const Result<RoundOutcome>& outcome) {
         if (memory.size() != 0) retained_.memory = std::move(memory);
         if (partial_->last()->nodes().size() > 1) wait_for_view();
         if (preparing_ != 0) {
-            end_suspended();
             answer_prepare();
         } else {
             base::log_warning("a round has failed", {{"job", job_.options.name},
@@ -172,7 +185,6 @@ void Rounds::partial_ended(const Result<RoundOutcome>& outcome) {
             return;
         case Verdict::everyone:
             everyone_ = true;
-            if (preparing_ != 0) end_suspended();
             break;
         case Verdict::disagree:
         case Verdict::nothing:
@@ -182,7 +194,7 @@ void Rounds::partial_ended(const Result<RoundOutcome>& outcome) {
     go_on();
 }
 
-// The round went on with the requests of those that were suspended meanwhile, and the next view goes without them.
+// No round has the requests of those that were suspended in the midst of one any more, and the next view goes without them.
 void Rounds::end_suspended() {
     std::vector<WorkerPtr> suspended;
     for (const auto& [rank, worker] : job_.workers)
@@ -226,6 +238,7 @@ void Rounds::deliver(const RoundOutcome& outcome, Scratch memory) {
     const uint64_t began =
         partial_->last() != nullptr ? partial_->last()->began_ns() : base::now_ns();
     for (const WorkerPtr& worker : callers_here()) {
+        if (worker->suspended && !contributes(outcome, worker->rank)) continue;
         partial_->free_memory(*worker);
         worker->state = Worker::State::moving;
         worker->moving_since_ns = began;

@@ -36,6 +36,7 @@ void Rounds::prepare(uint64_t epoch) {
 }
 
 void Rounds::answer_prepare() {
+    end_suspended();
     control::ViewPrepared prepared;
     prepared.job = job_.id;
     prepared.epoch = preparing_;

@@ -53,7 +53,7 @@ def draw(random, cluster, names):
     kinds = [kind for kind in KINDS if f"{kind[0]}-{kind[1]}" in names and
              (cluster.network.can_cut or kind[1] not in ("hosts", "host"))]
     faults, taken = [], set()
-    while len(faults) < min(count, len(kinds)):
+    while len(faults) < min(count, len(kinds), room(cluster, kinds)):
         what, whom, _, longest = random.choices(kinds, [kind[2] for kind in kinds])[0]
         target = choose(random, cluster, whom)
         mark = "network" if whom in ("hosts", "host") else target
@@ -62,6 +62,12 @@ def draw(random, cluster, names):
         taken.add(mark)
         faults.append(Fault(what, target, random.uniform(0.1, longest)))
     return faults
+
+
+def room(cluster, kinds):
+    """How many faults of these kinds can be under way at once."""
+    places = {"daemon": len(cluster.daemons), "trainer": len(cluster.trainers)}
+    return sum(places.get(whom, 1) for whom in {"network" if kind[1] in ("hosts", "host") else kind[1] for kind in kinds})
 
 
 def choose(random, cluster, whom):
