@@ -132,6 +132,8 @@ class Serving {
     bool lost_ = false;                   // the model; everyone is to broadcast it anew
     // A round that is to be the model, until the order says that it is: the controller may be another one by then.
     std::optional<uint64_t> assigning_;
+    // The last round that is, by the order, which may be quicker than this node's own part of that round.
+    std::optional<uint64_t> assigned_;
     std::optional<base::TimePoint> awaits_model_since_;
     // Members whose request is from before they were.
     std::set<control::Rank> joining_;

@@ -39,6 +39,7 @@ void Serving::commit(const control::CommitView& view) {
     }
     generation_ = view.generation;
     if (anew) assigning_.reset();
+    if (anew) assigned_.reset();
     no_room_.reset();
     lost_ = view.model_lost;  // the same at all nodes: they must agree on who is to broadcast
     if (lost_) base::log_warning("model lost", {{"job", job_.options.name}, {"reason", kLost}});
@@ -59,7 +60,8 @@ void Serving::commit(const control::CommitView& view) {
     const bool knows_order = position + missed->size() == view.ledger.position;
     mail_.open(job_.token, view.epoch, nodes);
     heard(*missed);
-    if (assigning_ && knows_order) tell_assigning();
+    if (!knows_order) assigning_.reset();
+    if (assigning_) tell_assigning();
     pushes_.commit(anew && !first);
     pulls_.ask_again();
     saving_.commit(std::move(nodes));
@@ -156,6 +158,7 @@ void Serving::expect_parts(const control::ServerEntry& entry) {
 
 // There is a model, also for whoever has waited to give one.
 void Serving::assigned(uint64_t round) {
+    assigned_ = std::max(round, assigned_.value_or(round));
     if (assigning_ && round >= *assigning_) assigning_.reset();
     if (!std::exchange(lost_, false)) return;
     for (const auto& [rank, worker] : job_.workers)
@@ -200,8 +203,10 @@ void Serving::broadcasted(uint64_t round, const std::vector<BufferPtr>& buffers)
     if (!is_model(buffers) || !has_view()) return;
     lost_ = false;
     unaware_.clear();
-    assigning_ = round;
     give_model(round, buffers);
+    // Said again, it would be a model that no node holds any more.
+    if (assigned_ && round <= *assigned_) return;
+    assigning_ = round;
     tell_assigning();
 }
 

@@ -26,14 +26,16 @@ class Worker:
 class Ledger:
     """All workers' results."""
 
-    def __init__(self, blame, slow_ms):
+    def __init__(self, blame, slow_ms, diary):
         self.blame = blame  # called with a sentence for everything that cannot be
+        self.diary = diary  # a file for all that was said
         self.slow_ms = slow_ms
         self.longest_ms = collections.Counter()  # by job
         self.groups = collections.OrderedDict()  # (job, group): (ns, hash, content, worker)
 
     def take(self, worker, line):
         worker.last_line = line
+        self.diary.write(f"{worker}: {line}\n")
         kind, ns, rest = line.split(" ", 2)
         ns = int(ns)
         if kind == "ok":

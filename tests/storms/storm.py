@@ -66,7 +66,7 @@ class Storm:
         self.faults = collections.Counter()
         self.gaps = []
         self.context = "start"
-        ledger = Ledger(self.blame, SLOW_MS)
+        ledger = Ledger(self.blame, SLOW_MS, open(folder / "diary.txt", "w", buffering=1 << 16))
         self.cluster = Cluster(Programs(options.build), net, folder, options, ledger, self.blame)
 
     def blame(self, sentence):
