@@ -70,12 +70,14 @@ endif()
 # The labels whose tests a sanitizer build repeats.
 set(PACE_SANITIZED_LABELS unit cluster)
 
-# pace_test(NAME SOURCES a_test.cpp ... LIBS libs... [LABELS unit] [TIMEOUT seconds] [SERIAL])
+# pace_test(NAME SOURCES a_test.cpp ... LIBS libs... [LABELS unit] [TIMEOUT seconds] [SERIAL] [REPETITIONS filter])
 # Every TEST in the sources becomes one CTest test named NAME.Suite.Test, in a sanitizer build with the
 # prefix and the label asan or tsan. SERIAL: no other test runs beside it, for what measures time.
+# REPETITIONS: a GoogleTest filter of tests that a sanitizer build gives the label LABELS_repetition. They
+# show the same code in another family once more, and `tests/run` leaves them out without --all.
 # Nothing is built without PACE_TESTS, nor in the fuzz build.
 function(pace_test name)
-  cmake_parse_arguments(ARG "SERIAL" "TIMEOUT" "SOURCES;LIBS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL" "TIMEOUT;REPETITIONS" "SOURCES;LIBS;LABELS" ${ARGN})
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
   endif()
@@ -97,8 +99,15 @@ function(pace_test name)
     set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   endif()
   pace_sanitizer_options(${name})
+  set(filter "*")
+  if(PACE_SANITIZE AND ARG_REPETITIONS)
+    set(filter "-${ARG_REPETITIONS}")
+    gtest_discover_tests(${name} TEST_PREFIX "${PACE_TEST_PREFIX}${name}." TEST_LIST ${name}_REPETITIONS
+      TEST_FILTER "${ARG_REPETITIONS}" PROPERTIES LABELS "${ARG_LABELS}_repetition" ${properties}
+      DISCOVERY_TIMEOUT 120)
+  endif()
   gtest_discover_tests(${name} TEST_PREFIX "${PACE_TEST_PREFIX}${name}."
-    PROPERTIES LABELS "${ARG_LABELS}" ${properties}
+    TEST_FILTER "${filter}" PROPERTIES LABELS "${ARG_LABELS}" ${properties}
     DISCOVERY_TIMEOUT 120)
   if(PACE_SANITIZE)
     string(REPLACE "." "" label "${PACE_TEST_PREFIX}")
