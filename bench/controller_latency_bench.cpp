@@ -128,7 +128,8 @@ class Probe final : public daemon::ControlHandler {
     void report(daemon::control::Heartbeat& /*heartbeat*/) override {}
     void on_server_order(const daemon::control::ServerOrder& /*order*/) override {}
     void on_checkpoint_ended(const daemon::control::CheckpointEnded& /*ended*/) override {}
-    void on_server_end(const daemon::control::ServerEnd& /*end*/) override {}
+    void on_job_ended(const daemon::control::JobEnded& /*ended*/) override {}
+    void on_part_ended(const daemon::control::PartEnded& /*ended*/) override {}
     void on_group_abort(const daemon::control::GroupAbort& /*abort*/) override {}
     void on_worker_suspended(const daemon::control::WorkerSuspended& /*suspended*/) override {}
     void on_no_model(const daemon::control::NoModel& /*missing*/) override {}

@@ -44,7 +44,8 @@ class ControlHandler {
     virtual void on_group_order(const control::GroupOrder& order) = 0;
     virtual void on_server_order(const control::ServerOrder& order) = 0;
     virtual void on_checkpoint_ended(const control::CheckpointEnded& ended) = 0;
-    virtual void on_server_end(const control::ServerEnd& end) = 0;
+    virtual void on_job_ended(const control::JobEnded& ended) = 0;
+    virtual void on_part_ended(const control::PartEnded& ended) = 0;
     virtual void on_group_abort(const control::GroupAbort& abort) = 0;
     virtual void on_worker_suspended(const control::WorkerSuspended& suspended) = 0;
     virtual void on_no_model(const control::NoModel& missing) = 0;

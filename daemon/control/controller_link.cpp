@@ -216,6 +216,7 @@ template bool ControllerLink::send(const control::WorkerJoin&);
 template bool ControllerLink::send(const control::JobCreate&);
 template bool ControllerLink::send(const control::JobDelete&);
 template bool ControllerLink::send(const control::WorkerLeave&);
+template bool ControllerLink::send(const control::JobKept&);
 template bool ControllerLink::send(const control::WorkerAdmit&);
 template bool ControllerLink::send(const control::Ready&);
 template bool ControllerLink::send(const control::Withdraw&);

@@ -43,8 +43,8 @@ class ControllerLink final : private base::Poller {
 
     // Each hands one message to the connection. False if it was dropped since the link is not
     // attached, or just lost its connection; on_detached then follows, or has been called already.
-    // Of PeerLost, WorkerJoin, JobCreate, JobDelete, WorkerLeave, WorkerAdmit, Ready, Withdraw, GroupDone, ViewPrepared, Stalled, LinkCut,
-    // ServerStored, ServerAsked, ServerAssigned, ServerSaved and CheckpointAsked.
+    // Of PeerLost, WorkerJoin, JobCreate, JobDelete, WorkerLeave, JobKept, WorkerAdmit, Ready, Withdraw, GroupDone, ViewPrepared, Stalled,
+    // LinkCut, ServerStored, ServerAsked, ServerAssigned, ServerSaved and CheckpointAsked.
     template <typename Message>
     bool send(const Message& message);
 

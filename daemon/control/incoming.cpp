@@ -187,9 +187,16 @@ bool deliver(const wire::Envelope& envelope, ControlHandler& handler, GroupOrder
         case wire::Body::CheckpointEnded:
             handler.on_checkpoint_ended(read(*envelope.body_as_CheckpointEnded()));
             return true;
-        case wire::Body::ServerEnd:
-            handler.on_server_end({envelope.body_as_ServerEnd()->job()});
+        case wire::Body::JobEnded: {
+            const auto& table = *envelope.body_as_JobEnded();
+            handler.on_job_ended({.job = table.job(), .token = table.token()});
             return true;
+        }
+        case wire::Body::PartEnded: {
+            const auto& table = *envelope.body_as_PartEnded();
+            handler.on_part_ended({.job = table.job(), .token = table.token()});
+            return true;
+        }
         case wire::Body::GroupAbort:
             handler.on_group_abort(read(*envelope.body_as_GroupAbort()));
             return true;

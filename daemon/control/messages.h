@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "daemon/control/ids.h"
+#include "daemon/control/kept_messages.h"
 #include "daemon/control/server_messages.h"
 
 namespace pace::daemon::control {

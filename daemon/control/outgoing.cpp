@@ -89,6 +89,11 @@ Outgoing::Bytes Outgoing::write(const WorkerLeave& message) {
                                           message.orderly, message.request));
 }
 
+Outgoing::Bytes Outgoing::write(const JobKept& message) {
+    return finish(wire::CreateJobKept(envelope_.begin(), message.job, message.token, message.model,
+                                      message.debts));
+}
+
 Outgoing::Bytes Outgoing::write(const WorkerAdmit& message) {
     return finish(wire::CreateWorkerAdmit(envelope_.begin(), message.job, message.rank,
                                           message.wants_model, message.accepts_own));

@@ -42,6 +42,7 @@ class Outgoing {
     Bytes write(const JobCreate& message);
     Bytes write(const JobDelete& message);
     Bytes write(const WorkerLeave& message);
+    Bytes write(const JobKept& message);
     Bytes write(const WorkerAdmit& message);
     Bytes write(const Ready& message);
     Bytes write(const Withdraw& message);

@@ -134,8 +134,4 @@ struct CheckpointEnded {
     std::vector<Answer> answers;
 };
 
-struct ServerEnd {
-    JobId job = 0;
-};
-
 }  // namespace pace::daemon::control

@@ -51,6 +51,8 @@ class Compression {
 
     // Something is owed here that no view has named an heir of.
     bool owes() const;
+    // To a node that is to have it, or from one that leaves to this one.
+    bool is_handing_over() const { return handover_.is_leaving() || handover_.is_taking(); }
     // An exchange has failed, and what became of it elsewhere is not known yet.
     bool is_open() const;
 

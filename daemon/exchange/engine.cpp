@@ -125,6 +125,8 @@ void Engine::seat(const JoinRequest& request, WorkerPort* port,
 }
 
 void Engine::submit(const Seat& seat, Request request) {
+    // It has made its buffers: what it did not take of its predecessor's it does not want.
+    if (std::exchange(seat.worker->may_inherit, false)) orphanage_.drop(key_of(seat));
     if (auto fits = seat.job->check_verb(request.verb); !fits) {
         seat.worker->port->request_ended(request.id, failed(fits.error()));
         return;
@@ -164,7 +166,7 @@ uint64_t Engine::leave(const Seat& seat, const std::function<void()>& left) {
     if (!questions_.ask(ticket, question)) {
         services_.loop.defer(scope_.callback([this, ticket] { on_worker_left({ticket}); }));
     }
-    tell_owing(*seat.job);
+    tell_kept(*seat.job);
     return ticket;
 }
 
@@ -180,12 +182,6 @@ bool Engine::tell_leave(const Job& job, control::Rank rank, bool orderly, uint64
     message.orderly = orderly;
     message.request = request;
     return services_.control->send(message);
-}
-
-// No worker here tells the controller of this node any more, or of the shards that it keeps. Said at every heartbeat: a controller that was
-// restarted may learn of the job only later.
-void Engine::tell_owing(const Job& job) {
-    if (job.keeps_shards() || (job.unused() && job.owes())) tell_leave(job, control::kNoRank, true);
 }
 
 // ------------------------------------------------------------------------- what the controller says
@@ -245,8 +241,9 @@ void Engine::on_attached(control::NodeId self) {
     peer_watch_.attached();
     for (const auto& [name, job] : jobs_) {
         for (const auto& [rank, worker] : job->state().workers) announce(job, worker);
-        tell_owing(*job);
+        tell_kept(*job);
     }
+    tell_estates();
     questions_.send_all_again();
 }
 
@@ -297,7 +294,7 @@ void Engine::report(control::Heartbeat& ret_heartbeat) {
         job->report(ret_heartbeat);
         job->tell_long_waits();
         for (const NodeId node : job->look_again()) peer_watch_.suspect(node);
-        tell_owing(*job);
+        tell_kept(*job);
         if (!job->state().wants_view) continue;
         services_.control->send(control::Stalled{job->state().id, {}});
     }

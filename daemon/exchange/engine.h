@@ -114,7 +114,8 @@ class Engine final : public ControlHandler {
     void on_group_order(const control::GroupOrder& order) override;
     void on_server_order(const control::ServerOrder& order) override;
     void on_checkpoint_ended(const control::CheckpointEnded& ended) override;
-    void on_server_end(const control::ServerEnd& end) override;
+    void on_job_ended(const control::JobEnded& ended) override;
+    void on_part_ended(const control::PartEnded& ended) override;
     void on_group_abort(const control::GroupAbort& abort) override;
     void on_worker_suspended(const control::WorkerSuspended& suspended) override;
     void on_no_model(const control::NoModel& missing) override;
@@ -137,7 +138,8 @@ class Engine final : public ControlHandler {
     void announce(const std::shared_ptr<Job>& job, const WorkerPtr& worker);
     void remove(const Seat& seat);
     bool tell_leave(const Job& job, control::Rank rank, bool orderly, uint64_t request = 0);
-    void tell_owing(const Job& job);
+    void tell_kept(const Job& job);
+    void tell_estates();
     // False if there is no such job. If there is no memory for `work`, only that job ends what it does.
     template <typename Work>
     bool with_job(control::JobId id, const Work& work) {
@@ -146,6 +148,7 @@ class Engine final : public ControlHandler {
         if (!base::attempt([&] { work(*found); })) found->run_out_of_memory();
         return true;
     }
+    std::shared_ptr<Job> unused_job(control::JobId id, uint64_t token) const;
     void drop_unused();
     void drop_unused_later();
     static Orphanage::Key key_of(const Seat& seat);

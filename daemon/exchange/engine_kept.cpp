@@ -1,22 +1,37 @@
-// Engine: what is kept of trainers that died, for their successors, and who pays for buffers.
+// Engine: what is kept when trainers are gone, for how long, and who pays. Buffers of the dead are kept for their successors; what a job
+// without workers has here, as long as the controller does not say that nobody needs it.
+#include <algorithm>
 #include <utility>
 
+#include "daemon/control/controller_link.h"
 #include "daemon/exchange/engine.h"
 
 namespace pace::daemon {
 
+using base::ErrorKind;
 using base::Result;
+
+namespace {
+
+// How often jobs of which nothing is heard are looked at again, until their time has come;
+constexpr int kLooksPerUnusedKeep = 6;
+// and those that are over, but for an exchange, which soon ends.
+constexpr base::Duration kEndingLook = std::chrono::milliseconds(50);
+
+}  // namespace
 
 Orphanage::Key Engine::key_of(const Seat& seat) {
     return {seat.worker->uid, seat.job->state().token, seat.worker->rank};
 }
 
 void Engine::bury(const Seat& seat, std::vector<BufferPtr> buffers) {
-    orphanage_.keep(key_of(seat), std::move(buffers), seat.worker->iteration, base::now());
+    const JobState& state = seat.job->state();
+    orphanage_.keep(key_of(seat), {state.id, state.options.name}, std::move(buffers),
+                    seat.worker->iteration, base::now());
     sweep_orphanage();
     remove(seat);
     tell_leave(*seat.job, seat.worker->rank, false);
-    tell_owing(*seat.job);
+    tell_kept(*seat.job);
 }
 
 BufferPtr Engine::inherit(const Seat& seat, protocol::DType dtype, uint64_t count,
@@ -46,6 +61,74 @@ void Engine::sweep_orphanage() {
     orphanage_.drop_expired(base::now());
     const auto due = orphanage_.next_expiry();
     if (due) sweeping_ = services_.loop.run_at(*due, [this] { sweep_orphanage(); });
+}
+
+// ------------------------------------------------------------------------------ jobs without workers
+
+// Said at every heartbeat: a controller that was restarted may learn of the job only later, and one that has said that it is over may not
+// have been heard.
+void Engine::tell_kept(const Job& job) {
+    if (!job.unused() && !job.keeps_shards()) return;
+    services_.control->send(control::JobKept{.job = job.state().id,
+                                             .token = job.state().token,
+                                             .model = job.keeps_shards(),
+                                             .debts = job.unused() && job.owes()});
+}
+
+// Of whom nothing else is left: their job may have ended while there was no controller.
+void Engine::tell_estates() {
+    for (const auto& [token, of] : orphanage_.jobs())
+        services_.control->send(control::JobKept{.job = of.id, .token = token});
+}
+
+// Null unless it is that very job, and has no worker here.
+std::shared_ptr<Job> Engine::unused_job(control::JobId id, uint64_t token) const {
+    const std::shared_ptr<Job> found = job(id);
+    return found && found->state().token == token && found->unused() ? found : nullptr;
+}
+
+void Engine::on_job_ended(const control::JobEnded& ended) {
+    orphanage_.drop_job(ended.token);
+    const auto found = unused_job(ended.job, ended.token);
+    if (!found) return;
+    found->invalidate(base::make_error(ErrorKind::aborted, "the job is over"));
+    found->end_part();
+    drop_unused();
+}
+
+void Engine::on_part_ended(const control::PartEnded& ended) {
+    const auto found = unused_job(ended.job, ended.token);
+    if (!found) return;
+    found->end_part();
+    drop_unused();
+}
+
+void Engine::drop_unused_later() {
+    if (!drop_timer_.pending())
+        drop_timer_ =
+            services_.loop.run_after(services_.options.unused_keep, [this] { drop_unused(); });
+}
+
+// Each in its own time: another may have become unused a moment ago, in the middle of an exchange.
+void Engine::drop_unused() {
+    const base::TimePoint now = base::now();
+    const base::Duration keep = services_.options.unused_keep;
+    const auto is_over = [now, keep](const auto& entry) {
+        const Job& job = *entry.second;
+        if (!job.unused() || job.is_exchanging()) return false;
+        return job.has_ended_here() || (now - job.unused_since() >= keep && !job.keeps_shards());
+    };
+    std::erase_if(by_id_, is_over);
+    std::erase_if(jobs_, is_over);
+    if (jobs_.empty()) gpu_groups_.rest();
+    std::optional<base::Duration> next;
+    for (const auto& [name, job] : jobs_) {
+        if (!job->unused()) continue;
+        const base::Duration wait =
+            job->has_ended_here() ? kEndingLook : keep / kLooksPerUnusedKeep;
+        next = std::min(next.value_or(wait), wait);
+    }
+    if (next) drop_timer_ = services_.loop.run_after(*next, [this] { drop_unused(); });
 }
 
 }  // namespace pace::daemon

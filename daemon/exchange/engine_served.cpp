@@ -23,11 +23,4 @@ void Engine::on_checkpoint_ended(const control::CheckpointEnded& ended) {
     with_job(ended.job, [&ended](Job& found) { found.checkpoint_ended(ended); });
 }
 
-void Engine::on_server_end(const control::ServerEnd& end) {
-    const auto found = job(end.job);
-    if (!found || !found->unused()) return;
-    found->end_serving();
-    drop_unused_later();
-}
-
 }  // namespace pace::daemon

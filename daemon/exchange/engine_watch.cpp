@@ -13,8 +13,6 @@ using base::ErrorKind;
 
 namespace {
 
-// How often unused jobs are looked at again, until their time has come.
-constexpr int kLooksPerUnusedKeep = 6;
 // Whoever is waited for so long is asked whether it can be reached at all.
 constexpr base::Duration kStallSuspicious = std::chrono::milliseconds(100);
 // Whoever is waited for so long is named in the log.
@@ -93,31 +91,6 @@ void Engine::watch() {
     }
     for (const NodeId node : stuck) connect_anew(node);
     if (services_.has_active()) services_.exchange_began();
-}
-
-void Engine::drop_unused_later() {
-    if (!drop_timer_.pending())
-        drop_timer_ =
-            services_.loop.run_after(services_.options.unused_keep, [this] { drop_unused(); });
-}
-
-// Each in its own time: another may have become unused a moment ago, in the middle of an exchange.
-void Engine::drop_unused() {
-    const base::TimePoint now = base::now();
-    const base::Duration keep = services_.options.unused_keep;
-    const auto is_over = [now, keep](const auto& entry) {
-        const Job& job = *entry.second;
-        return job.unused() && now - job.unused_since() >= keep && !job.is_exchanging() &&
-               !job.keeps_shards();
-    };
-    std::erase_if(by_id_, is_over);
-    std::erase_if(jobs_, is_over);
-    if (jobs_.empty()) gpu_groups_.rest();
-    const bool more = std::any_of(jobs_.begin(), jobs_.end(),
-                                  [](const auto& entry) { return entry.second->unused(); });
-    if (more)
-        drop_timer_ =
-            services_.loop.run_after(keep / kLooksPerUnusedKeep, [this] { drop_unused(); });
 }
 
 void Engine::run_out_of_memory() {

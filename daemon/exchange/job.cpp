@@ -81,6 +81,7 @@ base::Result<> Job::check_verb(Verb verb) const {
 
 void Job::add(const WorkerPtr& worker) {
     state_.workers[worker->rank] = worker;
+    ended_here_ = false;
 }
 
 void Job::begin_anew() {

@@ -51,8 +51,10 @@ class Job {
     bool unused() const { return state_.workers.empty(); }
     // When its last worker here left.
     base::TimePoint unused_since() const { return unused_since_; }
-    // An exchange among nodes, or of those that have left, is under way.
-    bool is_exchanging() const { return rounds_.is_exchanging() || groups_.is_exchanging(); }
+    // An exchange among nodes, or of those that have left, is under way, or something is given to others that lack it.
+    bool is_exchanging() const {
+        return rounds_.is_exchanging() || rounds_.is_giving() || groups_.is_exchanging();
+    }
     bool owes() const { return rounds_.owes(); }
     // Null unless the job has a parameter server.
     const ShardHost* shard_host() const { return serving_ ? &serving_->host() : nullptr; }
@@ -71,9 +73,12 @@ class Job {
     void checkpoint_ended(const control::CheckpointEnded& ended) {
         if (serving_) serving_->ended(ended);
     }
-    void end_serving() {
+    // Nobody needs what is here of the job; it has no worker here.
+    void end_part() {
         if (serving_) serving_->forget();
+        ended_here_ = true;
     }
+    bool has_ended_here() const { return ended_here_; }
     void suspend(control::Rank rank, const std::string& reason);
     // The model that the worker asked for is known to no daemon.
     void no_model(control::Rank rank);
@@ -121,6 +126,7 @@ class Job {
     Vetting vetting_;
     std::unique_ptr<Serving> serving_;  // null unless the job has a parameter server
     base::TimePoint unused_since_ = base::now();
+    bool ended_here_ = false;
 };
 
 }  // namespace pace::daemon

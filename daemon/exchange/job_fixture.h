@@ -30,7 +30,8 @@ class DeafHandler final : public ControlHandler {
     void on_group_order(const control::GroupOrder& /*order*/) override {}
     void on_server_order(const control::ServerOrder& /*order*/) override {}
     void on_checkpoint_ended(const control::CheckpointEnded& /*ended*/) override {}
-    void on_server_end(const control::ServerEnd& /*end*/) override {}
+    void on_job_ended(const control::JobEnded& /*ended*/) override {}
+    void on_part_ended(const control::PartEnded& /*ended*/) override {}
     void on_group_abort(const control::GroupAbort& /*abort*/) override {}
     void on_worker_suspended(const control::WorkerSuspended& /*suspended*/) override {}
     void on_no_model(const control::NoModel& /*missing*/) override {}

@@ -95,6 +95,80 @@ TEST_F(UnusedJobs, AreForgottenEachInItsOwnTimeAndNotInTheMiddleOfAnExchange) {
     EXPECT_TRUE(until([&] { return engine_.jobs() == 0; }));
 }
 
+// ------------------------------------------------------------------- jobs that are over, here or at all
+
+class EndedJobs : public UnusedJobs {
+  protected:
+    EndedJobs() { services_.options.unused_keep = std::chrono::hours(1); }
+
+    // Memory that counts as somebody's.
+    BufferPtr paid_buffer() {
+        BufferPtr buffer = buffer_of(kModelElements, 1);
+        buffer->charge =
+            services_.accounts->charge(0, {.bytes = buffer->bytes(), .buffers = 1}, "a buffer")
+                .value();
+        return buffer;
+    }
+    uint64_t paid() const { return services_.accounts->bytes_used(); }
+    // Of job 1, a worker that waits for the other node in an exchange.
+    Seat exchanging(control::Policy policy = control::Policy::all_reduce) {
+        const Seat seat = open("busy", 1, policy);
+        engine_.on_commit_view(view_of(1, 1));
+        engine_.submit(seat, request(Verb::reduce, buffer_of(kModelElements, 1), 0));
+        EXPECT_EQ(seat.worker->state, Worker::State::moving);
+        EXPECT_GT(paid(), 0U);
+        return seat;
+    }
+};
+
+TEST_F(EndedJobs, LeaveNothingBehind) {
+    engine_.bury(open("over", 1, control::Policy::partial_reduce), {paid_buffer()});
+    const Seat other = open("goes on", 2, control::Policy::partial_reduce);
+    engine_.on_job_ended({.job = 1, .token = 2});
+    EXPECT_EQ(engine_.jobs(), 2U) << "that was another job, which has had this number";
+    EXPECT_GT(paid(), 0U);
+    engine_.on_job_ended({.job = 1, .token = 1});
+    EXPECT_EQ(engine_.jobs(), 1U);
+    EXPECT_EQ(paid(), 0U) << "buffers of a dead worker of a job that is over";
+    engine_.on_job_ended({.job = 2, .token = 2});
+    EXPECT_EQ(engine_.jobs(), 1U) << "it has a worker here, which the controller hears of anew";
+}
+
+TEST_F(EndedJobs, EndWhatTheyHaveUnderWay) {
+    engine_.bury(exchanging(), {});
+    engine_.on_job_ended({.job = 1, .token = 1});
+    EXPECT_TRUE(until([&] { return engine_.jobs() == 0 && paid() == 0; }));
+}
+
+// The other members have use of what the worker has handed in.
+TEST_F(EndedJobs, EndWhatTheyHaveUnderWayByThemselvesIfOthersGoOn) {
+    engine_.bury(exchanging(), {});
+    engine_.on_part_ended({.job = 1, .token = 1});
+    let_all_arrive();
+    EXPECT_EQ(engine_.jobs(), 1U);
+    peers_.forget(kOther);  // ends the exchange
+    EXPECT_TRUE(until([&] { return engine_.jobs() == 0 && paid() == 0; }));
+}
+
+TEST_F(EndedJobs, LeaveASuccessorWhatADeadWorkerHadIfOthersGoOn) {
+    engine_.bury(open("goes on", 1, control::Policy::partial_reduce), {paid_buffer()});
+    engine_.on_part_ended({.job = 1, .token = 1});
+    EXPECT_EQ(engine_.jobs(), 0U);
+    const Seat again = open("goes on", 1, control::Policy::partial_reduce);
+    EXPECT_NE(engine_.inherit(again, protocol::DType::f32, kModelElements, nullptr), nullptr);
+}
+
+TEST_F(EndedJobs, WhatASuccessorHasNotTakenGoesWithItsFirstCall) {
+    engine_.bury(open("goes on", 1, control::Policy::partial_reduce),
+                 {paid_buffer(), paid_buffer()});
+    const Seat again = open("goes on", 1, control::Policy::partial_reduce);
+    const BufferPtr taken = engine_.inherit(again, protocol::DType::f32, kModelElements, nullptr);
+    ASSERT_NE(taken, nullptr);
+    EXPECT_EQ(paid(), 2 * taken->bytes());
+    engine_.submit(again, request(Verb::broadcast, taken, 0));
+    EXPECT_EQ(paid(), taken->bytes());
+}
+
 // --------------------------------------------------------------------------------------- no memory
 
 // In the middle of what a message of the controller sets off.

@@ -5,10 +5,10 @@
 
 namespace pace::daemon {
 
-void Orphanage::keep(const Key& key, std::vector<BufferPtr> buffers, uint64_t iteration,
+void Orphanage::keep(const Key& key, OfJob job, std::vector<BufferPtr> buffers, uint64_t iteration,
                      base::TimePoint now) {
     if (buffers.empty() || keep_for_ <= base::Duration::zero()) return;
-    estates_[key] = {std::move(buffers), iteration, now + keep_for_};
+    estates_[key] = {std::move(job), std::move(buffers), iteration, now + keep_for_};
 }
 
 Orphanage::Estates::const_iterator Orphanage::find(const Key& key, base::TimePoint now) const {
@@ -51,6 +51,16 @@ bool Orphanage::drop_oldest(std::optional<uint32_t> user) {
     if (estate == estates_.end()) return false;
     estates_.erase(estate);
     return true;
+}
+
+void Orphanage::drop_job(uint64_t token) {
+    std::erase_if(estates_, [token](const auto& entry) { return entry.first.token == token; });
+}
+
+std::map<uint64_t, Orphanage::OfJob> Orphanage::jobs() const {
+    std::map<uint64_t, OfJob> jobs;
+    for (const auto& [key, estate] : estates_) jobs.emplace(key.token, estate.job);
+    return jobs;
 }
 
 void Orphanage::drop_expired(base::TimePoint now) {

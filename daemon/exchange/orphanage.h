@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -26,9 +27,15 @@ class Orphanage {
         }
     };
 
+    // As the daemon knows it.
+    struct OfJob {
+        uint32_t id = 0;
+        std::string name;
+    };
+
     explicit Orphanage(base::Duration keep_for) : keep_for_(keep_for) {}
 
-    void keep(const Key& key, std::vector<BufferPtr> buffers, uint64_t iteration,
+    void keep(const Key& key, OfJob job, std::vector<BufferPtr> buffers, uint64_t iteration,
               base::TimePoint now);
 
     // The iteration that the dead worker had reached; 0 if nothing is kept.
@@ -41,14 +48,19 @@ class Orphanage {
 
     // After an orderly leave nothing of the rank is kept.
     void drop(const Key& key) { estates_.erase(key); }
+    // After the job's end nothing of it is.
+    void drop_job(uint64_t token);
     // What is kept of whoever died first; of this user alone, if one is named. False if nothing is.
     bool drop_oldest(std::optional<uint32_t> user);
     void drop_expired(base::TimePoint now);
     // When that has something to do again.
     std::optional<base::TimePoint> next_expiry() const;
+    // Of which something is kept, by token.
+    std::map<uint64_t, OfJob> jobs() const;
 
   private:
     struct Estate {
+        OfJob job;
         std::vector<BufferPtr> buffers;
         uint64_t iteration = 0;
         base::TimePoint until;

@@ -9,6 +9,7 @@ namespace {
 
 constexpr base::Duration kKeepFor = std::chrono::seconds(10);
 constexpr base::TimePoint kDied{std::chrono::hours(1)};
+const Orphanage::OfJob kJobOfOwner{.id = 4, .name = "job"};
 constexpr Orphanage::Key kOwner{.user = 1001, .token = 77, .rank = 3};
 
 BufferPtr floats(uint64_t count) {
@@ -25,7 +26,7 @@ TEST(Orphanage, GivesADeadWorkersBuffersToItsSuccessorInTheirOrder) {
     Orphanage orphanage(kKeepFor);
     const BufferPtr model = floats(8);
     const BufferPtr momentum = floats(8);
-    orphanage.keep(kOwner, {model, momentum}, 41, kDied);
+    orphanage.keep(kOwner, kJobOfOwner, {model, momentum}, 41, kDied);
     EXPECT_EQ(orphanage.iteration(kOwner, kDied), 41U);
     EXPECT_EQ(take(orphanage, kOwner), model);
     EXPECT_EQ(take(orphanage, kOwner), momentum);
@@ -34,7 +35,7 @@ TEST(Orphanage, GivesADeadWorkersBuffersToItsSuccessorInTheirOrder) {
 
 TEST(Orphanage, KeepsThemFromOtherUsersAndJobsAndRanks) {
     Orphanage orphanage(kKeepFor);
-    orphanage.keep(kOwner, {floats(8)}, 41, kDied);
+    orphanage.keep(kOwner, kJobOfOwner, {floats(8)}, 41, kDied);
     for (const Orphanage::Key& other : {Orphanage::Key{.user = 1002, .token = 77, .rank = 3},
                                         Orphanage::Key{.user = 1001, .token = 78, .rank = 3},
                                         Orphanage::Key{.user = 1001, .token = 77, .rank = 4}}) {
@@ -46,7 +47,7 @@ TEST(Orphanage, KeepsThemFromOtherUsersAndJobsAndRanks) {
 
 TEST(Orphanage, GivesNothingThatIsTooOld) {
     Orphanage orphanage(kKeepFor);
-    orphanage.keep(kOwner, {floats(8)}, 41, kDied);
+    orphanage.keep(kOwner, kJobOfOwner, {floats(8)}, 41, kDied);
     EXPECT_EQ(take(orphanage, kOwner, kDied + kKeepFor), nullptr);
     EXPECT_EQ(orphanage.iteration(kOwner, kDied + kKeepFor), 0U);
 }
@@ -59,7 +60,7 @@ TEST(Orphanage, IsPaidForUntilItIsSwept) {
         auto charge = accounts->charge(kOwner.user, {.bytes = 32, .buffers = 1}, "a buffer");
         ASSERT_TRUE(charge);
         buffer->charge = std::move(*charge);
-        orphanage.keep(kOwner, {std::move(buffer)}, 41, kDied);
+        orphanage.keep(kOwner, kJobOfOwner, {std::move(buffer)}, 41, kDied);
     }
     ASSERT_EQ(orphanage.next_expiry(), kDied + kKeepFor);
     orphanage.drop_expired(*orphanage.next_expiry() - base::Duration(1));
@@ -73,9 +74,9 @@ TEST(Orphanage, GivesUpTheOldestOfOneUserOrOfAll) {
     Orphanage orphanage(kKeepFor);
     const Orphanage::Key later{.user = 1001, .token = 80, .rank = 0};
     const Orphanage::Key another{.user = 1002, .token = 81, .rank = 0};
-    orphanage.keep(another, {floats(8)}, 0, kDied - std::chrono::seconds(1));
-    orphanage.keep(later, {floats(8)}, 0, kDied + std::chrono::seconds(1));
-    orphanage.keep(kOwner, {floats(8)}, 0, kDied);
+    orphanage.keep(another, kJobOfOwner, {floats(8)}, 0, kDied - std::chrono::seconds(1));
+    orphanage.keep(later, kJobOfOwner, {floats(8)}, 0, kDied + std::chrono::seconds(1));
+    orphanage.keep(kOwner, kJobOfOwner, {floats(8)}, 0, kDied);
     EXPECT_TRUE(orphanage.drop_oldest(kOwner.user));
     EXPECT_EQ(take(orphanage, kOwner), nullptr);
     EXPECT_TRUE(orphanage.drop_oldest(std::nullopt));
@@ -86,7 +87,7 @@ TEST(Orphanage, GivesUpTheOldestOfOneUserOrOfAll) {
 
 TEST(Orphanage, KeepsNothingWhereNothingIsToBeKept) {
     Orphanage orphanage(base::Duration::zero());
-    orphanage.keep(kOwner, {floats(8)}, 41, kDied);
+    orphanage.keep(kOwner, kJobOfOwner, {floats(8)}, 41, kDied);
     EXPECT_EQ(take(orphanage, kOwner), nullptr);
 }
 

@@ -65,6 +65,8 @@ class Rounds {
     // The memory of a result that nobody needs any more; none if there is no such.
     Scratch spare_memory();
 
+    // The last round's result, or what this node owes, is on its way to others.
+    bool is_giving() const;
     // Top-k has left out something here that nobody has got yet.
     bool owes() const { return compression_.owes(); }
 
@@ -139,6 +141,7 @@ class Rounds {
     Exchange::Plan fetch_plan(ExchangeKind kind, NodeId donor, uint32_t check,
                               collectives::Layout layout) const;
     void stop_gifts(const base::Error& error);
+    std::shared_ptr<const bool> about_to_give();
     uint64_t round_number() const;
     bool is_busy() const { return active_ || delivering_; }
     // The result of the last round, which others may lack.
@@ -201,8 +204,9 @@ class Rounds {
     uint64_t view_base_ = 0;  // the first round of the view
     bool everyone_ = false;   // the round is for a verb of all members
     std::shared_ptr<Delivery> delivering_;
-    PartialTold told_;    // of the last sum
-    base::Scope giving_;  // of what comes from a GPU to be given
+    PartialTold told_;                         // of the last sum
+    base::Scope giving_;                       // of what comes from a GPU to be given
+    std::weak_ptr<const bool> about_to_give_;  // held by what becomes a gift
 };
 
 }  // namespace pace::daemon

@@ -157,10 +157,11 @@ void Rounds::give_result(NodeId node) {
         retained_.lent_out = std::make_shared<Scratch>(std::move(retained_.memory));
     ++retained_.borrowers;
     const std::shared_ptr<Scratch> result = retained_.lent_out;
-    const auto give = giving_.bind([this, copy, number, node, bytes, check = retained_.check] {
-        gifts_.push_back(
-            Gift::give(job_.services, about_result(node), number, check, std::move(*copy), bytes));
-    });
+    const auto give = giving_.bind(
+        [this, copy, number, node, bytes, check = retained_.check, held = about_to_give()] {
+            gifts_.push_back(Gift::give(job_.services, about_result(node), number, check,
+                                        std::move(*copy), bytes));
+        });
     const auto copied = job_.scope.callback([this, result, give] {
         // The last one gives the memory back to the rounds, unless they have other by now.
         if (retained_.lent_out == result && --retained_.borrowers == 0) {
@@ -183,12 +184,13 @@ void Rounds::serve_from_gpu(NodeId node) {
     auto memory = std::make_shared<Scratch>();
     const auto room = memory->reserve(retained_.bytes, job_.payer());
     if (!room) return send_poison(job_.services, number, {node});
-    const auto landed = giving_.bind([this, number, node, memory, bytes = retained_.bytes,
-                                      check = retained_.check](const Result<>& came) {
-        if (!came) return send_poison(job_.services, number, {node});
-        gifts_.push_back(Gift::give(job_.services, about_result(node), number, check,
-                                    std::move(*memory), bytes));
-    });
+    const auto landed =
+        giving_.bind([this, number, node, memory, bytes = retained_.bytes, check = retained_.check,
+                      held = about_to_give()](const Result<>& came) {
+            if (!came) return send_poison(job_.services, number, {node});
+            gifts_.push_back(Gift::give(job_.services, about_result(node), number, check,
+                                        std::move(*memory), bytes));
+        });
     job_.services.pool.submit(
         1, 1,
         [memory, result = retained_.on_device](size_t, size_t) {
@@ -213,6 +215,19 @@ void Rounds::give(uint64_t number, uint32_t check, NodeId node, std::span<const 
         }
     }
     send_poison(job_.services, number, {node});
+}
+
+std::shared_ptr<const bool> Rounds::about_to_give() {
+    auto held = about_to_give_.lock();
+    if (!held) held = std::make_shared<const bool>(true);
+    about_to_give_ = held;
+    return held;
+}
+
+bool Rounds::is_giving() const {
+    if (!about_to_give_.expired() || compression_.is_handing_over()) return true;
+    return std::any_of(gifts_.begin(), gifts_.end(),
+                       [](const auto& gift) { return !gift.expired(); });
 }
 
 void Rounds::stop_gifts(const base::Error& error) {

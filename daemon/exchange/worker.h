@@ -43,8 +43,9 @@ struct Worker {
     // A newcomer that was told that it lacks rounds and that nobody can give it a model: what it calls
     // next it calls with its own.
     bool accepts_own = false;
-    bool resuming = false;   // announced again, not accepted yet
-    bool handed_in = false;  // the gradient of its first request was taken (partial rounds)
+    bool may_inherit = true;  // what a dead worker of its rank has left; until its first request
+    bool resuming = false;    // announced again, not accepted yet
+    bool handed_in = false;   // the gradient of its first request was taken (partial rounds)
     // Its first request lets itself be waited for: what it was to make ready does not come. It is in no group until all is made.
     bool lagging = false;
     bool withdrawing = false;  // its first request was canceled while ready; an order may beat it

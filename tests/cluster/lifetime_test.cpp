@@ -1,9 +1,12 @@
 // What a daemon has begun ends with it, or with whom it was begun for, and keeps no memory.
 #include <csignal>
 #include <fstream>
+#include <ostream>
 #include <string>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "cluster.h"
 #include "crew.h"
@@ -79,6 +82,98 @@ TEST(Lifetime, SyncsAmongAveragesLeaveNoMemoryBehind) {
     const uint64_t after = resident_kib(cluster.daemon(0));
     // A round's result has 4 MiB.
     EXPECT_LT(after, before + uint64_t{kRounds} * 1024) << "KiB";
+}
+
+// ---------------------------------------------------------------------------- what is left of a job
+
+// Well below what a node waits before it forgets a job of which it hears nothing more (30 s).
+constexpr auto kAtOnce = std::chrono::seconds(5);
+
+uint64_t bytes_kept(Cluster& cluster, size_t node) {
+    const auto document = nlohmann::json::parse(cluster.pacectl(node, {"daemon", "--json"}));
+    return document.at("memory").at("buffers").get<uint64_t>();
+}
+
+// Empty; or what the daemons still have of anybody.
+std::string kept_after_a_moment(Cluster& cluster, size_t nodes) {
+    const Deadline deadline = within(kAtOnce);
+    std::string kept;
+    do {
+        kept.clear();
+        for (size_t node = 0; node < nodes; ++node)
+            if (const uint64_t bytes = bytes_kept(cluster, node); bytes != 0)
+                kept += fmt::format(" {} has {} bytes", Cluster::name(node), bytes);
+    } while (!kept.empty() && std::chrono::steady_clock::now() < deadline);
+    return kept;
+}
+
+struct Family {
+    const char* name;
+    Crew::Tune tune;
+    Crew::Verb verb;
+};
+
+class Left : public testing::TestWithParam<Family> {
+  protected:
+    void SetUp() override {
+        if (std::string(PACECTL) == "none") GTEST_SKIP() << "pacectl is not built";
+    }
+};
+
+pace_request reduce_sum(Worker& worker) {
+    return worker.reduce();
+}
+pace_request average_next(Worker& worker) {
+    return worker.average(worker.info().iteration + 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, Left,
+                         testing::Values(Family{"AllReduce", {}, reduce_sum},
+                                         Family{"Majority", majority, reduce_sum},
+                                         Family{"SparDl",
+                                                [](pace_job_options& job) {
+                                                    job.compression = PACE_COMPRESSION_SPARDL;
+                                                    job.density = 0.01;
+                                                },
+                                                reduce_sum},
+                                         Family{"PartialReduce",
+                                                [](pace_job_options& job) {
+                                                    job.policy = PACE_POLICY_PARTIAL_REDUCE;
+                                                    job.group_size = 3;
+                                                    job.weights = PACE_WEIGHTS_DYNAMIC;
+                                                    job.missing = PACE_MISSING_INITIAL;
+                                                },
+                                                average_next},
+                                         Family{"Prague",
+                                                [](pace_job_options& job) {
+                                                    job.policy = PACE_POLICY_PRAGUE_SMART;
+                                                    job.group_size = 3;
+                                                },
+                                                average_next}),
+                         [](const auto& family) { return std::string(family.param.name); });
+
+void PrintTo(const Family& family, std::ostream* out) {
+    *out << family.name;
+}
+
+TEST_P(Left, AJobWhoseWorkersHaveAllLeftLeavesNothingOnItsNodes) {
+    Cluster cluster({.nodes = 3});
+    Crew crew(cluster, {.nodes = {0, 1, 2}, .tune = GetParam().tune, .elements = 20000});
+    crew.everyone([](Worker& worker) { return worker.broadcast(0); });
+    for (int round = 0; round < 5; ++round) crew.everyone(GetParam().verb);
+    for (size_t rank = 0; rank < 3; ++rank) crew.leave(rank);
+    EXPECT_EQ(kept_after_a_moment(cluster, 3), "") << cluster.logs();
+}
+
+// The others go on without it.
+TEST_P(Left, ANodeWhoseWorkersHaveLeftKeepsNothingThoughTheJobGoesOn) {
+    Cluster cluster({.nodes = 3});
+    Crew crew(cluster, {.nodes = {0, 1, 2}, .tune = GetParam().tune, .elements = 20000});
+    crew.everyone([](Worker& worker) { return worker.broadcast(0); });
+    for (int round = 0; round < 5; ++round) crew.everyone(GetParam().verb);
+    crew.leave(0);
+    EXPECT_EQ(kept_after_a_moment(cluster, 1), "") << cluster.logs();
+    for (int round = 0; round < 2; ++round) crew.everyone(GetParam().verb);
 }
 
 }  // namespace

@@ -38,7 +38,8 @@ class Listener final : public pace::daemon::ControlHandler {
     void on_checkpoint_ended(const control::CheckpointEnded& ended) override {
         seen += ended.failure.size() + ended.answers.size();
     }
-    void on_server_end(const control::ServerEnd& end) override { seen += end.job; }
+    void on_job_ended(const control::JobEnded& ended) override { seen += ended.token; }
+    void on_part_ended(const control::PartEnded& ended) override { seen += ended.token; }
     void on_group_abort(const control::GroupAbort& abort) override { seen += abort.reason.size(); }
     void on_worker_suspended(const control::WorkerSuspended& suspended) override {
         seen += suspended.reason.size();

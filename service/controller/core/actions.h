@@ -139,6 +139,20 @@ struct NoModel {
     Rank rank = 0;
 };
 
+// To every node that may have something of the job: it is over.
+struct JobEnded {
+    std::vector<NodeId> nodes;  // addressees
+    JobId job = 0;
+    uint64_t token = 0;
+};
+
+// In answer to JobKept: the job goes on, and needs nothing of what the node has of it.
+struct PartEnded {
+    NodeId node = 0;
+    JobId job = 0;
+    uint64_t token = 0;
+};
+
 // In answer to JobDelete; a refusal is a JoinRefused.
 struct JobDeleted {
     NodeId node = 0;
@@ -201,10 +215,11 @@ struct Note {
     std::string detail;
 };
 
-using Action = std::variant<Attached, JoinAccepted, JoinRefused, PrepareView, CommitView,
-                            GroupOrder, ServerOrder, CheckpointEnded, ServerEnd, GroupAbort,
-                            WorkerSuspended, NoModel, JobDeleted, WorkerLeft, Withdrawn, Probe,
-                            Excluded, NodeGone, NodeForgotten, NodeKnown, JournalAppend, Note>;
+using Action =
+    std::variant<Attached, JoinAccepted, JoinRefused, PrepareView, CommitView, GroupOrder,
+                 ServerOrder, CheckpointEnded, JobEnded, PartEnded, GroupAbort, WorkerSuspended,
+                 NoModel, JobDeleted, WorkerLeft, Withdrawn, Probe, Excluded, NodeGone,
+                 NodeForgotten, NodeKnown, JournalAppend, Note>;
 using Actions = std::vector<Action>;
 
 }  // namespace pace::controller

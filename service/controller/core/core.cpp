@@ -74,6 +74,7 @@ struct Core::State {
     void on(const JobCreate& event, const Turn& turn);
     void on(const JobDelete& event, const Turn& turn);
     void on(const WorkerLeave& event, const Turn& turn);
+    void on(const JobKept& event, const Turn& turn);
     void on(const WorkerAdmit& event, const Turn& turn);
     void on(const Ready& event, const Turn& turn);
     void on(const Withdraw& event, const Turn& turn);
@@ -179,6 +180,11 @@ void Core::State::on(const JobDelete& event, const Turn& turn) {
 void Core::State::on(const WorkerLeave& event, const Turn& turn) {
     with_job(event.job, turn, [&](Job& job) { job.leave(event, turn); });
     if (event.request != 0) turn.act(WorkerLeft{event.node, event.request});
+}
+
+void Core::State::on(const JobKept& event, const Turn& turn) {
+    jobs.keep(event, turn);
+    with_job(event.job, turn, [](Job&) {});
 }
 
 void Core::State::on(const WorkerAdmit& event, const Turn& turn) {
@@ -331,6 +337,7 @@ base::Result<> Core::replay(std::span<const std::byte> record) {
 }
 
 void Core::replay_finished(TimePoint now) {
+    state_->jobs.begin_life(now);
     for (const auto& [id, job] : state_->jobs.all()) job->replay_finished(now);
 }
 
@@ -348,8 +355,10 @@ std::vector<std::vector<std::byte>> Core::journal_snapshot() const {
 void Core::begin_anew(TimePoint now) {
     const auto records = journal_snapshot();
     const Counters counters = state_->cluster.counters;
+    const EndedJobs ended = state_->jobs.ended();
     state_ = std::make_unique<State>(options_, make_token_);
     state_->cluster.counters = counters;
+    state_->jobs.remember(ended);
     // What this life has written it also reads.
     for (const auto& record : records) (void)replay(record);
     replay_finished(now);

@@ -41,7 +41,9 @@ class Nonsense {
             case 2:
                 return PeerLost{node(), node(), "nonsense"};
             case 3:
-                return WorkerLeave{node(), job(), rank(), random_.below(2) == 0};
+                return random_.below(3) == 0
+                           ? Event(JobKept{node(), job(), big(), below(2) == 0, below(2) == 0})
+                           : Event(WorkerLeave{node(), job(), rank(), random_.below(2) == 0});
             case 4:
                 return WorkerAdmit{node(), job(), rank(), random_.below(2) == 0};
             case 5:

@@ -143,6 +143,7 @@ TEST_F(CoreViewsTest, TellNodesThatTheyLackIfThoseMayOweSomething) {
     JobOptions options = reducing(3);
     options.compression = Compression::spardl;
     const auto nodes = start(options);
+    const uint64_t token = sent<JoinAccepted>()[0].token;
     clear();
     send(WorkerLeave{nodes[2], 1, 2, true});
     auto views = take<CommitView>();
@@ -151,7 +152,7 @@ TEST_F(CoreViewsTest, TellNodesThatTheyLackIfThoseMayOweSomething) {
     EXPECT_EQ(views[0].leavers, (std::vector<NodeId>{nodes[2]}));
     EXPECT_EQ(ranks_of(views[0]), (Ranks{0, 1}));
     // One that is in no view says so itself; it is told once.
-    send(WorkerLeave{nodes[2], 1, kNoRank, true});
+    send(JobKept{nodes[2], 1, token, false, true});
     views = take<CommitView>();
     ASSERT_EQ(views.size(), 1U);
     EXPECT_EQ(views[0].leavers, (std::vector<NodeId>{nodes[2]}));

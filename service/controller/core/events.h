@@ -79,13 +79,22 @@ struct JobDelete {
     uint32_t uid = 0;
 };
 
-// With rank kNoRank: no worker of the job is left on the node, but it owes something of top-k.
 struct WorkerLeave {
     NodeId node = 0;
     JobId job = 0;
     Rank rank = 0;
     bool orderly = false;   // false: its process died
     RequestId request = 0;  // to be answered by WorkerLeft, if not 0
+};
+
+// The node has something of a job and no worker in it, or shards of its model. Said again until it is answered by JobEnded or
+// PartEnded.
+struct JobKept {
+    NodeId node = 0;
+    JobId job = 0;
+    uint64_t token = 0;  // the job's, as the node knows it
+    bool model = false;  // shards of a parameter server
+    bool debts = false;  // what top-k has left out, that no view has named an heir of
 };
 
 // A worker that joined a job already under way has submitted its first request: from the next view
@@ -214,7 +223,7 @@ struct Heartbeat {
 struct Tick {};
 
 using Event = std::variant<NodeAttach, NodeHeard, NodeLost, PeerLost, WorkerJoin, JobCreate,
-                           JobDelete, WorkerLeave, WorkerAdmit, Ready, Withdraw, GroupDone,
+                           JobDelete, WorkerLeave, JobKept, WorkerAdmit, Ready, Withdraw, GroupDone,
                            ViewPrepared, Stalled, LinkCut, Heartbeat, ServerStored, ServerAsked,
                            ServerAssigned, CheckpointAsked, ServerSaved, Tick>;
 

@@ -96,6 +96,7 @@ void Job::attach(Rank rank, NodeId node, WorkerState state, const Turn& turn) {
     worker.state = state;
     worker.node = node;
     ++live_;
+    had_workers_.insert(node);
     if (Node* host = cluster_.nodes.find(node)) ++host->workers;
     empty_since_.reset();
     place(rank, state == WorkerState::member ? Placement::member : Placement::joined, turn);
@@ -127,15 +128,6 @@ Worker* Job::live_at(NodeId node, Rank rank) {
 }
 
 void Job::leave(const WorkerLeave& event, const Turn& turn) {
-    if (event.rank == kNoRank && server_) {
-        if (server_->announce(event.node) && live_ > 0) request_view(event.node);
-        return;
-    }
-    if (event.rank == kNoRank && is_top_k(options_.compression)) {
-        owing_.insert(event.node);
-        if (live_ > 0) request_view(event.node);
-        return;
-    }
     if (live_at(event.node, event.rank) == nullptr) return;
     if (!event.orderly) {
         turn.warn("worker-died", fmt::format("job {}: rank {} on node '{}' died", options_.name,
@@ -144,6 +136,29 @@ void Job::leave(const WorkerLeave& event, const Turn& turn) {
     detach(event.rank, event.orderly ? WorkerState::left : WorkerState::lost,
            event.orderly ? Placement::left : Placement::died, turn);
     workers_[event.rank].may_return = false;
+}
+
+void Job::keep(const JobKept& event, const Turn& turn) {
+    if (event.model && server_ && server_->announce(event.node) && live_ > 0)
+        request_view(event.node);
+    if (event.debts && is_top_k(options_.compression)) {
+        owing_.insert(event.node);
+        if (live_ > 0) request_view(event.node);
+    }
+    if (!is_needed(event)) turn.act(PartEnded{event.node, id_, token_});
+}
+
+// As long as a view is changing, or about to, nobody knows who has the last round's result.
+bool Job::is_needed(const JobKept& kept) const {
+    if (gathering_ || view_wanted_ || views_.is_changing()) return true;
+    if (owing_.contains(kept.node) || is_needed(kept.node)) return true;
+    const auto is_there = [&kept](const Worker& worker) {
+        return is_live(worker.state) && worker.node == kept.node;
+    };
+    if (std::any_of(workers_.begin(), workers_.end(), is_there)) return true;
+    if (!server_) return false;
+    const std::vector<NodeId> hosts = server_->hosts();
+    return std::binary_search(hosts.begin(), hosts.end(), kept.node);
 }
 
 void Job::on_node_lost(NodeId node, const std::string& reason, const Turn& turn) {
@@ -272,7 +287,10 @@ void Job::add_nodes(std::set<NodeId>& ret_nodes) const {
 }
 
 void Job::end(const Turn& turn) const {
-    if (server_ && !server_->hosts().empty()) turn.act(ServerEnd{server_->hosts(), id_});
+    std::set<NodeId> nodes = had_workers_;
+    add_nodes(nodes);
+    nodes.erase(0);
+    if (!nodes.empty()) turn.act(JobEnded{{nodes.begin(), nodes.end()}, id_, token_});
 }
 
 // ---------------------------------------------------------------------------------------- lateness

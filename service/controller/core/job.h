@@ -60,6 +60,8 @@ class Job {
     // The worker of a rank that is not live joins. The caller has checked the request.
     void join(const WorkerJoin& event, const Turn& turn);
     void leave(const WorkerLeave& event, const Turn& turn);
+    // Answers unless something of what the node has is needed.
+    void keep(const JobKept& event, const Turn& turn);
     void admit(const WorkerAdmit& event, const Turn& turn);
     void on_ready(const Ready& event, const Turn& turn);
     void on_withdraw(const Withdraw& event, const Turn& turn);
@@ -138,6 +140,7 @@ class Job {
     void take_back(NodeId node, const Turn& turn);
     bool is_waited_on(Rank rank) const;
     bool is_needed(NodeId node) const;
+    bool is_needed(const JobKept& kept) const;
     void place(Rank rank, Placement placement, const Turn& turn);
 
     void end_gathering(const Turn& turn);
@@ -167,6 +170,7 @@ class Job {
     Places places_;  // of the view's nodes
     LeftOut left_out_;
     std::set<NodeId> owing_;          // without workers; told of the next view
+    std::set<NodeId> had_workers_;    // or have some
     std::unique_ptr<Groups> groups_;  // null for policies whose groups are not formed here
     std::unique_ptr<ReportedGroups> reported_;  // null unless daemons tell of groups
     std::unique_ptr<ServerJob> server_;         // null unless there is a parameter server

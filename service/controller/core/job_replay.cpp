@@ -19,6 +19,7 @@ void Job::replay(const PlacementRecord& record) {
     furnish();
     Worker& worker = workers_[record.rank];
     worker.node = record.node;
+    had_workers_.insert(record.node);
     switch (record.placement) {
         case Placement::joined:
             worker.state = is_started() ? WorkerState::newcomer : WorkerState::joined;

@@ -118,6 +118,19 @@ void Jobs::remove(const JobDelete& event, const Turn& turn) {
     turn.act(JobDeleted{event.node, event.request});
 }
 
+// ------------------------------------------------------------------------------ what nodes still have
+
+// The journal may have been lost, and with it all that was known of a job that goes on: it is heard of again soon, or not at all.
+void Jobs::keep(const JobKept& event, const Turn& turn) {
+    Job* job = find(event.job);
+    const bool is_it = job != nullptr && job->token() == event.token;
+    const bool forgotten =
+        job == nullptr && life_began_ && turn.now - *life_began_ >= cluster_.options.abandoned_keep;
+    if (!is_it && (forgotten || ended_.contains(event.token)))
+        return turn.act(JobEnded{{event.node}, event.job, event.token});
+    if (job != nullptr) job->keep(event, turn);
+}
+
 // ----------------------------------------------------------------------------------------- joining
 
 Job* Jobs::join(const WorkerJoin& event, const Turn& turn) {
@@ -213,6 +226,7 @@ void Jobs::sweep(Job& job, const Turn& turn) {
 void Jobs::end(Job& job, const std::string& why, const Turn& turn) {
     turn.act(JournalAppend{encode(JobEndRecord{job.id()})});
     job.end(turn);
+    ended_.add(job.token());
     turn.note("job-ended", fmt::format("job {}: {}", job.options().name, why));
     ids_.erase(job.options().name);
     jobs_.erase(job.id());
@@ -232,7 +246,10 @@ Result<> Jobs::replay(const JournalRecord& record) {
         return {};
     }
     if (const auto* ended = std::get_if<JobEndRecord>(&record)) {
-        if (const Job* job = find(ended->job)) ids_.erase(job->options().name);
+        if (const Job* job = find(ended->job)) {
+            ids_.erase(job->options().name);
+            ended_.add(job->token());
+        }
         jobs_.erase(ended->job);
         return {};
     }

@@ -3,10 +3,12 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
 #include "service/controller/core/cluster.h"
+#include "service/controller/core/ended_jobs.h"
 #include "service/controller/core/job.h"
 #include "service/controller/core/journal_record.h"
 #include "service/controller/core/turn.h"
@@ -30,6 +32,15 @@ class Jobs {
     bool has(const std::string& name) const { return ids_.contains(name); }
     const std::map<JobId, std::unique_ptr<Job>>& all() const { return jobs_; }
 
+    // A node has something of a job: answers, unless that is needed, or may be.
+    void keep(const JobKept& event, const Turn& turn);
+
+    // Jobs of which nothing is heard for abandoned_keep after this are none any more.
+    void begin_life(TimePoint now) { life_began_ = now; }
+    const EndedJobs& ended() const { return ended_; }
+    // What another life of this controller has seen.
+    void remember(const EndedJobs& ended) { ended_ = ended; }
+
     // Drops the job if it has ended.
     void sweep(Job& job, const Turn& turn);
 
@@ -52,6 +63,8 @@ class Jobs {
     std::map<JobId, std::unique_ptr<Job>> jobs_;
     std::unordered_map<std::string, JobId> ids_;
     JobId next_id_ = 1;
+    EndedJobs ended_;
+    std::optional<TimePoint> life_began_;
 };
 
 }  // namespace pace::controller

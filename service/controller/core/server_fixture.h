@@ -118,7 +118,7 @@ class Hosts {
             }
             for (const ServerEntry& entry : order.entries) steps.push_back(entry.step);
         }
-        for (const ServerEnd& end : fixture.sent<ServerEnd>()) ended = end.nodes;
+        for (const JobEnded& end : fixture.sent<JobEnded>()) ended = end.nodes;
     }
     void hear(const CommitView& commit) {
         view = commit;

@@ -140,7 +140,7 @@ TEST(ServerJob, ANodeThatComesBackInTimeKeepsItsShard) {
     EXPECT_TRUE(hosts.take_steps().empty());
     const NodeId back = hosts.attach("node1", nodes[1]);
     ASSERT_EQ(back, nodes[1]);
-    hosts.send(WorkerLeave{back, 1, kNoRank, true, 0});
+    hosts.send(JobKept{back, 1, hosts.token, true, false});
     EXPECT_FALSE(hosts.view.model_lost);
     EXPECT_EQ(hosts.generations(), 1U);
     hosts.push(0, 1);
@@ -161,7 +161,7 @@ TEST(ServerJob, ARestartedControllerWaitsForNodesThatHaveNoWorkers) {
     hosts.send(WorkerJoin{100, nodes[0], 0, serving(2), 1000, true, 5, 0, epoch});
     EXPECT_EQ(hosts.generations(), 0U);  // too early to say
     ASSERT_EQ(hosts.attach("node1", nodes[1]), nodes[1]);
-    hosts.send(WorkerLeave{nodes[1], 1, kNoRank, true, 0});
+    hosts.send(JobKept{nodes[1], 1, hosts.token, true, false});
     EXPECT_EQ(hosts.generations(), 1U);
     EXPECT_FALSE(hosts.view.model_lost);
     EXPECT_EQ(hosts.view.ledger.pushes, 1U);

@@ -151,10 +151,4 @@ struct CheckpointEnded {
     std::vector<Answer> answers;  // who has asked for it
 };
 
-// To nodes that keep shards of a job that has ended: forget them.
-struct ServerEnd {
-    std::vector<NodeId> nodes;  // addressees
-    JobId job = 0;
-};
-
 }  // namespace pace::controller

@@ -244,7 +244,7 @@ void Dispatcher::deliver(const CheckpointEnded& action) {
     for (const NodeId node : action.nodes) tell(node, action);
 }
 
-void Dispatcher::deliver(const ServerEnd& action) {
+void Dispatcher::deliver(const JobEnded& action) {
     for (const NodeId node : action.nodes) tell(node, action);
 }
 

@@ -93,7 +93,7 @@ class Dispatcher {
     void deliver(const GroupOrder& action);
     void deliver(const ServerOrder& action);
     void deliver(const CheckpointEnded& action);
-    void deliver(const ServerEnd& action);
+    void deliver(const JobEnded& action);
     void deliver(const NodeKnown& action);
     void deliver(const NodeGone& action);
     void deliver(const Excluded& action);

@@ -238,6 +238,14 @@ base::Result<std::optional<Event>> read_event(const wire::Envelope& envelope, No
                                     .orderly = table.orderly(),
                                     .request = table.request()});
         }
+        case wire::Body::JobKept: {
+            const auto& table = *envelope.body_as_JobKept();
+            return Read(JobKept{.node = node,
+                                .job = table.job(),
+                                .token = table.token(),
+                                .model = table.model(),
+                                .debts = table.debts()});
+        }
         case wire::Body::WorkerAdmit: {
             const auto& table = *envelope.body_as_WorkerAdmit();
             return Read(WorkerAdmit{.node = node,

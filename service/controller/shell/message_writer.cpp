@@ -102,8 +102,12 @@ MessageWriter::Bytes MessageWriter::write(Addressee to, const CheckpointEnded& a
                                                   action.position, failure, answers));
 }
 
-MessageWriter::Bytes MessageWriter::write(Addressee to, const ServerEnd& action) {
-    return finish(to, wire::CreateServerEnd(envelope_.begin(), action.job));
+MessageWriter::Bytes MessageWriter::write(Addressee to, const JobEnded& action) {
+    return finish(to, wire::CreateJobEnded(envelope_.begin(), action.job, action.token));
+}
+
+MessageWriter::Bytes MessageWriter::write(Addressee to, const PartEnded& action) {
+    return finish(to, wire::CreatePartEnded(envelope_.begin(), action.job, action.token));
 }
 
 MessageWriter::Bytes MessageWriter::write(Addressee to, const GroupOrder& action) {

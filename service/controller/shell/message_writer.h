@@ -35,7 +35,8 @@ class MessageWriter {
     Bytes write(Addressee to, const GroupOrder& action);
     Bytes write(Addressee to, const ServerOrder& action);
     Bytes write(Addressee to, const CheckpointEnded& action);
-    Bytes write(Addressee to, const ServerEnd& action);
+    Bytes write(Addressee to, const JobEnded& action);
+    Bytes write(Addressee to, const PartEnded& action);
     Bytes write(Addressee to, const GroupAbort& action);
     Bytes write(Addressee to, const WorkerSuspended& action);
     Bytes write(Addressee to, const NoModel& action);
