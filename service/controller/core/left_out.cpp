@@ -82,7 +82,7 @@ void LeftOut::keep(const Ready& ready) {
 std::optional<LeftOut::Kept> LeftOut::take(Rank rank) {
     const auto found = kept_.find(rank);
     if (found == kept_.end()) return std::nullopt;
-    std::optional<Kept> kept(std::move(found->second));
+    std::optional<Kept> kept(found->second);
     kept_.erase(found);
     return kept;
 }
