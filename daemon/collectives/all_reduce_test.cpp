@@ -242,5 +242,39 @@ TEST(AllReduce, ChunksAreBoundedWholeCuts) {
     EXPECT_EQ(chunk_bytes_of(options, 4000037, 7) % 64, 0U);
 }
 
+// Its sums wait for no other node: all at once they would hold up everything else in its thread.
+TEST(AllReduce, WhoContributesAloneSumsLittleMoreThanHasLeft) {
+    constexpr size_t kChunkBytes = 8192;  // meets at a rendezvous
+    const Layout layout({{DType::f32, size_t{1} << 20U}});
+    AllReduceOptions options;
+    options.chunk_bytes_min = options.chunk_bytes_max = kChunkBytes;
+    options.window = 2;
+    for (const std::vector<uint32_t>& zones : {std::vector<uint32_t>(), {1, 1, 2}}) {
+        base::Random random(1);
+        const std::vector<Worker> workers = {random_worker(layout, 1.0, random)};
+        const LocalPart part = local_part(layout, workers);
+        const LocalPart nothing(layout, {});
+        std::vector<Bytes> results(3, Bytes(layout.bytes(), std::byte{0xA5}));
+        TestCluster cluster(3, std::nullopt, {true, false, false}, zones);
+        for (size_t i = 0; i < 3; ++i)
+            cluster.start(i, all_reduce(cluster.communicator(i), i == 0 ? part : nothing, 1.0,
+                                        results[i], options));
+        const auto summed = [&] {
+            const auto untouched = std::find(results[0].begin(), results[0].end(), std::byte{0xA5});
+            return static_cast<size_t>(untouched - results[0].begin());
+        };
+        size_t before = summed();
+        EXPECT_LE(before, 8 * kChunkBytes);
+        while (cluster.network().progress()) {
+            EXPECT_LE(summed(), before + 8 * kChunkBytes);
+            before = summed();
+        }
+        cluster.run_well();
+        for (const Bytes& result : results)
+            EXPECT_EQ(result,
+                      reference_all_reduce(layout, {workers, {}, {}}, 1.0, {true, false, false}));
+    }
+}
+
 }  // namespace
 }  // namespace pace::collectives

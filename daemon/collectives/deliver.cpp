@@ -45,17 +45,6 @@ kernels::WorkerPool::Work spread_work(const LocalPart& part,
     };
 }
 
-kernels::WorkerPool::Work copy_work(const Layout& layout, const std::byte* result,
-                                    const std::vector<Recipient>& recipients) {
-    const auto outs = std::make_shared<const Outs>(outs_by_segment(layout, recipients));
-    return [&layout, result, outs](size_t begin, size_t end) {
-        layout.for_each_piece({begin, end}, [&](const Piece& piece) {
-            kernels::copy_into_all(result + piece.offset, (*outs)[piece.segment], piece.bytes(),
-                                   piece.first * protocol::size_of(piece.dtype));
-        });
-    };
-}
-
 }  // namespace
 
 void sum_into_members(const LocalPart& part, double scale, const std::vector<Recipient>& recipients,
@@ -80,15 +69,26 @@ void copy_among_members(const LocalPart& part, const std::vector<Recipient>& rec
                 std::move(notice.post), std::move(notice.done));
 }
 
+kernels::WorkerPool::Work copying_to_members(const Layout& layout, const std::byte* result,
+                                             const std::vector<Recipient>& recipients) {
+    const auto outs = std::make_shared<const Outs>(outs_by_segment(layout, recipients));
+    return [&layout, result, outs](size_t begin, size_t end) {
+        layout.for_each_piece({begin, end}, [&](const Piece& piece) {
+            kernels::copy_into_all(result + piece.offset, (*outs)[piece.segment], piece.bytes(),
+                                   piece.first * protocol::size_of(piece.dtype));
+        });
+    };
+}
+
 void copy_to_members(const Layout& layout, const std::byte* result,
                      const std::vector<Recipient>& recipients, kernels::WorkerPool& pool) {
-    pool.parallel_for(layout.bytes(), kGrainBytes, copy_work(layout, result, recipients));
+    pool.parallel_for(layout.bytes(), kGrainBytes, copying_to_members(layout, result, recipients));
 }
 
 void copy_to_members(const Layout& layout, const std::byte* result,
                      const std::vector<Recipient>& recipients, kernels::WorkerPool& pool,
                      Notice notice) {
-    pool.submit(layout.bytes(), kGrainBytes, copy_work(layout, result, recipients),
+    pool.submit(layout.bytes(), kGrainBytes, copying_to_members(layout, result, recipients),
                 std::move(notice.post), std::move(notice.done));
 }
 

@@ -39,11 +39,14 @@ void copy_among_members(const LocalPart& part, const std::vector<Recipient>& rec
 void copy_among_members(const LocalPart& part, const std::vector<Recipient>& recipients,
                         kernels::WorkerPool& pool, Notice notice);
 
-// Copies `result` (layout.bytes() bytes, as all_reduce leaves them) to every recipient. Same forms.
+// Copies `result` (layout.bytes() bytes, as all_reduce leaves them) to every recipient. Same forms, and a third: the work, for whoever does it
+// over [0, layout.bytes()) in pieces that begin at multiples of kCutBytes.
 void copy_to_members(const Layout& layout, const std::byte* result,
                      const std::vector<Recipient>& recipients, kernels::WorkerPool& pool);
 void copy_to_members(const Layout& layout, const std::byte* result,
                      const std::vector<Recipient>& recipients, kernels::WorkerPool& pool,
                      Notice notice);
+kernels::WorkerPool::Work copying_to_members(const Layout& layout, const std::byte* result,
+                                             const std::vector<Recipient>& recipients);
 
 }  // namespace pace::collectives

@@ -27,6 +27,18 @@ DirectAllReduce::DirectAllReduce(Communicator& communicator, const Addend& part,
     window_ = std::min(window_, std::max<size_t>(1, blocks_.chunks(self())));
     const size_t per_lane = (nodes() - 1) * blocks_.chunk_bytes();
     window_ = std::min(window_, std::max<size_t>(2, options.staging_bytes_max / per_lane));
+    alone_ = contributes_alone();
+}
+
+bool DirectAllReduce::contributes_alone() const {
+    for (size_t node = 0; node < nodes(); ++node)
+        if (node != self() && communicator_.contributes(node)) return false;
+    return true;
+}
+
+// Of an own chunk: what is before it has not left, and it can wait.
+bool DirectAllReduce::is_ahead(size_t chunk) const {
+    return alone_ && chunk >= finished_chunk_ + 2 * window_;
 }
 
 Task<Result<>> DirectAllReduce::run() {
@@ -58,7 +70,8 @@ Task<Result<>> DirectAllReduce::reduce_lane(size_t lane) {
         // All are awaited, also after an error: they write to the staging memory.
         for (size_t node = 0; node < nodes(); ++node)
             communicator_.note(co_await received[node].ended());
-        while (is_missing(self(), c) && !communicator_.aborted()) co_await changed_.changed();
+        while ((is_missing(self(), c) || is_ahead(c)) && !communicator_.aborted())
+            co_await changed_.changed();
         if (communicator_.aborted()) break;
         communicator_.begin_result();
         sum_chunk(range, staging, sources);
@@ -115,7 +128,9 @@ Task<Result<>> DirectAllReduce::send_lane() {
         communicator_.post_send(sent, message.node, slot(phase, first_index_ + message.chunk),
                                 outgoing(message, staging));
         communicator_.note(co_await sent.ended());
+        if (alone_) changed_.notify();
     }
+    if (alone_) changed_.notify();
     co_return communicator_.status();
 }
 

@@ -24,6 +24,9 @@
 // If the number is not 0, all have. If it is, a lane may wait for one that has not; but finished chunks do not
 // leave before the node's partials of number 0 have, so nobody waits for this node. (3) So all partials of
 // this number come, and all owners sum it.
+//
+// Where this node alone contributes, its reduce lanes have nothing to wait for, and would sum the whole block at once: they stay a few chunks
+// ahead of what has left. These chunks leave whatever the lanes do, and nobody else's lanes wait for this node but at their first chunks.
 #pragma once
 
 #include <cstddef>
@@ -72,6 +75,8 @@ class DirectAllReduce {
     bool all_handed_out() const;
     bool contributes() const { return communicator_.contributes(self()); }
     bool is_missing(size_t block, size_t chunk) const;
+    bool contributes_alone() const;
+    bool is_ahead(size_t chunk) const;
     void report(ByteRange range);
     std::span<const std::byte> outgoing(const Message& message,
                                         std::unique_ptr<std::byte[]>& staging);
@@ -106,7 +111,9 @@ class DirectAllReduce {
     // The next finished chunk, and for which node after self.
     size_t finished_chunk_ = 0;
     size_t finished_step_ = 1;
-    Signal changed_;  // more is published, or has arrived, or the exchange has been given up
+    bool alone_ = false;  // no other node contributes
+    Signal
+        changed_;  // more is published, or has arrived, or left, or the exchange has been given up
 };
 
 }  // namespace pace::collectives

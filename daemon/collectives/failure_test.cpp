@@ -33,6 +33,7 @@ struct Collective {
         start;
     bool is_sum = false;
     std::vector<uint32_t> zones = {};
+    std::vector<bool> contributes = {};
 };
 
 std::vector<Collective> collectives() {
@@ -47,6 +48,12 @@ std::vector<Collective> collectives() {
     };
     return {{"direct", in_chunks, true},
             {"zoned", in_chunks, true, {1, 2, 2, 1, 2}},
+            {"direct, one contributes", in_chunks, true, {}, {false, true, false, false, false}},
+            {"zoned, one contributes",
+             in_chunks,
+             true,
+             {1, 2, 2, 1, 2},
+             {false, true, false, false, false}},
             {"bruck",
              [](Communicator& communicator, const LocalPart& part, std::span<std::byte> result) {
                  AllReduceOptions options;
@@ -78,7 +85,7 @@ constexpr std::byte kBefore{0xA5};
 // One run of a collective on a cluster, with members' buffers that must not change.
 struct Trial {
     Trial(const Collective& collective, std::optional<uint64_t> seed)
-        : cluster(kNodes, seed, {}, collective.zones) {
+        : cluster(kNodes, seed, collective.contributes, collective.zones) {
         base::Random random(1);
         for (size_t i = 0; i < kNodes; ++i) {
             // Some partials are computed, others are a member's own memory.
@@ -152,7 +159,8 @@ TEST(Failure, AKilledNodeEndsTheCollectiveOfEverySurvivorOnce) {
 
 TEST(Failure, ASumThatOneNodeNeverBeginsLeavesTheResultsMemoryAlone) {
     for (const Collective& collective : collectives()) {
-        if (!collective.is_sum) continue;
+        // Of one that contributes nothing, nobody needs what it had before.
+        if (!collective.is_sum || !collective.contributes.empty()) continue;
         Trial trial(collective, std::nullopt);
         trial.cluster.network().freeze(trial.cluster.transport(2));
         trial.cluster.run();

@@ -28,7 +28,10 @@ ZonedAllReduce::ZonedAllReduce(Communicator& communicator, const Zones& zones, c
       summed_(blocks_.chunks(communicator.self()), false) {
     relayed_.pop_back();
     for (size_t node = 0; node < communicator_.size(); ++node)
-        if (communicator_.contributes(node)) zone_contributes_[zones_.of(node)] = true;
+        if (communicator_.contributes(node)) {
+            zone_contributes_[zones_.of(node)] = true;
+            if (node != self()) alone_ = false;
+        }
     choose_receivers();
     choose_lanes(options);
     finished_total_ = blocks_.chunks(self());
@@ -86,6 +89,7 @@ Task<Result<>> ZonedAllReduce::own_lane(size_t number) {
         // All are awaited, also after an error: they write to the staging memory.
         for (size_t place = 0; place < own_places(); ++place)
             communicator_.note(co_await lane.received[place].ended());
+        while (is_ahead(c) && !communicator_.aborted()) co_await changed_.changed();
         if (communicator_.aborted()) break;
         communicator_.begin_result();
         const ByteRange range = blocks_.chunk(self(), c);
@@ -115,6 +119,11 @@ Task<Result<>> ZonedAllReduce::relay_lane(size_t number) {
         communicator_.note(co_await sent.ended());
     }
     co_return communicator_.status();
+}
+
+// As DirectAllReduce's lanes.
+bool ZonedAllReduce::is_ahead(size_t chunk) const {
+    return alone_ && chunk >= own_left_ + 2 * own_lanes_;
 }
 
 ZonedAllReduce::Lane ZonedAllReduce::make_lane(size_t first_place) const {
@@ -212,7 +221,9 @@ Task<Result<>> ZonedAllReduce::send_lane() {
             continue;
         }
         communicator_.note(co_await sent.ended());
+        if (alone_) changed_.notify();
     }
+    if (alone_) changed_.notify();
     co_return communicator_.status();
 }
 
@@ -246,6 +257,7 @@ bool ZonedAllReduce::next_finished(Message& message) {
     if (++finished_step_ == nodes.size()) {
         finished_step_ = 0;
         ++finished_index_;
+        if (what.block == self()) ++own_left_;
     }
     return true;
 }

@@ -87,6 +87,7 @@ class ZonedAllReduce {
 
     bool next_partial(Message& message);
     bool next_finished(Message& message);
+    bool is_ahead(size_t chunk) const;
     bool all_handed_out() const { return finished_index_ == finished_total_; }
     std::span<const std::byte> partial(ByteRange range,
                                        std::unique_ptr<std::byte[]>& staging) const;
@@ -143,7 +144,9 @@ class ZonedAllReduce {
     std::vector<Chunk> finished_;
     size_t finished_total_ = 0;
     size_t finished_index_ = 0;
+    size_t own_left_ = 0;  // of these, own ones
     size_t finished_step_ = 0;
+    bool alone_ = true;  // no other node contributes
     Signal changed_;
 };
 

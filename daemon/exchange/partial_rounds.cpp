@@ -47,12 +47,25 @@ partial::Quorum quorum_of(const control::JobOptions& options, uint64_t seed) {
 PartialRounds::PartialRounds(JobState& job, Events events)
     : job_(job),
       events_(std::move(events)),
-      books_(std::make_shared<PartialBooks>(late_of(job.options), job.services.pool)) {}
+      strand_(std::make_shared<kernels::Strand>(job.services.aside())),
+      books_(new_books()) {}
 
 PartialRounds::~PartialRounds() {
     if (!run_) return;
     run_->detach();
     run_->abort(base::make_error(ErrorKind::closed, "the job has ended here"));
+}
+
+std::shared_ptr<PartialBooks> PartialRounds::new_books() {
+    auto books = std::make_shared<PartialBooks>(late_of(job_.options), strand_);
+    // The round under way may wait for it.
+    books->store.when_made(scope_.bind([this] { handed_in_late(); }));
+    return books;
+}
+
+partial::Missed& PartialRounds::missed() {
+    if (!books_->missed) books_->missed.emplace(terms()->layout, strand_);
+    return *books_->missed;
 }
 
 // ------------------------------------------------------------------------------------------ workers
@@ -64,11 +77,11 @@ void PartialRounds::join(control::Rank rank, uint64_t round) {
 
 void PartialRounds::adopted(control::Rank rank, uint64_t round) {
     join(rank, round);
-    std::vector<const std::byte*> results;
+    std::vector<partial::Missed::Outcome> results;
     for (const Recorded& recorded : recorded_)
-        if (recorded.round >= round) results.push_back(recorded.result.data());
+        if (recorded.round >= round) results.push_back({recorded.result->data(), recorded.result});
     if (books_->missed) {
-        if (const auto entered = books_->missed->enter(rank, round, results); !entered)
+        if (const auto entered = books_->missed->enter(rank, round, std::move(results)); !entered)
             base::log_error(
                 "a newcomer lacks rounds",
                 {{"job", job_.options.name}, {"rank", rank}, {"reason", entered.error().message}});
@@ -94,9 +107,9 @@ void PartialRounds::reset(const base::Error& error) {
     }
     last_.reset();
     // A run that still ends has the old books.
-    auto books = std::make_shared<PartialBooks>(late_of(job_.options), job_.services.pool);
+    auto books = new_books();
     if (terms()) books->store.agree(*terms());
-    if (terms()) books->missed.emplace(terms()->layout);
+    if (terms()) books->missed.emplace(terms()->layout, strand_);
     books_ = std::move(books);
     recorded_.clear();
 }
@@ -125,13 +138,11 @@ Result<> PartialRounds::hand_in(const WorkerPtr& worker) {
 }
 
 std::optional<partial::MissedRounds> PartialRounds::catch_up(const Worker& worker, uint64_t round) {
-    if (!books_->missed) return std::nullopt;
+    if (!books_->missed || !books_->missed->rounds(worker.rank)) return std::nullopt;
+    const std::vector<BufferPtr>& buffers = worker.head().buffers;
     tell_writing(worker.head().mark);
-    const auto missed = books_->missed->take(worker.rank, memory_of(worker.head().buffers));
-    if (!missed) {
-        tell_untouched(worker.head().mark);
-        return std::nullopt;
-    }
+    const auto missed = books_->missed->take(worker.rank, memory_of(buffers),
+                                             std::make_shared<std::vector<BufferPtr>>(buffers));
     books_->store.advance(worker.rank, round);
     return missed;
 }
@@ -199,7 +210,7 @@ void PartialRounds::begin(const View& view, uint64_t round) {
     update_hold();
     run_->start([this](const Result<partial::RoundOutcome>& outcome) {
         last_ = std::exchange(run_, nullptr);
-        if (terms() && !books_->missed) books_->missed.emplace(terms()->layout);
+        if (terms()) missed();
         events_.ended(outcome);
     });
 }
@@ -234,17 +245,15 @@ void PartialRounds::used_up() {
     if (last_) last_->round().used_up();
 }
 
-void PartialRounds::commit(uint64_t round, const std::byte* result,
-                           const std::vector<control::Rank>& given) {
-    books_->store.close(round);
-    for (const control::Rank rank : given) books_->store.advance(rank, round + 1);
-    if (!books_->missed) books_->missed.emplace(terms()->layout);
+void PartialRounds::remember(uint64_t round, const partial::Missed::Outcome& result,
+                             const std::vector<control::Rank>& given) {
     std::vector<control::Rank> late;
     for (const auto& [rank, worker] : job_.workers) {
         const auto base = books_->store.base(rank);
-        if (base && *base <= round) late.push_back(rank);
+        const bool gets_it = std::find(given.begin(), given.end(), rank) != given.end();
+        if (base && *base <= round && !gets_it) late.push_back(rank);
     }
-    if (const auto added = books_->missed->add(round, result, late); !added)
+    if (const auto added = missed().add(round, result, late); !added)
         base::log_error("late workers lose a round",
                         {{"job", job_.options.name}, {"reason", added.error().message}});
     if (is_recording()) {
@@ -252,6 +261,11 @@ void PartialRounds::commit(uint64_t round, const std::byte* result,
     } else {
         recorded_.clear();
     }
+}
+
+void PartialRounds::commit(uint64_t round, const std::vector<control::Rank>& given) {
+    books_->store.close(round);
+    for (const control::Rank rank : given) books_->store.advance(rank, round + 1);
 }
 
 void PartialRounds::commit_nothing(uint64_t round) {
@@ -280,17 +294,19 @@ bool PartialRounds::is_recording() const {
     });
 }
 
-void PartialRounds::record(uint64_t round, const std::byte* result) {
-    Recorded recorded;
-    recorded.round = round;
+void PartialRounds::record(uint64_t round, const partial::Missed::Outcome& result) {
+    Recorded recorded{round, std::make_shared<Scratch>()};
     const size_t bytes = terms()->layout.bytes();
-    const auto memory = recorded.result.reserve(bytes, job_.payer());
+    const auto memory = recorded.result->reserve(bytes, job_.payer());
     if (!memory) {
         base::log_error("a newcomer loses a round",
                         {{"job", job_.options.name}, {"reason", memory.error().message}});
         return;
     }
-    std::memcpy(memory->data(), result, bytes);
+    strand_->run(2 * bytes, bytes, kernels::Aside::kGrainBytes,
+                 [result, to = recorded.result](size_t begin, size_t end) {
+                     std::memcpy(to->data() + begin, result.data + begin, end - begin);
+                 });
     recorded_.push_back(std::move(recorded));
 }
 

@@ -54,7 +54,7 @@ class PartialRounds {
     bool is_learning() const { return run_ && !terms() && run_->round().has_taken(); }
     // Takes the gradient that the worker's first request, a reduce, brings; once per request.
     base::Result<> hand_in(const WorkerPtr& worker);
-    // What the worker has missed of the rounds before `round` is written to its buffers; none if it is up to date.
+    // What the worker has missed of the rounds before `round` is written to its buffers, by the strand; none if it is up to date.
     std::optional<partial::MissedRounds> catch_up(const Worker& worker, uint64_t round);
     // The gradient of a worker that has caught up is one that the round under way may wait for. May end that round.
     void handed_in_late();
@@ -65,7 +65,7 @@ class PartialRounds {
     // Whether all are asked to sync after one of the rounds before `round`; told once to each worker. Verbs for all members
     // have numbers too, and nobody is told after those: whoever reduces next is.
     bool asks_for_sync(control::Rank rank, uint64_t round);
-    // The worker's gradient is copied if it is needed still, so that its memory may be written to.
+    // The worker's gradient is copied if it is needed still: its memory may be written to when the strand has come to it.
     void free_memory(const Worker& worker);
     // False if the round counts on the worker's first request: it goes on.
     bool withdraw(const Worker& worker);
@@ -82,30 +82,39 @@ class PartialRounds {
     void put_back();
     void used_up();
 
-    // The round has this result, which `given` have: others are given it with their next call.
-    void commit(uint64_t round, const std::byte* result, const std::vector<control::Rank>& given);
+    // The round has this result, which `given` get: others are given it with their next call. What is added up of it then, the strand
+    // does. Nobody else calls, and no other round begins, until commit().
+    void remember(uint64_t round, const partial::Missed::Outcome& result,
+                  const std::vector<control::Rank>& given);
+    void commit(uint64_t round, const std::vector<control::Rank>& given);
     // The round had no result for anybody.
     void commit_nothing(uint64_t round);
     // The round has made all models equal: nobody has missed anything before or in it.
     void commit_equal(uint64_t round);
 
     PartialRun* last() const { return last_.get(); }
+    // Does what touches gradients and results, in the order in which this is called.
+    kernels::Strand& strand() { return *strand_; }
     const std::optional<partial::Terms>& terms() const { return books_->store.terms(); }
     void agree(partial::Terms terms);
 
   private:
     struct Recorded {
         uint64_t round = 0;
-        Scratch result;
+        std::shared_ptr<Scratch> result;
     };
 
     bool is_recording() const;
-    void record(uint64_t round, const std::byte* result);
+    void record(uint64_t round, const partial::Missed::Outcome& result);
+    std::shared_ptr<PartialBooks> new_books();
+    partial::Missed& missed();
     void update_hold();
     partial::RoundPlan plan_of(const View& view, uint64_t round) const;
 
     JobState& job_;
     Events events_;
+    std::shared_ptr<kernels::Strand> strand_;
+    base::Scope scope_;
     std::shared_ptr<PartialBooks> books_;
     std::shared_ptr<PartialRun> run_;   // under way
     std::shared_ptr<PartialRun> last_;  // ended; its contributions may not be settled yet

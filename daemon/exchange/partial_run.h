@@ -17,7 +17,8 @@ namespace pace::daemon {
 
 // What this node knows of its workers' gradients, shared by all rounds of the job.
 struct PartialBooks {
-    PartialBooks(partial::Late late, kernels::WorkerPool& pool) : store(late, pool) {}
+    PartialBooks(partial::Late late, const std::shared_ptr<kernels::Strand>& strand)
+        : store(late, strand) {}
 
     partial::Store store;
     std::optional<partial::Missed> missed;  // once the store has terms

@@ -163,7 +163,8 @@ class Rounds {
     void deliver_later(const partial::RoundOutcome& outcome, Scratch memory);
     void delivered(const std::shared_ptr<Delivery>& delivery);
     void tell(const partial::RoundOutcome& outcome);
-    void end_partial(const WorkerPtr& worker, uint64_t rounds, bool late);
+    Ending partial_ending(const Worker& worker, uint64_t rounds, bool late);
+    void end_partial(const WorkerPtr& worker, Ending ending);
     void go_on();
 
     // rounds_missed.cpp

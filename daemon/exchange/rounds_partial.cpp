@@ -46,7 +46,10 @@ bool contributes(const RoundOutcome& outcome, control::Rank rank) {
 struct Rounds::Delivery {
     RoundOutcome outcome;
     Scratch memory;
+    collectives::Layout layout;
     std::vector<WorkerPtr> workers;
+    std::vector<control::Rank> given;  // to them
+    std::vector<BufferPtr> keep;       // their buffers
     std::vector<collectives::Recipient> recipients;
     WriteMarkList marks;
 };
@@ -84,7 +87,7 @@ void Rounds::called(const WorkerPtr& worker) {
 
 // False if that has ended the request.
 bool Rounds::take_call(const WorkerPtr& worker) {
-    if (partial_->is_learning()) return true;  // with the next round
+    if (partial_->is_learning() || delivering_) return true;  // with the next round
     if (job_.hold->is_held()) {
         // It may be given what it has missed, in its buffers.
         job_.hold->when_free(job_.scope.callback([this] { try_start(); }));
@@ -97,14 +100,18 @@ bool Rounds::take_call(const WorkerPtr& worker) {
     return !give_missed(worker);
 }
 
-// True if that has ended the request.
+// True if that ends the request: when all is written, and its gradient copied.
 bool Rounds::give_missed(const WorkerPtr& worker) {
     const auto missed = partial_->catch_up(*worker, completed_);
     if (!missed) return false;
-    tell_whole(worker->head().mark);
-    end_partial(worker, missed->count, true);
-    // The round under way may wait for this gradient, and end before that returns.
-    partial_->handed_in_late();
+    worker->state = Worker::State::moving;
+    const Ending ending = partial_ending(*worker, missed->count, true);
+    partial_->strand().then(job_.scope.callback([this, worker, ending] {
+        tell_whole(worker->head().mark);
+        end_partial(worker, ending);
+        // The round under way may wait for this gradient, and end before that returns.
+        partial_->handed_in_late();
+    }));
     return true;
 }
 
@@ -242,24 +249,27 @@ void Rounds::deliver(const RoundOutcome& outcome, Scratch memory) {
         partial_->free_memory(*worker);
         worker->state = Worker::State::moving;
         worker->moving_since_ns = began;
-        delivery->recipients.emplace_back().segments = memory_of(worker->head().buffers);
+        const std::vector<BufferPtr>& buffers = worker->head().buffers;
+        delivery->recipients.emplace_back().segments = memory_of(buffers);
+        delivery->keep.insert(delivery->keep.end(), buffers.begin(), buffers.end());
         delivery->workers.push_back(worker);
+        delivery->given.push_back(worker->rank);
         delivery->marks.push_back(worker->head().mark);
     }
-    const collectives::Layout& layout = partial_->terms()->layout;
+    delivery->layout = partial_->terms()->layout;
     tell_writing(delivery->marks);
-    const size_t copies = delivery->recipients.size();
-    if (layout.bytes() * (copies + 1) <= job_.services.options.inline_bytes_max || copies == 0) {
-        collectives::copy_to_members(layout, delivery->memory.data(), delivery->recipients,
-                                     job_.services.pool);
-        delivered(delivery);
-        return;
-    }
     delivering_ = delivery;
-    collectives::copy_to_members(layout, delivery->memory.data(), delivery->recipients,
-                                 job_.services.pool,
-                                 {job_.services.loop.poster(),
-                                  job_.scope.callback([this, delivery] { delivered(delivery); })});
+    const size_t bytes = delivery->layout.bytes();
+    const std::byte* const result = delivery->memory.data();
+    // The work has the delivery, and with it all that it touches.
+    if (!delivery->recipients.empty())
+        partial_->strand().run(bytes * (delivery->recipients.size() + 1), bytes,
+                               kernels::Aside::kGrainBytes,
+                               [delivery, copy = collectives::copying_to_members(
+                                              delivery->layout, result, delivery->recipients)](
+                                   size_t begin, size_t end) { copy(begin, end); });
+    partial_->remember(completed_, {result, delivery}, delivery->given);
+    partial_->strand().then(job_.scope.callback([this, delivery] { delivered(delivery); }));
 }
 
 void Rounds::deliver_later(const RoundOutcome& outcome, Scratch memory) {
@@ -274,23 +284,26 @@ void Rounds::deliver_later(const RoundOutcome& outcome, Scratch memory) {
 void Rounds::delivered(const std::shared_ptr<Delivery>& delivery) {
     delivering_.reset();
     tell_whole(delivery->marks);
-    const uint64_t round = completed_;
-    std::vector<control::Rank> given;
-    given.reserve(delivery->workers.size());
-    for (const WorkerPtr& worker : delivery->workers) given.push_back(worker->rank);
-    partial_->commit(round, delivery->memory.data(), given);
+    partial_->commit(completed_, delivery->given);
     tell(delivery->outcome);
-    retain(partial_->terms()->layout.bytes(), partial::digest_of(*partial_->terms()));
+    retain(delivery->layout.bytes(), partial::digest_of(*partial_->terms()));
     if (round_view_.nodes().size() <= 1) retained_.drop();
     retained_.memory = std::move(delivery->memory);
     ++completed_;
     ++job_.services.counters.rounds;
-    for (const WorkerPtr& worker : delivery->workers)
-        end_partial(worker, 1, !partial_->was_in_time(delivery->outcome, worker->rank));
+    for (const WorkerPtr& worker : delivery->workers) {
+        const bool late = !partial_->was_in_time(delivery->outcome, worker->rank);
+        end_partial(worker, partial_ending(*worker, 1, late));
+    }
     // Who has called since gets the result too; the gradient counts in the next round.
     job_.hold->when_free(job_.scope.callback([this] {
-        for (const WorkerPtr& worker : members_here())
-            if (worker->state == Worker::State::waiting && worker->handed_in) give_missed(worker);
+        for (const WorkerPtr& worker : members_here()) {
+            if (worker->state != Worker::State::waiting) continue;
+            if (worker->handed_in)
+                give_missed(worker);
+            else if (worker->head().verb == Verb::reduce && partial_->has(worker->rank))
+                take_call(worker);
+        }
         go_on();
     }));
 }
@@ -310,27 +323,31 @@ void Rounds::tell(const RoundOutcome& outcome) {
     told_.began_ns = run->began_ns();
 }
 
-void Rounds::end_partial(const WorkerPtr& worker, uint64_t rounds, bool late) {
-    const Request& request = worker->head();
-    const uint64_t now = base::now_ns();
-    worker->iteration = request.iteration;
+// Of the worker's first request, as of now.
+Ending Rounds::partial_ending(const Worker& worker, uint64_t rounds, bool late) {
+    const Request& request = worker.head();
     Ending ending;
     ending.iteration = request.iteration;
     ending.group =
         told_.round;  // the last that had a sum; verbs of all members may have come after it
     ending.rounds = rounds;
     ending.late = late;
-    ending.resync = partial_->asks_for_sync(worker->rank, completed_);
+    ending.resync = partial_->asks_for_sync(worker.rank, completed_);
     ending.divisor = told_.outcome.divisor;
     ending.contributors = static_cast<uint32_t>(told_.outcome.contributors.size());
     ending.members = told_.members;
     ending.nodes = told_.nodes;
     ending.bytes_sent = told_.bytes_sent;
     ending.bytes_received = told_.bytes_received;
-    const uint64_t began = std::clamp(told_.began_ns, request.submitted_ns, now);
+    const uint64_t began = std::clamp(told_.began_ns, request.submitted_ns, base::now_ns());
     ending.queued_ns = began - request.submitted_ns;
-    ending.moving_ns = now - began;
-    if (late) ++job_.services.counters.gradients_late;
+    return ending;
+}
+
+void Rounds::end_partial(const WorkerPtr& worker, Ending ending) {
+    worker->iteration = ending.iteration;
+    ending.moving_ns = base::now_ns() - worker->head().submitted_ns - ending.queued_ns;
+    if (ending.late) ++job_.services.counters.gradients_late;
     job_.end_head(worker, std::move(ending));
 }
 

@@ -1,6 +1,6 @@
 #include "daemon/partial/contribution.h"
 
-#include <new>
+#include <array>
 #include <utility>
 
 namespace pace::partial {
@@ -9,13 +9,6 @@ using collectives::ByteRange;
 using collectives::Layout;
 using collectives::LocalPart;
 using collectives::Member;
-
-namespace {
-
-// Of a pass that several threads share.
-constexpr size_t kGrainBytes = size_t{1} << 20U;
-
-}  // namespace
 
 Contribution Contribution::lend(uint64_t base, Segments segments,
                                 std::shared_ptr<const void> keep) {
@@ -26,39 +19,51 @@ Contribution Contribution::lend(uint64_t base, Segments segments,
     return lent;
 }
 
-base::Result<> Contribution::own(const Layout& layout, kernels::WorkerPool& pool,
-                                 std::unique_ptr<std::byte[]> spare) {
+base::Result<> Contribution::own(const Layout& layout, kernels::Strand& strand, Memory spare,
+                                 kernels::Strand::Done done) {
     if (!is_lent()) return {};
-    return sum({{segments_, 1.0}}, layout, pool, std::move(spare));
+    return sum(nullptr, layout, strand, std::move(spare), std::move(done));
 }
 
 base::Result<> Contribution::add(const Contribution& newer, const Layout& layout,
-                                 kernels::WorkerPool& pool, std::unique_ptr<std::byte[]> spare) {
-    PACE_TRY(sum({{segments_, 1.0}, {newer.segments_, 1.0}}, layout, pool, std::move(spare)));
+                                 kernels::Strand& strand, Memory spare,
+                                 kernels::Strand::Done done) {
+    PACE_TRY(sum(&newer, layout, strand, std::move(spare), std::move(done)));
     base_ = std::min(base_, newer.base_);
     gradients_ += newer.gradients_;
     return {};
 }
 
-base::Result<> Contribution::sum(std::vector<Member> members, const Layout& layout,
-                                 kernels::WorkerPool& pool, std::unique_ptr<std::byte[]> spare) {
-    if (is_lent()) {
-        // Never none: to have memory of its own is not to be lent.
-        if (spare == nullptr)
-            spare.reset(new (std::nothrow) std::byte[std::max<size_t>(1, layout.bytes())]);
-        if (spare == nullptr)
-            return base::make_error(base::ErrorKind::memory,
-                                    "no memory for a late gradient of {} bytes", layout.bytes());
-        memory_ = std::move(spare);
+base::Result<> Contribution::sum(const Contribution* newer, const Layout& layout,
+                                 kernels::Strand& strand, Memory spare,
+                                 kernels::Strand::Done done) {
+    // What the sum is made of stays until it is made.
+    struct Sum {
+        LocalPart part;
+        std::array<std::shared_ptr<const void>, 2> keep;
+        std::array<Memory, 3> memory;
+    };
+    if (is_lent() && spare == nullptr) {
+        PACE_TRY_ASSIGN(made, base::Block::make(layout.bytes(), "a late gradient"));
+        spare = std::make_shared<base::Block>(std::move(made));
     }
-    std::byte* const out = memory_.get();
-    const LocalPart part(layout, std::move(members));
-    pool.parallel_for(layout.bytes(), kGrainBytes, [&part, out](size_t begin, size_t end) {
-        part.sum(ByteRange{begin, end}, 1.0, out + begin);
-    });
+    const Memory out = is_lent() ? std::move(spare) : memory_;
+    std::vector<Member> members{{segments_, 1.0}};
+    if (newer != nullptr) members.push_back({newer->segments_, 1.0});
+    const auto sum = std::make_shared<const Sum>(
+        Sum{LocalPart(layout, std::move(members)),
+            {keep_, newer != nullptr ? newer->keep_ : nullptr},
+            {out, memory_, newer != nullptr ? newer->memory_ : nullptr}});
+    memory_ = out;
     for (size_t segment = 0; segment < segments_.size(); ++segment)
-        segments_[segment] = out + layout.offset(segment);
+        segments_[segment] = out->data() + layout.offset(segment);
     keep_.reset();
+    strand.run((1 + sum->part.members().size()) * layout.bytes(), layout.bytes(),
+               kernels::Aside::kGrainBytes,
+               [sum](size_t begin, size_t end) {
+                   sum->part.sum(ByteRange{begin, end}, 1.0, sum->memory.front()->data() + begin);
+               },
+               std::move(done));
     return {};
 }
 

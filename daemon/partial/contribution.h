@@ -3,8 +3,8 @@
 // It refers to the worker's own memory as long as that may stay as it is (lent), and otherwise to
 // memory of its own. G' = stale + new (eager-SGD, section 5) is added in this order, in f32 for the
 // half types and in f64 for f64, and rounded once to the element type: kernels/reduce.h. It counts
-// in exactly one round, because it can only be moved. One thread at a time; blocks for one pass over
-// the gradient, in which `pool` helps.
+// in exactly one round, because it can only be moved. One thread at a time. What copies or adds is work of a strand: the
+// contribution is said to be so at once, and its memory may be read when the strand has come to it.
 #pragma once
 
 #include <algorithm>
@@ -15,9 +15,10 @@
 #include <span>
 #include <vector>
 
+#include "base/block.h"
 #include "base/result.h"
 #include "daemon/collectives/local_part.h"
-#include "daemon/kernels/pool.h"
+#include "daemon/kernels/strand.h"
 
 namespace pace::partial {
 
@@ -50,28 +51,32 @@ class Contribution {
     bool is_lent() const { return memory_ == nullptr; }
     const Segments& segments() const { return segments_; }
 
-    // Copies what is lent, so that the worker's memory is free. `spare`, where it is given, is an
-    // own memory for the same layout, and is used. ErrorKind::memory, and nothing changes.
-    base::Result<> own(const collectives::Layout& layout, kernels::WorkerPool& pool,
-                       std::unique_ptr<std::byte[]> spare = nullptr);
+    // Its own memory, for others that are made by the same strand.
+    using Memory = std::shared_ptr<base::Block>;
 
-    // Adds a newer one, which may then go. As own().
+    // Copies what is lent: when the strand calls `done`, the worker's memory is free. `spare`, where it is given, is an
+    // own memory for the same layout, and is used. ErrorKind::memory, and nothing changes, nor is `done` called.
+    base::Result<> own(const collectives::Layout& layout, kernels::Strand& strand,
+                       Memory spare = nullptr, kernels::Strand::Done done = {});
+
+    // Adds a newer one, which may go when the strand calls `done`. As own().
     base::Result<> add(const Contribution& newer, const collectives::Layout& layout,
-                       kernels::WorkerPool& pool, std::unique_ptr<std::byte[]> spare = nullptr);
+                       kernels::Strand& strand, Memory spare = nullptr,
+                       kernels::Strand::Done done = {});
 
     // Its own memory, for another to use; afterwards there is nothing left here.
-    std::unique_ptr<std::byte[]> release() { return std::move(memory_); }
+    Memory release() { return std::move(memory_); }
 
   private:
     Contribution() = default;
-    base::Result<> sum(std::vector<collectives::Member> members, const collectives::Layout& layout,
-                       kernels::WorkerPool& pool, std::unique_ptr<std::byte[]> spare);
+    base::Result<> sum(const Contribution* newer, const collectives::Layout& layout,
+                       kernels::Strand& strand, Memory spare, kernels::Strand::Done done);
 
     uint64_t base_ = 0;
     uint32_t gradients_ = 1;
     Segments segments_;
     std::shared_ptr<const void> keep_;
-    std::unique_ptr<std::byte[]> memory_;  // laid out as the layout says
+    Memory memory_;  // laid out as the layout says
 };
 
 }  // namespace pace::partial

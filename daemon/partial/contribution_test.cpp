@@ -51,8 +51,7 @@ struct StoreTest : testing::Test {
         return outcome.ok() ? *outcome : HandIn::forgotten;
     }
 
-    kernels::WorkerPool pool{0};
-    Store store{kAllTypes, Late::accumulate, pool};
+    Store store{kAllTypes, Late::accumulate};
     Worker one = constant_worker(kAllTypes, 1);
     Worker ten = constant_worker(kAllTypes, 10);
 };
@@ -90,7 +89,7 @@ TEST_F(StoreTest, AFreshGradientIsAddedToTheStaleOne) {
 
 TEST_F(StoreTest, HalfTypesAreAddedInF32AndRoundedOnce) {
     const Layout layout({{DType::f16, 1}, {DType::bf16, 1}});
-    Store halves(layout, Late::accumulate, pool);
+    Store halves(layout, Late::accumulate);
     halves.join(0, 0);
     const std::vector<Rank> ranks = {0};
     EXPECT_TRUE(halves.take(0, ranks).empty());
@@ -143,7 +142,7 @@ TEST_F(StoreTest, ARoundThatIsRedoneIsStillInTimeForItsGradients) {
 }
 
 TEST_F(StoreTest, BackupWorkersForgetWhatIsLate) {
-    Store dropping(kAllTypes, Late::drop, pool);
+    Store dropping(kAllTypes, Late::drop);
     dropping.join(3, 0);
     EXPECT_TRUE(dropping.take(0, kOne).empty());
     EXPECT_EQ(*dropping.hand_in(3, segments_of(one), nullptr), HandIn::forgotten);

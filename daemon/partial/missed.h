@@ -11,18 +11,20 @@
 // are exact, and no one sum of bounded size could do better in general; the rest is rounding, which
 // the job's regular averaging of models takes away.
 //
-// One thread; add() blocks for a pass over each sum.
+// One thread. What touches sums is work of a strand, in the order of the calls: which worker misses what is known at once.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "base/result.h"
 #include "daemon/collectives/layout.h"
+#include "daemon/kernels/strand.h"
 #include "daemon/partial/roster.h"
 #include "daemon/partial/running_sum.h"
 
@@ -36,26 +38,36 @@ struct MissedRounds {
 
 class Missed {
   public:
-    explicit Missed(collectives::Layout layout) : layout_(std::move(layout)) {}
+    // Without a strand the calls do the work themselves.
+    explicit Missed(collectives::Layout layout,
+                    std::shared_ptr<kernels::Strand> strand = std::make_shared<kernels::Strand>())
+        : layout_(std::move(layout)), strand_(std::move(strand)) {}
     Missed(const Missed&) = delete;
     Missed& operator=(const Missed&) = delete;
 
-    // `round` has ended with `result` (layout.bytes() bytes) and these workers were not there to
+    // A round's layout.bytes() bytes, and what they are in, which stays until they have been read.
+    struct Outcome {
+        const std::byte* data = nullptr;
+        std::shared_ptr<const void> keep;
+    };
+
+    // `round` has ended with `result` and these workers were not there to
     // get it. Whoever missed the round before and has not called since misses this one too, whether
     // named or not. Every round is added once, in order. ErrorKind::memory: the workers that are
     // new to this miss nothing, and need the model anew.
-    base::Result<> add(uint64_t round, const std::byte* result, std::span<const Rank> late);
+    base::Result<> add(uint64_t round, Outcome result, std::span<const Rank> late);
 
     // The worker misses the rounds from `first` on, which have ended with these results: all until
     // now, in order. ErrorKind::memory: it misses nothing, and needs the model anew.
-    base::Result<> enter(Rank rank, uint64_t first, std::span<const std::byte* const> results);
+    base::Result<> enter(Rank rank, uint64_t first, std::vector<Outcome> results);
 
     // What the worker would be given now.
     std::optional<MissedRounds> rounds(Rank rank) const;
 
-    // Writes the sum of what the worker missed to its buffers, a pointer per segment, and forgets
-    // that it did. None, and nothing written: it missed nothing.
-    std::optional<MissedRounds> take(Rank rank, std::span<std::byte* const> segments);
+    // Has the sum of what the worker missed written to its buffers, a pointer per segment, and forgets
+    // that it did. They are in `keep`. None, and nothing is written: it missed nothing.
+    std::optional<MissedRounds> take(Rank rank, std::vector<std::byte*> segments,
+                                     std::shared_ptr<const void> keep = nullptr);
 
     // The worker is gone, or was given the whole model.
     void forget(Rank rank);
@@ -66,15 +78,17 @@ class Missed {
   private:
     // The workers that miss the same rounds.
     struct Cohort {
-        RunningSum sum;
+        std::shared_ptr<RunningSum> sum;
         uint64_t count = 1;
         std::vector<Rank> ranks;
     };
     using Cohorts = std::map<uint64_t, Cohort>;  // by the first round
 
     Cohorts::const_iterator cohort_of(Rank rank) const;
+    base::Result<std::shared_ptr<RunningSum>> new_sum() const;
 
     collectives::Layout layout_;
+    std::shared_ptr<kernels::Strand> strand_;
     Cohorts cohorts_;
 };
 

@@ -26,6 +26,11 @@ Bytes result_of(const Layout& layout, const std::function<double(size_t)>& value
     return bytes;
 }
 
+Missed::Outcome held(Bytes result) {
+    const auto keep = std::make_shared<const Bytes>(std::move(result));
+    return {keep->data(), keep};
+}
+
 struct Buffers {
     explicit Buffers(const Layout& layout) : bytes(layout.bytes()) {
         for (size_t s = 0; s < layout.segments().size(); ++s)
@@ -40,7 +45,7 @@ TEST(Missed, ALateWorkerGetsTheSumOfTheRoundsThatItMissedOnce) {
     const std::vector<Rank> late = {2};
     for (uint64_t round = 4; round < 8; ++round)
         ASSERT_TRUE(
-            missed.add(round, result_of(kMixed, [&](size_t) { return round; }).data(), late).ok());
+            missed.add(round, held(result_of(kMixed, [&](size_t) { return round; })), late).ok());
     EXPECT_EQ(missed.rounds(2)->first, 4U);
     Buffers buffers(kMixed);
     const auto rounds = missed.take(2, buffers.pointers);
@@ -56,12 +61,12 @@ TEST(Missed, OneRoundMissedIsThatRoundBitForBit) {
     base::Random random(1);
     const Bytes result = result_of(kMixed, [&](size_t) { return random.uniform() - 0.5; });
     Missed missed(kMixed);
-    ASSERT_TRUE(missed.add(0, result.data(), std::vector<Rank>{0}).ok());
+    ASSERT_TRUE(missed.add(0, held(result), std::vector<Rank>{0}).ok());
     Buffers buffers(kMixed);
     missed.take(0, buffers.pointers);
     EXPECT_EQ(buffers.bytes, result);
     const Bytes negative_zeros = result_of(kMixed, [](size_t) { return -0.0; });
-    ASSERT_TRUE(missed.add(1, negative_zeros.data(), std::vector<Rank>{0}).ok());
+    ASSERT_TRUE(missed.add(1, held(negative_zeros), std::vector<Rank>{0}).ok());
     missed.take(0, buffers.pointers);
     EXPECT_EQ(buffers.bytes, negative_zeros);
 }
@@ -74,7 +79,7 @@ TEST(Missed, AddsFromTheFirstRoundMissedInTheirOrder) {
     uint64_t round = 0;
     for (const float value : {1.0F, tiny, tiny}) {
         ASSERT_TRUE(missed
-                        .add(round++, result_of(layout, [&](size_t) { return value; }).data(),
+                        .add(round++, held(result_of(layout, [&](size_t) { return value; })),
                              std::vector<Rank>{0})
                         .ok());
     }
@@ -88,11 +93,11 @@ TEST(Missed, HalfTypesAreRoundedOnceAtTheEnd) {
     Missed missed(layout);
     const std::vector<Rank> late = {0};
     ASSERT_TRUE(
-        missed.add(0, result_of(layout, [](size_t i) { return i == 0 ? 2048 : 256; }).data(), late)
+        missed.add(0, held(result_of(layout, [](size_t i) { return i == 0 ? 2048 : 256; })), late)
             .ok());
     for (uint64_t round = 1; round <= 4; ++round)
         ASSERT_TRUE(
-            missed.add(round, result_of(layout, [](size_t) { return 1; }).data(), late).ok());
+            missed.add(round, held(result_of(layout, [](size_t) { return 1; })), late).ok());
     Buffers buffers(layout);
     missed.take(0, buffers.pointers);
     EXPECT_EQ(buffers.bytes, result_of(layout, [](size_t i) { return i == 0 ? 2052 : 260; }));
@@ -105,7 +110,7 @@ TEST(Missed, MemoryIsASumPerLagAndNotPerRoundOrWorker) {
     const std::vector<Rank> six = {0, 1, 2, 3, 4, 5};
     for (uint64_t round = 0; round < 100; ++round)
         ASSERT_TRUE(missed
-                        .add(round, result_of(layout, [](size_t) { return 1; }).data(),
+                        .add(round, held(result_of(layout, [](size_t) { return 1; })),
                              round < 50 ? four : six)
                         .ok());
     EXPECT_EQ(missed.sums(), 2U);
@@ -150,7 +155,7 @@ TEST(Missed, ReplicasThatOnlyAddStayEqualBitForBitWhereSumsAreExact) {
                 else
                     apply(rank, result);
             }
-            ASSERT_TRUE(missed.add(round, result.data(), late).ok());
+            ASSERT_TRUE(missed.add(round, held(result), late).ok());
             ASSERT_LE(missed.sums(), kWorkers);
         }
         for (Rank rank = 0; rank < kWorkers; ++rank) catch_up(rank);

@@ -90,7 +90,8 @@ Task<Result<std::vector<NodeView>>> PartialRound::start() {
     begin_start();
     while (!start_.aborted() && !activation_.activated()) co_await wake_.notified();
     arrivals_.stop();
-    while (!start_.aborted() && (held_ || !awaited().empty())) co_await wake_.notified();
+    while (!start_.aborted() && (held_ || !store_.is_made() || !awaited().empty()))
+        co_await wake_.notified();
     if (start_.aborted()) co_return start_.status().error();
     co_return co_await agreement_.run(take());
 }
@@ -221,7 +222,10 @@ Task<Result<>> PartialRound::sum(const RoundOutcome& outcome, std::span<std::byt
         group.contributes.push_back(std::any_of(snapshot.begin(), snapshot.end(),
                                                 [](uint32_t given) { return given != kNothing; }));
     if (outcome.contributors.empty()) {
-        std::fill(result.begin(), result.end(), std::byte{0});
+        co_await in_strand(result.size(), result.size(), [result](size_t begin, size_t end) {
+            std::fill(result.begin() + static_cast<ptrdiff_t>(begin),
+                      result.begin() + static_cast<ptrdiff_t>(end), std::byte{0});
+        });
         co_return Result<>();
     }
     // A node's part of a mean is not to be infinite because its workers' sum is (exchange.h: make_room()).
@@ -230,9 +234,25 @@ Task<Result<>> PartialRound::sum(const RoundOutcome& outcome, std::span<std::byt
     std::vector<collectives::Member> members;
     for (const Taken& one : taken_) members.push_back({one.contribution.segments(), 1.0 / room});
     const collectives::LocalPart part(store_.layout(), std::move(members));
+    if (group.nodes.size() == 1) {
+        const double scale = room / outcome.divisor;
+        co_await in_strand(
+            (1 + part.members().size()) * result.size(), result.size(),
+            [&part, scale, result](size_t begin, size_t end) {
+                part.sum(collectives::ByteRange{begin, end}, scale, result.data() + begin);
+            });
+        co_return Result<>();
+    }
     data_.emplace(transport_, std::move(group));
     co_return co_await collectives::all_reduce(*data_, part, room / outcome.divisor, result,
                                                plan_.options);
+}
+
+Task<> PartialRound::in_strand(size_t bytes, size_t size, kernels::WorkerPool::Work work) {
+    base::OneShot<bool> ended;
+    store_.strand().run(bytes, size, kernels::Aside::kGrainBytes, std::move(work),
+                        [&ended](const Result<>&) { ended.set(true); });
+    co_await ended;
 }
 
 void PartialRound::abort(const Error& error) {

@@ -13,7 +13,8 @@
 //
 // A worker without which a gradient would become more than `staleness_max` rounds old holds up its
 // own node between activation and taking, and so, the agreement being among all, the round. When it
-// has handed in, or is dead, look_again() says so. hold() does the same for the node's own reasons.
+// has handed in, or is dead, look_again() says so. hold() does the same for the node's own reasons, and so does what the store has
+// not made yet.
 //
 // Two exchanges, because the second one's group has to say who contributes: the start (arrivals,
 // activation, agreement; a few bytes) and the data. Every node has to run every round, from its
@@ -26,7 +27,8 @@
 // job's view can tell. Until then the round keeps what it took: put_back() if it is redone or given
 // up, used_up() if another node has the result. The destructor puts back.
 //
-// One thread, the event loop's. Blocks for what all_reduce computes.
+// One thread, the event loop's. A sum of this node alone is the store's strand's work; else it blocks for what all_reduce computes, chunk by
+// chunk.
 #pragma once
 
 #include <cstddef>
@@ -140,6 +142,7 @@ class PartialRound {
     base::Task<base::Result<>> tell_terms(size_t node, std::span<const std::byte> bytes);
     base::Task<base::Result<>> hear_terms(size_t node);
     base::Task<base::Result<>> sum(const RoundOutcome& outcome, std::span<std::byte> result);
+    base::Task<> in_strand(size_t bytes, size_t size, kernels::WorkerPool::Work work);
     const std::vector<Rank>& own_ranks() const { return plan_.roster.nodes[plan_.group.self]; }
 
     transports::Transport& transport_;

@@ -289,5 +289,47 @@ TEST(PartialRound, APlanThatDoesNotFitIsRefused) {
     EXPECT_EQ(outcome_of(result), base::ErrorKind::invalid);
 }
 
+// A late gradient may take long to copy: the round waits with what it takes, and not with what it hears.
+TEST(PartialRound, TakesNothingBeforeAllIsThereThatWasGiven) {
+    HeldStrand held;
+    JobOptions options;
+    options.quorum = {Quorum::Kind::solo, 0, 0};
+    options.strand = held.get();
+    TestJob job(make_roster(2, 1), options);
+    job.begin(0);
+    job.arrive(0, 1);
+    job.run();
+    job.expect_well();
+    ASSERT_EQ(*job.hand_in(1, 2), HandIn::copied);
+    EXPECT_FALSE(job.store(1).is_made());
+    job.begin(1);
+    job.store(0).advance(0, 1);
+    job.arrive(0, 4);
+    job.run();
+    EXPECT_TRUE(job.round(1).activated());
+    EXPECT_FALSE(job.round(1).has_taken());
+    while (held.tell()) job.run();
+    job.expect_well();
+    EXPECT_EQ(job.value(0), 6);
+    EXPECT_EQ(job.outcome(1)->contributors.size(), 2U);
+}
+
+// What is done later by whoever does it, comes to the same.
+TEST(PartialRound, NothingIsLostOrCountedTwiceWhoeverDoesTheWork) {
+    HeldStrand held;
+    for (uint64_t seed = 1; seed <= 20; ++seed) {
+        SCOPED_TRACE(seed);
+        JobOptions options;
+        options.quorum = {Quorum::Kind::solo, 0, 0};
+        options.strand = held.get();
+        TestJob job(make_roster(1 + seed % 4, 3), options, seed);
+        Training training(job, seed, [&held] { return held.tell(); });
+        for (uint64_t round = 0; round < 8 && !testing::Test::HasFatalFailure(); ++round)
+            training.round(round);
+        training.expect_nothing_lost(8);
+        if (testing::Test::HasFailure()) return;
+    }
+}
+
 }  // namespace
 }  // namespace pace::partial

@@ -1,7 +1,5 @@
 #include "daemon/partial/running_sum.h"
 
-#include <algorithm>
-#include <new>
 #include <utility>
 #include <vector>
 
@@ -9,7 +7,9 @@
 
 namespace pace::partial {
 
+using collectives::ByteRange;
 using collectives::Layout;
+using collectives::Piece;
 using collectives::Segment;
 
 namespace {
@@ -22,34 +22,33 @@ Layout widened(const Layout& layout) {
 
 }  // namespace
 
-base::Result<RunningSum> RunningSum::begin(const Layout& layout, const std::byte* result) {
+base::Result<RunningSum> RunningSum::begin(const Layout& layout) {
     RunningSum made;
     made.layout_ = layout;
     made.wide_ = widened(layout);
-    made.sum_.reset(new (std::nothrow) std::byte[std::max<size_t>(1, made.wide_.bytes())]);
-    if (made.sum_ == nullptr)
-        return base::make_error(base::ErrorKind::memory,
-                                "no memory for the {} bytes of what a late worker misses",
-                                made.wide_.bytes());
-    const std::vector<Segment>& segments = layout.segments();
-    for (size_t s = 0; s < segments.size(); ++s)
-        accumulate(segments[s].dtype, made.sum_.get() + made.wide_.offset(s),
-                   result + layout.offset(s), segments[s].count, true);
+    PACE_TRY_ASSIGN(sum, base::Block::make(made.wide_.bytes(), "what a late worker misses"));
+    made.sum_ = std::move(sum);
     return made;
 }
 
-void RunningSum::add(const std::byte* result) {
-    const std::vector<Segment>& segments = layout_.segments();
-    for (size_t s = 0; s < segments.size(); ++s)
-        accumulate(segments[s].dtype, sum_.get() + wide_.offset(s), result + layout_.offset(s),
-                   segments[s].count, false);
+// Of the sum, where the piece of a result begins.
+std::byte* RunningSum::element(const Piece& piece) const {
+    const size_t width = protocol::size_of(wide_.segments()[piece.segment].dtype);
+    return sum_.data() + wide_.offset(piece.segment) + piece.first * width;
 }
 
-void RunningSum::write(std::span<std::byte* const> segments) const {
-    for (size_t s = 0; s < segments.size(); ++s)
-        if (layout_.segments()[s].count > 0)
-            round_to(layout_.segments()[s].dtype, sum_.get() + wide_.offset(s), segments[s],
-                     layout_.segments()[s].count);
+void RunningSum::put(ByteRange range, const std::byte* result, bool is_first) {
+    layout_.for_each_piece(range, [&](const Piece& piece) {
+        accumulate(piece.dtype, element(piece), result + piece.offset, piece.count, is_first);
+    });
+}
+
+void RunningSum::write(ByteRange range, std::span<std::byte* const> segments) const {
+    layout_.for_each_piece(range, [&](const Piece& piece) {
+        round_to(piece.dtype, element(piece),
+                 segments[piece.segment] + piece.first * protocol::size_of(piece.dtype),
+                 piece.count);
+    });
 }
 
 }  // namespace pace::partial

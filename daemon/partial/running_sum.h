@@ -5,14 +5,17 @@
 // element by element, each addition rounded to the accumulator's type: f64 for f64, f32 for all
 // else. Half types are kept in f32 and rounded once, when they are written out. So the bits depend
 // on the results and their order alone. Results that are not a number stay so; the payload is not
-// kept. Costs the layout's bytes, twice those for half types. One thread; blocks for one pass.
+// kept. Costs the layout's bytes, twice those for half types.
+//
+// All but begin() works on a range of the results' bytes, whose elements it has whole: threads may share a pass. Every pass is over
+// when the next begins.
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <span>
 #include <vector>
 
+#include "base/block.h"
 #include "base/result.h"
 #include "daemon/collectives/layout.h"
 
@@ -20,21 +23,25 @@ namespace pace::partial {
 
 class RunningSum {
   public:
-    // `result` is laid out as `layout` says. ErrorKind::memory.
-    static base::Result<RunningSum> begin(const collectives::Layout& layout,
-                                          const std::byte* result);
+    // Of results that are laid out so, the first of which is still to be set. ErrorKind::memory.
+    static base::Result<RunningSum> begin(const collectives::Layout& layout);
 
-    void add(const std::byte* result);
+    void set(collectives::ByteRange range, const std::byte* result) { put(range, result, true); }
+    void add(collectives::ByteRange range, const std::byte* result) { put(range, result, false); }
 
     // Writes the sum to a pointer per segment, ignored where that is empty.
-    void write(std::span<std::byte* const> segments) const;
+    void write(collectives::ByteRange range, std::span<std::byte* const> segments) const;
+
+    const collectives::Layout& layout() const { return layout_; }
 
   private:
     RunningSum() = default;
+    std::byte* element(const collectives::Piece& piece) const;
+    void put(collectives::ByteRange range, const std::byte* result, bool is_first);
 
     collectives::Layout layout_;  // of the results
     collectives::Layout wide_;    // of the sum: half segments are f32
-    std::unique_ptr<std::byte[]> sum_;
+    base::Block sum_;
 };
 
 }  // namespace pace::partial

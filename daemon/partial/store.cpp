@@ -9,6 +9,18 @@ using base::ErrorKind;
 using base::make_error;
 using base::Result;
 
+// Whoever is told that all is made looks at the store, which is not to be in the middle of a call.
+class Store::Call {
+  public:
+    explicit Call(const Store& store) : making_(store.making_) { ++making_->calls; }
+    ~Call() { --making_->calls; }
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+  private:
+    std::shared_ptr<Making> making_;
+};
+
 void Store::join(Rank rank, uint64_t round) {
     workers_[rank].base = round;
 }
@@ -31,15 +43,16 @@ Result<HandIn> Store::hand_in(Rank rank, Segments segments, std::shared_ptr<cons
     if (segments.size() != layout().segments().size())
         return make_error(ErrorKind::invalid, "worker {} hands in {} buffers, but the job has {}",
                           rank, segments.size(), layout().segments().size());
+    const Call call(*this);
     Worker& worker = found->second;
     const bool is_late = worker.base < open_round_;
     if (is_late && late_ == Late::drop) return HandIn::forgotten;
     Contribution given = Contribution::lend(worker.base, std::move(segments), std::move(keep));
     if (worker.stored) {
-        PACE_TRY(worker.stored->add(given, layout(), pool_, std::move(worker.spare)));
+        PACE_TRY(worker.stored->add(given, layout(), *strand_, std::move(worker.spare), making()));
         return HandIn::copied;
     }
-    if (is_late) PACE_TRY(given.own(layout(), pool_, std::move(worker.spare)));
+    if (is_late) PACE_TRY(given.own(layout(), *strand_, std::move(worker.spare), making()));
     worker.stored = std::move(given);
     return is_late ? HandIn::copied : HandIn::lent;
 }
@@ -47,7 +60,10 @@ Result<HandIn> Store::hand_in(Rank rank, Segments segments, std::shared_ptr<cons
 Result<> Store::secure(Rank rank) {
     const auto worker = workers_.find(rank);
     if (worker == workers_.end() || !worker->second.stored) return {};
-    return worker->second.stored->own(layout(), pool_, std::move(worker->second.spare));
+    if (!worker->second.stored->is_lent()) return {};
+    const Call call(*this);
+    return worker->second.stored->own(layout(), *strand_, std::move(worker->second.spare),
+                                      making());
 }
 
 bool Store::take_back(Rank rank) {
@@ -57,6 +73,27 @@ bool Store::take_back(Rank rank) {
     if (!stored || !stored->is_lent()) return false;
     stored.reset();
     return true;
+}
+
+// One more is pending, until the strand calls this; or it is dropped, where nothing was begun after all.
+kernels::Strand::Done Store::making() {
+    struct Pending {
+        explicit Pending(std::shared_ptr<Making> of) : making(std::move(of)) { ++making->pending; }
+        ~Pending() { end(); }
+        Pending(const Pending&) = delete;
+        Pending& operator=(const Pending&) = delete;
+        void end() {
+            if (making == nullptr) return;
+            --making->pending;
+            making.reset();
+        }
+        std::shared_ptr<Making> making;
+    };
+    auto pending = std::make_shared<Pending>(making_);
+    return [pending, making = making_](const base::Result<>&) {
+        pending->end();
+        if (making->pending == 0 && making->calls == 0 && making->made) making->made();
+    };
 }
 
 std::optional<uint64_t> Store::base(Rank rank) const {
@@ -94,6 +131,7 @@ std::vector<Taken> Store::take(uint64_t round, std::span<const Rank> ranks) {
 }
 
 Result<> Store::put_back(uint64_t round, std::vector<Taken> taken) {
+    const Call call(*this);
     open_round_ = std::min(open_round_, round);
     Result<> outcome;
     for (Taken& one : taken) {
@@ -102,8 +140,8 @@ Result<> Store::put_back(uint64_t round, std::vector<Taken> taken) {
         std::optional<Contribution>& stored = worker->second.stored;
         if (stored) {
             // The older one first, as if it had never left.
-            if (Result<> added =
-                    one.contribution.add(*stored, layout(), pool_, std::move(worker->second.spare));
+            if (Result<> added = one.contribution.add(*stored, layout(), *strand_,
+                                                      std::move(worker->second.spare), making());
                 !added)
                 outcome = std::move(added);
             if (!stored->is_lent()) worker->second.spare = stored->release();

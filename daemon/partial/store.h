@@ -11,12 +11,14 @@
 //                   ▲                             │
 //                   └───────── put_back ──────────┘
 //
-// One thread, the event loop's; late gradients block it for one pass, in which `pool` helps.
+// One thread, the event loop's. Late gradients are copied and added by a strand: the store says that it has them at once, and take()
+// waits until is_made().
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,7 +27,7 @@
 
 #include "base/result.h"
 #include "daemon/collectives/layout.h"
-#include "daemon/kernels/pool.h"
+#include "daemon/kernels/strand.h"
 #include "daemon/partial/contribution.h"
 #include "daemon/partial/roster.h"
 #include "daemon/partial/terms.h"
@@ -40,7 +42,7 @@ enum class Late : uint8_t {
 
 enum class HandIn : uint8_t {
     lent,       // the worker's memory stays as it is until the round has ended, or secure()
-    copied,     // the worker's memory is free
+    copied,     // the worker's memory is free once the strand has come to it
     forgotten,  // likewise
 };
 
@@ -52,11 +54,11 @@ struct Taken {
 
 class Store {
   public:
-    // `pool` must outlive this.
-    Store(Late late, kernels::WorkerPool& pool) : late_(late), pool_(pool) {}
-    Store(collectives::Layout layout, Late late, kernels::WorkerPool& pool) : Store(late, pool) {
-        agree({std::move(layout), true});
-    }
+    // `strand` does what touches gradients, in the order of the calls. Without one they do that themselves.
+    explicit Store(Late late,
+                   std::shared_ptr<kernels::Strand> strand = std::make_shared<kernels::Strand>())
+        : late_(late), strand_(std::move(strand)) {}
+    Store(collectives::Layout layout, Late late) : Store(late) { agree({std::move(layout), true}); }
     Store(const Store&) = delete;
     Store& operator=(const Store&) = delete;
 
@@ -65,6 +67,12 @@ class Store {
     const std::optional<Terms>& terms() const { return terms_; }
     // After agree().
     const collectives::Layout& layout() const { return terms_->layout; }
+    kernels::Strand& strand() { return *strand_; }
+
+    // All that was given is there: copied and added.
+    bool is_made() const { return making_->pending == 0; }
+    // Called each time that this becomes true, never from inside a call.
+    void when_made(std::function<void()> made) { making_->made = std::move(made); }
 
     // A worker begins with the results of the rounds before `round`.
     void join(Rank rank, uint64_t round);
@@ -103,7 +111,7 @@ class Store {
     // `round` is over, whether it has taken here or not: what is handed in for it is late.
     void close(uint64_t round) { open_round_ = std::max(open_round_, round + 1); }
 
-    // Moves out what these workers (ascending) have, by rank. From now on what is handed in with a
+    // Moves out what these workers (ascending) have, by rank, all of it made. From now on what is handed in with a
     // base of `round` or before is late.
     std::vector<Taken> take(uint64_t round, std::span<const Rank> ranks);
 
@@ -119,12 +127,21 @@ class Store {
     struct Worker {
         uint64_t base = 0;
         std::optional<Contribution> stored;
-        std::unique_ptr<std::byte[]> spare;
+        Contribution::Memory spare;
     };
+    // What the strand is still to do. It may outlive the store, together with the strand.
+    struct Making {
+        size_t pending = 0;
+        size_t calls = 0;  // of the store, that have not returned
+        std::function<void()> made;
+    };
+    class Call;
+    kernels::Strand::Done making();
 
     std::optional<Terms> terms_;
     Late late_;
-    kernels::WorkerPool& pool_;
+    std::shared_ptr<kernels::Strand> strand_;
+    std::shared_ptr<Making> making_ = std::make_shared<Making>();
     uint64_t open_round_ = 0;  // the first that has not taken yet
     std::map<Rank, Worker> workers_;
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <set>
@@ -14,7 +15,6 @@
 
 #include "base/random.h"
 #include "daemon/collectives/test_data.h"
-#include "daemon/kernels/pool.h"
 #include "daemon/partial/missed.h"
 #include "daemon/partial/partial_round.h"
 #include "transports/memory/memory_network.h"
@@ -43,12 +43,35 @@ struct JobOptions {
     collectives::Layout layout{{{protocol::DType::f32, 3}}};
     collectives::AllReduceOptions all_reduce;
     std::set<size_t> without_terms = {};  // nodes that none of its workers has called yet
+    // Does what touches gradients, at all nodes.
+    std::shared_ptr<kernels::Strand> strand = std::make_shared<kernels::Strand>();
+};
+
+// A strand whose work is only told of by and by.
+class HeldStrand {
+  public:
+    std::shared_ptr<kernels::Strand> get() const { return strand_; }
+    // False: there is nothing more to tell.
+    bool tell() {
+        if (told_.empty()) return false;
+        const auto next = std::move(told_.front());
+        told_.pop_front();
+        next();
+        return true;
+    }
+
+  private:
+    kernels::WorkerPool pool_{0};
+    std::deque<kernels::WorkerPool::Callback> told_;
+    std::shared_ptr<kernels::Strand> strand_ = std::make_shared<kernels::Strand>(kernels::Aside(
+        pool_, [this](kernels::WorkerPool::Callback call) { told_.push_back(std::move(call)); },
+        0));
 };
 
 class TestJob {
   public:
     TestJob(Roster roster, JobOptions options, std::optional<uint64_t> seed = std::nullopt)
-        : roster_(std::move(roster)), options_(std::move(options)), network_(seed), pool_(0) {
+        : roster_(std::move(roster)), options_(std::move(options)), network_(seed) {
         const size_t count = roster_.nodes.size();
         for (size_t i = 0; i < count; ++i) nodes_.push_back(std::make_unique<Node>(*this));
         for (size_t i = 0; i < count; ++i) {
@@ -63,6 +86,9 @@ class TestJob {
                     if (node->round) node->round->peer_lost(peer, error);
                 });
             for (const Rank rank : roster_.nodes[i]) node->store.join(rank, 0);
+            node->store.when_made([node] {
+                if (node->round) node->round->look_again();
+            });
             if (!options_.without_terms.contains(i)) node->store.agree({options_.layout, true});
         }
     }
@@ -199,8 +225,8 @@ class TestJob {
     struct Node {
         explicit Node(TestJob& job)
             : transport(job.network_.create()),
-              store(job.options_.late, job.pool_),
-              missed(job.options_.layout) {}
+              store(job.options_.late, job.options_.strand),
+              missed(job.options_.layout, job.options_.strand) {}
         std::unique_ptr<transports::MemoryTransport> transport;
         std::vector<transports::PeerId> peers;
         Store store;
@@ -213,7 +239,6 @@ class TestJob {
     Roster roster_;
     JobOptions options_;
     transports::MemoryNetwork network_;
-    kernels::WorkerPool pool_;
     std::vector<std::unique_ptr<collectives::Worker>> gradients_;
     std::vector<std::unique_ptr<Node>> nodes_;
     uint64_t attempt_ = 0;

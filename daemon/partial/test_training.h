@@ -3,8 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "daemon/partial/test_round.h"
@@ -13,7 +15,10 @@ namespace pace::partial {
 
 class Training {
   public:
-    Training(TestJob& job, uint64_t seed) : job_(job), random_(seed), ranks_(job.roster().ranks()) {
+    // `tell` tells of some of the stores' work (HeldStrand); false: of all.
+    Training(
+        TestJob& job, uint64_t seed, std::function<bool()> tell = [] { return false; })
+        : job_(job), random_(seed), tell_(std::move(tell)), ranks_(job.roster().ranks()) {
         for (const Rank rank : ranks_) models_[rank] = 0;
     }
 
@@ -47,7 +52,7 @@ class Training {
             job_.arrive(rank, gradient);
             waiting.insert(rank);
         }
-        job_.run();
+        run();
         // Whoever has not arrived must do so now, where the round waits for it.
         for (const Rank rank : order) {
             if (job_.all_ended()) break;
@@ -56,14 +61,14 @@ class Training {
             handed_in_ += gradient;
             if (catch_up(rank, number)) {
                 hand_in_late(rank, gradient);
-                job_.run();
+                run();
                 if (job_.ended(job_.node_of(rank))) continue;
                 job_.arrive(rank, 0);
             } else {
                 job_.arrive(rank, gradient);
             }
             waiting.insert(rank);
-            job_.run();
+            run();
         }
         job_.expect_well();
         commit(number, waiting);
@@ -78,7 +83,18 @@ class Training {
 
   private:
     void deliver_some() {
-        for (size_t steps = random_.below(6); steps > 0; --steps) job_.network().progress();
+        for (size_t steps = random_.below(6); steps > 0; --steps) {
+            if (random_.below(2) == 0) tell_();
+            job_.network().progress();
+        }
+    }
+    void run() {
+        do job_.run();
+        while (tell_());
+    }
+    void tell_all() {
+        while (tell_()) {
+        }
     }
 
     bool must_call(Rank rank, size_t node) {
@@ -93,6 +109,7 @@ class Training {
             segments.push_back(buffer.data() + job_.options().layout.offset(s));
         const auto missed = job_.missed(job_.node_of(rank)).take(rank, segments);
         if (!missed) return false;
+        tell_all();
         EXPECT_EQ(missed->first + missed->count, number);
         models_[rank] +=
             collectives::read_value(job_.options().layout.segments()[0].dtype, buffer.data(), 0);
@@ -127,12 +144,15 @@ class Training {
                 ASSERT_TRUE(job_.store(node).secure(rank).ok());
                 job_.store(node).advance(rank, number + 1);
             }
-            ASSERT_TRUE(job_.missed(node).add(number, job_.result(node).data(), late).ok());
+            ASSERT_TRUE(
+                job_.missed(node).add(number, {job_.result(node).data(), nullptr}, late).ok());
         }
+        tell_all();
     }
 
     TestJob& job_;
     base::Random random_;
+    std::function<bool()> tell_;
     std::vector<Rank> ranks_;
     std::map<Rank, double> models_;
     double applied_ = 0;

@@ -212,6 +212,34 @@ TEST(Loop, GoesOnWhileANewcomerIsGivenALargeModel) {
     expect_calm(cluster, 2);
 }
 
+// Worker 1 comes late to two rounds, and gets what it has missed; what it brings counts in the next one.
+TEST(Loop, GoesOnDuringRoundsThatDoNotWaitForALateWorker) {
+    SKIP_WITHOUT_ROOM_FOR(7);
+    Cluster cluster({.nodes = 2, .daemon_flags = room_for_models()});
+    {
+        Pair pair(cluster, {.tune = [](pace_job_options& job) { job.quorum = PACE_QUORUM_SOLO; }});
+        const auto barrier = [&] { pair.both([](Worker& worker) { return worker.barrier(); }); };
+        const auto reduce = [&](size_t rank) {
+            pair.workers[rank].finish(pair.workers[rank].reduce());
+        };
+        barrier();
+        reduce(0);
+        reduce(0);
+        barrier();  // worker 1's node has both
+        reduce(1);
+        EXPECT_EQ(pair.workers[1].info().rounds, 2U);
+        EXPECT_EQ(pair.data[1][model_floats() - 1], 2);
+        pair.set(5);
+        reduce(0);
+        EXPECT_EQ(pair.data[0][model_floats() - 1], 7);
+        barrier();
+        reduce(1);
+        reduce(1);
+        barrier();
+    }
+    expect_calm(cluster, 2);
+}
+
 // ------------------------------------------------------------------------------- one client and the others
 
 // Seconds until the daemon has greeted one who connects.

@@ -1,0 +1,64 @@
+// Block: memory of a size that somebody else says. There may be none; and what is much is given back by a thread
+// (release_thread.h), wherever its last owner lets go.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <new>
+#include <span>
+#include <utility>
+
+#include "base/release_thread.h"
+#include "base/result.h"
+
+namespace pace::base {
+
+class Block {
+  public:
+    Block() = default;
+    Block(Block&& other) noexcept
+        : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    Block& operator=(Block&& other) noexcept {
+        std::swap(data_, other.data_);
+        std::swap(size_, other.size_);
+        return *this;
+    }
+    Block(const Block&) = delete;
+    Block& operator=(const Block&) = delete;
+    ~Block() {
+        if (is_mapped(size_))
+            release_mapping(data_, size_);
+        else
+            delete[] data_;
+    }
+
+    // Undefined contents; none of it is touched if it is much. ErrorKind::memory, `what` it was for.
+    static Result<Block> make(size_t bytes, const char* what) {
+        Block block;
+        if (is_mapped(bytes)) {
+            void* const address =
+                mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            if (address != MAP_FAILED) block.data_ = static_cast<std::byte*>(address);
+        } else {
+            block.data_ = new (std::nothrow) std::byte[std::max<size_t>(1, bytes)];
+        }
+        if (block.data_ == nullptr)
+            return make_error(ErrorKind::memory, "no memory for the {} bytes of {}", bytes, what);
+        block.size_ = bytes;
+        return block;
+    }
+
+    std::byte* data() const { return data_; }
+    size_t size() const { return size_; }
+    std::span<std::byte> bytes() const { return {data_, size_}; }
+
+  private:
+    static bool is_mapped(size_t bytes) { return bytes > ReleaseThread::kLittleBytes; }
+
+    std::byte* data_ = nullptr;
+    size_t size_ = 0;
+};
+
+}  // namespace pace::base
