@@ -54,6 +54,7 @@ struct Core::State {
     void settle_all(const Turn& turn);
     void cuts_changed(const Turn& turn);
     void settle_cuts(const Turn& turn);
+    void link_lost(NodeId one, NodeId other, const Turn& turn);
     void learn_links(const Heartbeat& event);
     void forget_nodes(const Turn& turn);
 
@@ -150,12 +151,7 @@ void Core::State::on(const NodeLost& event, const Turn& turn) {
 void Core::State::on(const PeerLost& event, const Turn& turn) {
     const auto culprit = cluster.nodes.on_peer_lost(event, turn);
     if (!culprit) {
-        // The suspect may well be alive and only the connection gone, and with it the rounds that
-        // went over it.
-        for (const auto& [id, job] : jobs.all()) {
-            job->on_link_lost(event.reporter, event.suspect);
-            job->settle(turn);
-        }
+        link_lost(event.reporter, event.suspect, turn);
         return;
     }
     lose_node(*culprit, fmt::format("lost by its peers: {}", event.reason), true, turn);
@@ -245,13 +241,26 @@ void Core::State::on(const LinkCut& event, const Turn& turn) {
         fmt::format("node '{}' and node '{}'", cluster.nodes.name_of(event.node),
                     cluster.nodes.name_of(event.from));
     const bool was_cut = cluster.cuts.is_cut(event.node, event.from);
-    const bool is_whole = cluster.cuts.report(event, turn.now);
+    const CutLinks::Outcome outcome = cluster.cuts.report(event, turn.now);
     if (event.cut && !was_cut)
         turn.warn("link-silent",
                   fmt::format("{}: no bytes from the second for {} ms", nodes, event.silent_ms));
-    if (!is_whole) return;
+    if (outcome == CutLinks::Outcome::other) return;
     turn.note("link-whole", fmt::format("{} reach each other again", nodes));
-    cuts_changed(turn);
+    if (outcome == CutLinks::Outcome::whole) {
+        cuts_changed(turn);
+    } else {
+        link_lost(event.node, event.from, turn);
+    }
+}
+
+// Both nodes may well be alive, and only their connection gone: with it went what was under way between them, of which one end
+// may know nothing.
+void Core::State::link_lost(NodeId one, NodeId other, const Turn& turn) {
+    for (const auto& [id, job] : jobs.all()) {
+        job->on_link_lost(one, other);
+        job->settle(turn);
+    }
 }
 
 void Core::State::cuts_changed(const Turn& turn) {

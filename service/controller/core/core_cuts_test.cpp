@@ -135,6 +135,30 @@ TEST_F(CoreCutsTest, ANewcomerThatNotAllReachWaits) {
     EXPECT_EQ(nodes_of_last_view(), (std::vector{nodes[0], late}));
 }
 
+// The end that said so has given up its connection, and what had come over it: the other may not know of that, and waits.
+TEST_F(CoreCutsTest, AfterACutThatEndsBeforeItCountsWhateverWasUnderWayBeginsAnew) {
+    const auto nodes = start(reducing(3));
+    clear();
+    send(LinkCut{nodes[0], nodes[2], true, 1000});
+    pass_hearing(milliseconds(100), nodes);
+    EXPECT_TRUE(sent<CommitView>().empty());
+    send(LinkCut{nodes[0], nodes[2], false, 0});
+    EXPECT_EQ(nodes_of_last_view(), nodes);
+    EXPECT_TRUE(sent<WorkerSuspended>().empty());
+    clear();
+    settle(nodes);
+    EXPECT_TRUE(sent<PrepareView>().empty()) << "once";
+}
+
+TEST_F(CoreCutsTest, ACutThatEndsBeforeItCountsDisturbsNoJobThatHasNotBothNodes) {
+    const auto nodes = start(reducing(2));
+    const NodeId other = attach("other");
+    clear();
+    send(LinkCut{nodes[0], other, true, 1000});
+    send(LinkCut{nodes[0], other, false, 0});
+    EXPECT_TRUE(sent<PrepareView>().empty());
+}
+
 TEST_F(CoreCutsTest, ACutOfNodesThatDoNotMeetInAJobDisturbsItNot) {
     const auto nodes = start(reducing(2));
     const NodeId other = attach("other");

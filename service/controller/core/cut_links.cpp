@@ -13,12 +13,12 @@ CutLinks::Pair pair_of(NodeId a, NodeId b) {
 
 }  // namespace
 
-bool CutLinks::report(const LinkCut& event, TimePoint now) {
+CutLinks::Outcome CutLinks::report(const LinkCut& event, TimePoint now) {
     const Pair pair = pair_of(event.node, event.from);
-    if (pair.low == pair.high) return false;
+    if (pair.low == pair.high) return Outcome::other;
     auto found = cuts_.find(pair);
     if (found == cuts_.end()) {
-        if (!event.cut || cuts_.size() >= kCutsMax) return false;
+        if (!event.cut || cuts_.size() >= kCutsMax) return Outcome::other;
         const auto silent =
             std::chrono::milliseconds(std::min<uint64_t>(event.silent_ms, 1U << 30U));
         found = cuts_.emplace(pair, Cut{.since = now, .silent = silent}).first;
@@ -26,10 +26,10 @@ bool CutLinks::report(const LinkCut& event, TimePoint now) {
         last_unsettled_ = now;
     }
     (event.node == pair.low ? found->second.low_says : found->second.high_says) = event.cut;
-    if (found->second.low_says || found->second.high_says) return false;
+    if (found->second.low_says || found->second.high_says) return Outcome::other;
     const bool counted = found->second.counts;
     cuts_.erase(found);
-    return counted;
+    return counted ? Outcome::whole : Outcome::interrupted;
 }
 
 bool CutLinks::forget(NodeId node) {

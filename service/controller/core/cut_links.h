@@ -5,6 +5,7 @@
 #pragma once
 
 #include <compare>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <utility>
@@ -37,8 +38,13 @@ class CutLinks {
         bool counts = false;
     };
 
-    // True if a pair that counted is whole again. Both nodes are attached.
-    bool report(const LinkCut& event, TimePoint now);
+    enum class Outcome : uint8_t {
+        other,
+        whole,       // a pair that counted is whole again
+        interrupted  // one that was not cut for long enough to count is: only what was under way is lost
+    };
+    // Both nodes are attached.
+    Outcome report(const LinkCut& event, TimePoint now);
     // The node is gone. True if that has ended a cut that counted.
     bool forget(NodeId node);
     // True if more cuts count than before.
