@@ -166,9 +166,10 @@ ucs_status_t UcxEngine::on_active_message(void* engine, const void* header, size
                                           const ucp_am_recv_param_t* param) {
     // Peers send nothing by UCX's own rendezvous; whoever does is told that it is not wanted.
     if ((param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0) return UCS_OK;
-    static_cast<UcxEngine*>(engine)->inbox_.on_message(
-        {static_cast<const std::byte*>(header), header_length},
-        {static_cast<const std::byte*>(data), length});
+    auto* self = static_cast<UcxEngine*>(engine);
+    const UcxPeers::Arrival arrival(self->peers_);
+    self->inbox_.on_message({static_cast<const std::byte*>(header), header_length},
+                            {static_cast<const std::byte*>(data), length});
     return UCS_OK;
 }
 

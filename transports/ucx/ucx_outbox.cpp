@@ -173,6 +173,7 @@ bool UcxOutbox::sends_to(PeerId peer) const {
 
 bool UcxOutbox::resume() {
     bool moved = false;
+    unopened_ = false;
     std::vector<PeerId> blocked;
     blocked.reserve(waiting_.size());
     for (const auto& [peer, messages] : waiting_) blocked.push_back(peer);
@@ -231,6 +232,10 @@ UcxOutbox::Posting UcxOutbox::post(PeerId peer, const wire::Header& header,
 
 UcxOutbox::Posting UcxOutbox::post_now(UcxPeers::Link& link, const wire::Header& header,
                                        std::span<const std::byte> bytes, uint64_t ticket) {
+    if (!peers_.can_send(link)) {
+        unopened_ = true;
+        return Posting::refused;
+    }
     auto endpoint = peers_.endpoint(link);
     if (!endpoint) {
         peers_.fail(link, std::move(endpoint).error());

@@ -66,7 +66,7 @@ class UcxOutbox {
     bool resume();
 
     // Whether resume() has work that no descriptor will tell.
-    bool has_work() const { return !yielded_.empty(); }
+    bool has_work() const { return !yielded_.empty() || unopened_; }
 
     // Whether UCX may hold memory of the user, so that ending an operation means closing the endpoint.
     bool lends_memory() const { return !immediate_; }
@@ -138,7 +138,8 @@ class UcxOutbox {
     std::unordered_map<uint64_t, Send> sends_;
     std::vector<uint64_t> yielded_;
     std::unordered_map<PeerId, std::deque<Waiting>> waiting_;  // only peers with some
-    size_t posted_ = 0;                                        // in UCX's hands
+    bool unopened_ = false;  // some wait for no more than an endpoint
+    size_t posted_ = 0;      // in UCX's hands
     std::vector<std::unique_ptr<Post>> spare_posts_;
 };
 

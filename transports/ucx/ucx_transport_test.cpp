@@ -249,6 +249,30 @@ TEST_F(UcxUnasked, APeerThatOffersWithoutEndIsGivenUp) {
     EXPECT_NE(lost_.find("100000 bytes"), std::string::npos) << lost_;
 }
 
+// UCX may make one connection of that on which the question came and of that for the answer; more than the question has come
+// by then.
+TEST_F(UcxUnasked, TheFirstAnswerToAPeerDisturbsNothingThatHasComeBehindTheQuestion) {
+    constexpr uint32_t kMessages = 50;
+    const std::vector<std::byte> sent = conformance::pattern(300, 1);
+    a_->send(a_to_b_, {1, kMessages, 0}, sent, {});
+    ASSERT_TRUE(await([&] { return b_->heard(b_to_a_) != base::TimePoint{}; }));
+    ASSERT_EQ(a_->heard(a_to_b_), base::TimePoint{}) << "nothing has come the other way";
+    a_->ping(a_to_b_);
+    for (uint32_t slot = 0; slot < kMessages; ++slot) a_->send(a_to_b_, {1, slot, 0}, sent, {});
+    for (int turn = 0; turn < 1000; ++turn) a_->poll();
+    ASSERT_TRUE(await([&] { return a_->heard(a_to_b_) != base::TimePoint{}; }));
+    std::vector<std::vector<std::byte>> received(kMessages, std::vector<std::byte>(sent.size()));
+    uint32_t receives = 0;
+    for (uint32_t slot = 0; slot < kMessages; ++slot)
+        b_->receive(b_to_a_, {1, slot, 0}, received[slot], [&](base::Result<> result) {
+            EXPECT_TRUE(result);
+            ++receives;
+        });
+    ASSERT_TRUE(await([&] { return receives == kMessages; }));
+    for (const auto& bytes : received) EXPECT_EQ(bytes, sent);
+    EXPECT_EQ(lost_, "");
+}
+
 TEST(UcxTransport, WakesAnEventLoopThatSleeps) {
     auto loop = base::EventLoop::create();
     ASSERT_TRUE(loop);
