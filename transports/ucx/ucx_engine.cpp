@@ -132,7 +132,10 @@ bool UcxEngine::poll() {
     // Bounded, so that a peer that sends without end does not keep the loop from its other work.
     constexpr int kTurnsMax = 32;
     int turns = 0;
-    while (turns < kTurnsMax && ucp_worker_progress(worker_->handle()) != 0) ++turns;
+    while (turns < kTurnsMax && ucp_worker_progress(worker_->handle()) != 0) {
+        outbox_.send_held();
+        ++turns;
+    }
     bool worked = turns > 0;
     worked = outbox_.resume() || worked;
     worked = lose_failed_peers() || worked;
@@ -167,7 +170,7 @@ ucs_status_t UcxEngine::on_active_message(void* engine, const void* header, size
     // Peers send nothing by UCX's own rendezvous; whoever does is told that it is not wanted.
     if ((param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0) return UCS_OK;
     auto* self = static_cast<UcxEngine*>(engine);
-    const UcxPeers::Arrival arrival(self->peers_);
+    const UcxOutbox::Arrival arrival(self->outbox_);
     self->inbox_.on_message({static_cast<const std::byte*>(header), header_length},
                             {static_cast<const std::byte*>(data), length});
     return UCS_OK;

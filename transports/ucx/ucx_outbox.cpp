@@ -96,9 +96,33 @@ void UcxOutbox::credit(UcxPeers::Link& link) {
 void UcxOutbox::answer(UcxPeers::Link& link, const wire::Header& header) {
     if (link.peer) {
         post(*link.peer, header, {}, 0);
+    } else if (holds()) {
+        held_.push_back({link.instance, std::nullopt, {header, {}, 0}});
     } else {
         post_now(link, header, {}, 0);
     }
+}
+
+void UcxOutbox::send_held() {
+    if (held_.empty()) return;
+    sending_.swap(held_);
+    for (const Held& held : sending_) send_held(held);
+    sending_.clear();
+}
+
+void UcxOutbox::send_held(const Held& held) {
+    if (!held.peer) {
+        UcxPeers::Link* link = peers_.find(held.instance);
+        if (link != nullptr) answer(*link, held.message.header);
+        return;
+    }
+    const Posting posting =
+        post(*held.peer, held.message.header, held.message.bytes, held.message.ticket);
+    const auto send = sends_.find(held.message.ticket);
+    // It is counted as one that waits.
+    if (posting == Posting::pending || posting == Posting::refused || send == sends_.end()) return;
+    --send->second.posted;
+    go_on(send->first, send->second);
 }
 
 void UcxOutbox::on_accept(PeerId peer, uint64_t ticket_untrusted, uint64_t receive_ticket) {
@@ -131,6 +155,9 @@ void UcxOutbox::close_exchange(uint64_t exchange) {
 }
 
 void UcxOutbox::forget_waiting(PeerId peer, uint64_t ticket) {
+    std::erase_if(held_, [peer, ticket](const Held& held) {
+        return held.peer == peer && held.message.ticket == ticket;
+    });
     const auto waiting = waiting_.find(peer);
     if (waiting == waiting_.end()) return;
     std::erase_if(waiting->second,
@@ -147,6 +174,12 @@ void UcxOutbox::on_refuse(PeerId peer, uint64_t ticket_untrusted) {
 }
 
 void UcxOutbox::end_peer(PeerId peer, const base::Error& error) {
+    std::erase_if(held_, [this, peer](const Held& held) {
+        if (held.peer != peer) return false;
+        if (const auto send = sends_.find(held.message.ticket); send != sends_.end())
+            --send->second.posted;
+        return true;
+    });
     if (const auto waiting = waiting_.find(peer); waiting != waiting_.end()) {
         for (const Waiting& message : waiting->second) {
             if (const auto send = sends_.find(message.ticket); send != sends_.end())
@@ -172,8 +205,8 @@ bool UcxOutbox::sends_to(PeerId peer) const {
 }
 
 bool UcxOutbox::resume() {
+    send_held();
     bool moved = false;
-    unopened_ = false;
     std::vector<PeerId> blocked;
     blocked.reserve(waiting_.size());
     for (const auto& [peer, messages] : waiting_) blocked.push_back(peer);
@@ -224,6 +257,10 @@ wire::Header UcxOutbox::make_header(wire::Kind kind) const {
 // Sends, or lets it wait behind what waits for the peer already (Posting::refused).
 UcxOutbox::Posting UcxOutbox::post(PeerId peer, const wire::Header& header,
                                    std::span<const std::byte> bytes, uint64_t ticket) {
+    if (holds()) {
+        held_.push_back({0, peer, {header, bytes, ticket}});
+        return Posting::refused;
+    }
     Posting posting = Posting::refused;
     if (!waiting_.contains(peer)) posting = post_now(peers_.link(peer), header, bytes, ticket);
     if (posting == Posting::refused) waiting_[peer].push_back(Waiting{header, bytes, ticket});
@@ -232,10 +269,6 @@ UcxOutbox::Posting UcxOutbox::post(PeerId peer, const wire::Header& header,
 
 UcxOutbox::Posting UcxOutbox::post_now(UcxPeers::Link& link, const wire::Header& header,
                                        std::span<const std::byte> bytes, uint64_t ticket) {
-    if (!peers_.can_send(link)) {
-        unopened_ = true;
-        return Posting::refused;
-    }
     auto endpoint = peers_.endpoint(link);
     if (!endpoint) {
         peers_.fail(link, std::move(endpoint).error());

@@ -6,6 +6,10 @@
 // no reason to begin its own handshake between endpoints, whose unfinished state aborts the process in 1.13
 // (an assertion in ucp_request_send_state_ff that Debian's build keeps). Other UCX transports have no such way for
 // large messages: there UCX holds the memory until its request ends.
+//
+// Nothing is handed to UCX from inside its callback for what has come (Arrival). It may make an endpoint of the very
+// connection whose bytes it is handing out, or find that another one is broken of which it has noted an event already;
+// 1.13 then touches freed memory, or aborts the process.
 #pragma once
 
 #include <ucp/api/ucp.h>
@@ -32,6 +36,19 @@ class UcxOutbox {
               const UcxOptions& options, uint64_t instance);
     UcxOutbox(const UcxOutbox&) = delete;
     UcxOutbox& operator=(const UcxOutbox&) = delete;
+
+    // UCX hands out what has come: what is sent as long as this lives waits for send_held().
+    class Arrival {
+      public:
+        explicit Arrival(UcxOutbox& outbox) : outbox_(outbox) { outbox_.in_arrival_ = true; }
+        ~Arrival() { outbox_.in_arrival_ = false; }
+        Arrival(const Arrival&) = delete;
+        Arrival& operator=(const Arrival&) = delete;
+
+      private:
+        UcxOutbox& outbox_;
+    };
+    void send_held();
 
     // The peer exists and is not gone, for these.
     void send(PeerId peer, const Tag& tag, std::span<const std::byte> bytes, Completion completion);
@@ -66,7 +83,7 @@ class UcxOutbox {
     bool resume();
 
     // Whether resume() has work that no descriptor will tell.
-    bool has_work() const { return !yielded_.empty() || unopened_; }
+    bool has_work() const { return !yielded_.empty() || !held_.empty(); }
 
     // Whether UCX may hold memory of the user, so that ending an operation means closing the endpoint.
     bool lends_memory() const { return !immediate_; }
@@ -102,6 +119,13 @@ class UcxOutbox {
         uint64_t ticket = 0;  // of a Send, or 0
     };
 
+    // One that was to be sent during an Arrival; to an instance that is no peer: an answer.
+    struct Held {
+        uint64_t instance = 0;
+        std::optional<PeerId> peer;
+        Waiting message;
+    };
+
     // One active message in UCX's hands: its header must stay where it is until UCX has sent it.
     struct Post {
         wire::Header header;
@@ -116,6 +140,8 @@ class UcxOutbox {
     Posting post(PeerId peer, const wire::Header& header, std::span<const std::byte> bytes,
                  uint64_t ticket);
     void answer(UcxPeers::Link& link, const wire::Header& header);
+    bool holds() const { return in_arrival_ || !held_.empty(); }
+    void send_held(const Held& held);
     Posting post_now(UcxPeers::Link& link, const wire::Header& header,
                      std::span<const std::byte> bytes, uint64_t ticket);
     bool retry(PeerId peer);
@@ -138,8 +164,10 @@ class UcxOutbox {
     std::unordered_map<uint64_t, Send> sends_;
     std::vector<uint64_t> yielded_;
     std::unordered_map<PeerId, std::deque<Waiting>> waiting_;  // only peers with some
-    bool unopened_ = false;  // some wait for no more than an endpoint
-    size_t posted_ = 0;      // in UCX's hands
+    bool in_arrival_ = false;
+    std::vector<Held> held_;
+    std::vector<Held> sending_;  // the memory of held_, in turn
+    size_t posted_ = 0;          // in UCX's hands
     std::vector<std::unique_ptr<Post>> spare_posts_;
 };
 

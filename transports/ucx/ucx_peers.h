@@ -71,22 +71,8 @@ class UcxPeers {
     // Whether an instance was a peer not long ago, and its link is closed.
     bool departed(uint64_t instance) const { return departed_.contains(instance); }
 
-    // The link's endpoint, made if need be, and if it may be made now.
+    // The link's endpoint, made if need be.
     base::Result<ucp_ep_h> endpoint(Link& link);
-
-    // As long as this lives, UCX is in the midst of what has come over some connection. It may make an endpoint of that very
-    // connection, and then loses, or touches freed memory of, what it has not handed out yet: none is made meanwhile.
-    class Arrival {
-      public:
-        explicit Arrival(UcxPeers& peers) : peers_(peers) { peers_.in_arrival_ = true; }
-        ~Arrival() { peers_.in_arrival_ = false; }
-        Arrival(const Arrival&) = delete;
-        Arrival& operator=(const Arrival&) = delete;
-
-      private:
-        UcxPeers& peers_;
-    };
-    bool can_send(const Link& link) const { return link.endpoint != nullptr || !in_arrival_; }
 
     // Whether an endpoint was made since the last call.
     bool take_opened() { return std::exchange(opened_, false); }
@@ -118,7 +104,6 @@ class UcxPeers {
     RecentIds departed_;
     std::vector<uint64_t> failed_;
     bool opened_ = false;
-    bool in_arrival_ = false;
 };
 
 }  // namespace pace::transports
