@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""clang-tidy over every file of ours: tidy_check.py UNITY_BUILD BUILD [PATTERN].
+"""clang-tidy over what is installed: tidy_check.py UNITY_BUILD BUILD [PATTERN].
+
+With PACE_TIDY_ALL=1 it also looks at tests, fuzz targets and benchmarks, which takes twice as long.
 
 A unity build compiles a dozen sources at a time, and clang-tidy then reads their common headers
 once, in a quarter of the time: those units are looked at first, then what only the other build
@@ -7,7 +9,7 @@ compiles. PATTERN, a regular expression, must be found in the path of a unit's s
 
 Units run in parallel. What was clean is remembered in UNITY_BUILD/tidy-clean under a digest of the
 sources, of every header of ours that they reach, of the rules and of the command line, so that a
-second run looks only at what changed.
+second run looks only at what changed. It gives way to whatever else runs.
 """
 
 import concurrent.futures
@@ -24,6 +26,7 @@ import sys
 import tree
 
 CLANG_TIDY = "clang-tidy-16"
+APART = re.compile(r"^(tests|bench)/|_(test|bench|fixture)\.cpp$")
 INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 
@@ -71,6 +74,11 @@ class Unit:
             names = INCLUDE.findall(path.read_bytes())
             self.sources = [pathlib.Path(name.decode()) for name in names]
 
+    def is_installed(self):
+        """Whether any source is part of what is installed."""
+        names = [source.relative_to(tree.ROOT).as_posix() for source in self.sources]
+        return not all(APART.search(name) for name in names)
+
     def matches(self, pattern):
         return any(pattern.search(source.relative_to(tree.ROOT).as_posix())
                    for source in self.sources)
@@ -91,7 +99,7 @@ def units_of(build):
 def all_units(unity_build, build):
     units = units_of(unity_build)
     seen = {source for unit in units for source in unit.sources}
-    return units + [unit for unit in units_of(build) if unit.path not in seen]
+    return units + [unit for unit in units_of(build) if not seen.issuperset(unit.sources)]
 
 
 def lint(unit):
@@ -115,11 +123,13 @@ def main():
     clean = unity_build / "tidy-clean"
     clean.mkdir(exist_ok=True)
     rules = (tree.ROOT / ".clang-tidy").read_text()
+    is_whole = os.environ.get("PACE_TIDY_ALL") == "1"
     digests = Digests()
+    os.nice(19)
 
     waiting = []
     for unit in all_units(unity_build, build):
-        if unit.matches(pattern):
+        if unit.matches(pattern) and (is_whole or unit.is_installed()):
             marker = clean / digests.of(unit.path, rules + unit.flags)
             if not marker.exists():
                 waiting.append((unit, marker))
