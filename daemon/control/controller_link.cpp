@@ -51,7 +51,17 @@ void ControllerLink::State::say_hello() {
 }
 
 void ControllerLink::State::set_timer(Duration delay, void (State::*then)()) {
+    const TimePoint now = base::now();
+    doubt.look(now);
+    if (last_self != 0) doubt.expect(now + delay, standing_still());
     timer = loop.run_after(delay, [this, then] { (this->*then)(); });
+}
+
+// How late this process may come by and know that nobody has missed it. While it is not attached, it is missed by a controller that has been
+// restarted and waits for its daemons.
+Duration ControllerLink::State::standing_still() const {
+    if (phase != Phase::attached) return config.silence_max / 2;
+    return std::max<Duration>(silence_min - heartbeat, heartbeat) / 2;
 }
 
 // The hello itself is said by poll(), as soon as there is a connection to say it to.
@@ -99,12 +109,16 @@ bool ControllerLink::State::say_heartbeat() {
     heartbeat_said.workers.clear();
     heartbeat_said.groups.clear();
     heartbeat_said.links.clear();
+    heartbeat_said.number = ++heartbeats;
     handler.report(heartbeat_said);
-    return send(heartbeat_said);
+    if (!send(heartbeat_said)) return false;
+    doubt.said(heartbeat_said.number);
+    return true;
 }
 
 void ControllerLink::State::detach(bool excluded, const std::string& reason) {
     if (phase != Phase::attached) return;
+    doubt.detached();
     begin_attaching();
     handler.on_detached(excluded, reason);
 }
@@ -244,11 +258,16 @@ bool ControllerLink::send(const control::StatusRequest& message) {
 bool ControllerLink::send(const control::Goodbye& message) {
     const bool sent = state_->send(message);
     state_->timer.cancel();
+    state_->doubt.rest();
     state_->phase = State::Phase::ended;
     state_->self = 0;
     state_->hello_pending = false;
     state_->connection.set_linger_ms(kGoodbyeLingerMs);
     return sent;
+}
+
+Doubt& ControllerLink::doubt() {
+    return state_->doubt;
 }
 
 bool ControllerLink::send_heartbeat() {

@@ -18,6 +18,7 @@
 #include "base/result.h"
 #include "daemon/control/control_handler.h"
 #include "daemon/control/controller_link_config.h"
+#include "daemon/control/doubt.h"
 #include "daemon/control/messages.h"
 
 namespace pace::daemon {
@@ -54,6 +55,10 @@ class ControllerLink final : private base::Poller {
     // The last message: the controller forgets this node at once instead of missing it. The link
     // does not attach again afterwards.
     bool send(const control::Goodbye& message);
+
+    // Whether the cluster may have gone on without this node. If it has, the handler hears of it before the doubt is over. None before
+    // the first attachment.
+    Doubt& doubt();
 
     // A heartbeat now rather than at the next interval; used when something in it has changed.
     bool send_heartbeat();

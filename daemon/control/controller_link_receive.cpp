@@ -54,7 +54,10 @@ void ControllerLink::State::on_status_reply(control::StatusReply reply) {
 }
 
 void ControllerLink::State::on_attached(const wire::Attached& table) {
-    if (phase == Phase::attached) return;  // the answer to a heartbeat
+    if (phase == Phase::attached) {
+        doubt.answered(table.number());
+        return;
+    }
     if (table.node() == 0) {
         ++counters.malformed;
         return;
@@ -66,10 +69,13 @@ void ControllerLink::State::on_attached(const wire::Attached& table) {
     refused_delay = {};
     obstacle.on_attached();
     heartbeat = milliseconds(std::clamp<uint32_t>(table.heartbeat_ms(), 1, 60'000));
+    silence_min = milliseconds(std::min<uint32_t>(table.silence_min_ms(), 3'600'000));
     outgoing.set_attachment(self, attachment);
     ++counters.attachments;
     expect_heartbeat();
     handler.on_attached(self);
+    // After what was said there, which is answered first.
+    if (doubt.has_to_ask()) say_heartbeat();
 }
 
 void ControllerLink::State::on_refused(const wire::Refused& table) {

@@ -32,6 +32,7 @@ struct ControllerLink::State {
     }
     void say_hello();
     void set_timer(base::Duration delay, void (State::*then)());
+    base::Duration standing_still() const;
     void hello_is_due();
     void complain();
     void expect_heartbeat();
@@ -69,6 +70,9 @@ struct ControllerLink::State {
     std::string refusal;  // said last
     base::Duration refused_delay{};
     base::Duration heartbeat = std::chrono::milliseconds(200);
+    uint64_t heartbeats = 0;
+    base::Duration silence_min{};  // sooner the controller gives up nobody
+    Doubt doubt;
     base::TimePoint heard{};
     base::TimePoint heartbeat_due{};
     bool reachable = false;

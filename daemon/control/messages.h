@@ -144,6 +144,7 @@ struct Heartbeat {
     std::vector<WorkerReport> workers;
     std::vector<GroupReport> groups{};
     std::vector<LinkReport> links{};
+    uint64_t number = 0;
 };
 
 struct PeerLost {

@@ -49,7 +49,8 @@ Outgoing::Bytes Outgoing::write(const Heartbeat& message) {
             wire::CreateLinkReport(builder, link.node, link.latency_ns, link.ns_per_byte));
     const auto workers = builder.CreateVector(reports);
     const auto ended = builder.CreateVector(groups);
-    return finish(wire::CreateHeartbeat(builder, workers, ended, builder.CreateVector(links)));
+    return finish(wire::CreateHeartbeat(builder, workers, ended, builder.CreateVector(links),
+                                        message.number));
 }
 
 Outgoing::Bytes Outgoing::write(const Goodbye& message) {

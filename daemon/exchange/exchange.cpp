@@ -5,6 +5,7 @@
 #include "daemon/collectives/barrier.h"
 #include "daemon/collectives/half_all_reduce.h"
 #include "daemon/collectives/piecewise.h"
+#include "daemon/control/controller_link.h"
 #include "daemon/sparse/link_probe.h"
 
 namespace pace::daemon {
@@ -149,7 +150,7 @@ Task<Result<>> Exchange::run_among_nodes() {
     if (may_go_among_gpus()) {
         const Result<bool> meet = co_await meet_gpus();
         if (!meet) co_return meet.error();
-        if (*meet) co_return co_await gpu_sum_->run(plan_.scale);
+        if (*meet) co_return co_await when_sure(co_await gpu_sum_->run(plan_.scale));
         gpu_sum_.reset();  // others may use the GPUs
     }
     if (sparse_ && co_await place_gradient()) co_return co_await run_by_hosts();
@@ -167,6 +168,32 @@ Task<Result<>> Exchange::run_among_nodes() {
 }
 
 Task<Result<>> Exchange::run_by_hosts() {
+    co_return co_await when_sure(co_await move_by_hosts());
+}
+
+// The others may have given up this node, and make the round anew without it. Then what it was able to put together of their messages all the
+// same is nobody's result, and it is told to stop before it is told that all is well. Groups commit member by member, and what is fetched another
+// node has committed.
+Task<Result<>> Exchange::when_sure(Result<> result) {
+    Doubt& doubt = services_.control->doubt();
+    const bool may_be_redone = plan_.patient && plan_.kind != Kind::fetch;
+    if (!result || !may_be_redone || !doubt.is_at(base::now())) co_return result;
+    is_sure_ = false;
+    doubt.when_sure(base::now(), [weak = weak_from_this()] {
+        if (const auto exchange = weak.lock()) exchange->is_sure_now();
+    });
+    co_await until(is_sure_);
+    if (abort_) co_return *abort_;
+    co_return result;
+}
+
+void Exchange::is_sure_now() {
+    if (std::exchange(is_sure_, true)) return;
+    // Not from inside abort(), whose caller may own the exchange.
+    services_.loop.defer(base::keep(self_, [](Exchange& own) { own.came_changed_.notify(); }));
+}
+
+Task<Result<>> Exchange::move_by_hosts() {
     const ExchangeOptions& options = services_.options;
     switch (plan_.kind) {
         case Kind::barrier:
@@ -281,6 +308,7 @@ void Exchange::abort(const base::Error& error) {
     if (communicator_) communicator_->abort(error);
     if (sparse_) sparse_->abort(error);
     if (gpu_sum_) gpu_sum_->abort(error);
+    is_sure_now();
     wake();
 }
 

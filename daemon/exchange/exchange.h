@@ -174,6 +174,8 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     base::Duration stalled_on_gpus(base::TimePoint now) const;
     bool is_local() const { return plan_.nodes.size() <= 1 && !plan_.top_k; }
     bool waits_for_hold(void (Exchange::*step)());
+    base::Task<base::Result<>> when_sure(base::Result<> result);
+    void is_sure_now();
     void run_local();
     base::Task<base::Result<>> await_members();
     void members_ended(const base::Result<>& result);
@@ -186,6 +188,7 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     base::Task<base::Result<>> run_among_nodes();
     base::Task<base::Result<>> run_telling();
     base::Task<base::Result<>> run_by_hosts();
+    base::Task<base::Result<>> move_by_hosts();
     void network_ended(const base::Result<>& result);
     void deliver();
     collectives::Notice done_here();
@@ -213,6 +216,7 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     base::Result<> came_;  // of those that have come
     std::function<void(const base::Result<>&)> when_came_;
     collectives::Signal came_changed_;
+    bool is_sure_ = true;               // that it counts
     bool busy_here_ = false;            // with copies that no other node knows of
     base::TimePoint busy_until_{};      // as it was seen last
     std::optional<base::Error> abort_;  // the first reason for which it was aborted

@@ -61,12 +61,6 @@ class JobFixture : public ::testing::Test {
     static constexpr NodeId kOther = 2;
 
     JobFixture() {
-        ControllerLinkConfig config;
-        config.endpoint = "inproc://nobody";
-        config.context = control_zmq::Context::create().value();
-        config.name = "node";
-        config.generation = 1;
-        link_ = ControllerLink::create(*loop_, std::move(config), handler_).value();
         services_.control = link_.get();
         services_.self = kSelf;
         services_.exchange_began = [] {};
@@ -74,6 +68,15 @@ class JobFixture : public ::testing::Test {
     }
     ~JobFixture() override { loop_->remove_poller(transport_.get()); }
 
+    // Never attached.
+    std::unique_ptr<ControllerLink> new_link() {
+        ControllerLinkConfig config;
+        config.endpoint = "inproc://nobody";
+        config.context = control_zmq::Context::create().value();
+        config.name = "node";
+        config.generation = 1;
+        return ControllerLink::create(*loop_, std::move(config), handler_).value();
+    }
     WorkerPtr new_worker(control::Rank rank) {
         auto worker = std::make_shared<Worker>();
         worker->rank = rank;
@@ -113,7 +116,7 @@ class JobFixture : public ::testing::Test {
         *loop_, *transport_, peers_, pool_, counters_, ExchangeOptions{}, disk_);
     Services& services_ = *own_services_;
     DeafHandler handler_;
-    std::unique_ptr<ControllerLink> link_;
+    const std::unique_ptr<ControllerLink> link_ = new_link();
     TestPort port_;
     uint64_t requests_ = 0;
 };

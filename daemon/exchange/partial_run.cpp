@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/control/controller_link.h"
+
 namespace pace::daemon {
 
 using base::Result;
@@ -55,7 +57,34 @@ Result<std::span<std::byte>> PartialRun::memory(size_t bytes) {
     return scratch_.reserve(bytes, payer);
 }
 
+// The others may have given up this node, and make the round anew without it (Exchange::when_sure).
 void PartialRun::ended(const Result<partial::RoundOutcome>& outcome) {
+    Doubt& doubt = services_.control->doubt();
+    if (!outcome || place_.nodes.size() <= 1 || !doubt.is_at(base::now())) {
+        finish(outcome);
+        return;
+    }
+    unsure_ = *outcome;
+    doubt.when_sure(base::now(), [weak = weak_from_this()] {
+        const auto run = weak.lock();
+        if (run && run->unsure_) run->finish_later(*std::exchange(run->unsure_, {}));
+    });
+}
+
+void PartialRun::abort(const base::Error& error) {
+    aborted_ = true;
+    round_->abort(error);
+    if (std::exchange(unsure_, {})) finish_later(error);
+}
+
+// Not from inside abort(), whose caller may own this.
+void PartialRun::finish_later(Result<partial::RoundOutcome> outcome) {
+    services_.loop.defer(
+        base::keep(shared_from_this(),
+                   [outcome = std::move(outcome)](PartialRun& self) { self.finish(outcome); }));
+}
+
+void PartialRun::finish(const Result<partial::RoundOutcome>& outcome) {
     std::erase_if(services_.active, [this](const std::weak_ptr<Active>& other) {
         return other.expired() || other.lock().get() == this;
     });

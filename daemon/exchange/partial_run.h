@@ -51,10 +51,7 @@ class PartialRun final : public Active, public std::enable_shared_from_this<Part
     const std::vector<NodeId>& nodes() const { return place_.nodes; }
     uint64_t began_ns() const { return began_ns_; }
 
-    void abort(const base::Error& error) override {
-        aborted_ = true;
-        round_->abort(error);
-    }
+    void abort(const base::Error& error) override;
     void peer_lost(transports::PeerId peer, const base::Error& error) override {
         round_->peer_lost(peer, error);
     }
@@ -68,6 +65,8 @@ class PartialRun final : public Active, public std::enable_shared_from_this<Part
     base::Result<> connect(partial::RoundPlan& plan);
     base::Result<std::span<std::byte>> memory(size_t bytes);
     void ended(const base::Result<partial::RoundOutcome>& outcome);
+    void finish(const base::Result<partial::RoundOutcome>& outcome);
+    void finish_later(base::Result<partial::RoundOutcome> outcome);
 
     Services& services_;
     Place place_;
@@ -79,6 +78,7 @@ class PartialRun final : public Active, public std::enable_shared_from_this<Part
     Done done_;
     uint64_t began_ns_ = 0;
     bool aborted_ = false;
+    std::optional<partial::RoundOutcome> unsure_;  // whether it counts
 };
 
 }  // namespace pace::daemon

@@ -217,6 +217,7 @@ struct Heartbeat {
     std::vector<WorkerReport> workers;
     std::vector<GroupReport> groups{};
     std::vector<LinkReport> links{};
+    uint64_t number = 0;  // the answer has it, too
 };
 
 // Time has passed. The shell sends one no later than Core::next_deadline().

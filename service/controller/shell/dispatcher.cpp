@@ -105,7 +105,7 @@ void Dispatcher::on_hello(std::string_view route, const wire::Envelope& envelope
     if (known != 0 && attachments_.check(known, envelope.attachment(), route) == known) {
         // The same hello again: our answer has not arrived yet.
         attachments_.heard(known, now);
-        send(known, writer_.attached(addressee(known), options_.heartbeat_ms));
+        say_attached(known);
         return;
     }
     // A connection speaks for one node: what it was before ends here.
@@ -169,8 +169,9 @@ void Dispatcher::on_attached_message(NodeId node, const wire::Envelope& envelope
     }
     apply(**event, now);
     // Each heartbeat is answered, so that a daemon knows a living controller from a dead one.
-    if (std::holds_alternative<Heartbeat>(**event) && attachments_.find(node) != nullptr)
-        send(node, writer_.attached(addressee(node), options_.heartbeat_ms));
+    const auto* heartbeat = std::get_if<Heartbeat>(&**event);
+    if (heartbeat != nullptr && attachments_.find(node) != nullptr)
+        say_attached(node, heartbeat->number);
 }
 
 // A job that would be forgotten is not begun. Workers of jobs that exist come and go as ever.
@@ -225,11 +226,18 @@ void Dispatcher::deliver_actions() {
     actions_.clear();
 }
 
+// `heartbeat` is the number of that which this answers; 0: none.
+void Dispatcher::say_attached(NodeId node, uint64_t heartbeat) {
+    const auto least = options_.core.liveness_min / std::chrono::milliseconds(1);
+    send(node, writer_.attached(addressee(node),
+                                {options_.heartbeat_ms, static_cast<uint32_t>(least)}, heartbeat));
+}
+
 void Dispatcher::deliver(const Attached& action) {
     if (!arriving_ || arriving_->name != action.name) return;
     attachments_.attach(action.node, std::move(*arriving_));
     arriving_.reset();
-    send(action.node, writer_.attached(addressee(action.node), options_.heartbeat_ms));
+    say_attached(action.node);
 }
 
 void Dispatcher::deliver(const CommitView& action) {

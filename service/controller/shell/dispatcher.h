@@ -88,6 +88,7 @@ class Dispatcher {
     void take(std::string_view route, const protocol::control::Envelope& envelope, TimePoint now);
     void lose_unreachable(TimePoint now);
     void deliver_actions();
+    void say_attached(NodeId node, uint64_t heartbeat = 0);
     void deliver(const Attached& action);
     void deliver(const CommitView& action);
     void deliver(const GroupOrder& action);

@@ -125,8 +125,17 @@ TEST_F(DispatcherTest, NamesAreBounded) {
 
 TEST_F(DispatcherTest, EachHeartbeatIsAnswered) {
     const uint32_t a = attach("ra", 11, "a");
-    say("ra", a, 11, [](auto& builder) { return wire::CreateHeartbeat(builder); });
-    EXPECT_EQ(recorder_.count("ra", wire::Body::Attached), 1U);
+    say("ra", a, 11, [](auto& builder) { return wire::CreateHeartbeat(builder, 0, 0, 0, 7); });
+    ASSERT_EQ(recorder_.count("ra", wire::Body::Attached), 1U);
+    const Copy answer = recorder_.take("ra", wire::Body::Attached);
+    EXPECT_EQ(answer.envelope().body_as_Attached()->number(), 7U);
+}
+
+TEST_F(DispatcherTest, DaemonsAreToldHowLongTheyMayBeSilentAtLeast) {
+    hello("ra", 11, "a");
+    const Copy attached = recorder_.take("ra", wire::Body::Attached);
+    EXPECT_EQ(attached.envelope().body_as_Attached()->silence_min_ms(),
+              CoreOptions{}.liveness_min / std::chrono::milliseconds(1));
 }
 
 TEST_F(DispatcherTest, AnExcludedDaemonIsToldSoForAsLongAsItUsesTheOldAttachment) {

@@ -105,7 +105,8 @@ void read_groups(const wire::Heartbeat& table, Heartbeat& ret_heartbeat) {
 }
 
 Event event_of(const wire::Heartbeat& table, NodeId node) {
-    Heartbeat heartbeat{.node = node, .workers = {}, .groups = {}, .links = {}};
+    Heartbeat heartbeat{
+        .node = node, .workers = {}, .groups = {}, .links = {}, .number = table.number()};
     if (table.workers() != nullptr) {
         heartbeat.workers.reserve(table.workers()->size());
         for (const auto* report : *table.workers())

@@ -15,8 +15,9 @@ auto text(flatbuffers::FlatBufferBuilder& builder, std::string_view words) {
 
 }  // namespace
 
-MessageWriter::Bytes MessageWriter::attached(Addressee to, uint32_t heartbeat_ms) {
-    return finish(to, wire::CreateAttached(envelope_.begin(), to.node, heartbeat_ms));
+MessageWriter::Bytes MessageWriter::attached(Addressee to, const Pace& pace, uint64_t number) {
+    return finish(to, wire::CreateAttached(envelope_.begin(), to.node, pace.heartbeat_ms, number,
+                                           pace.silence_min_ms));
 }
 
 MessageWriter::Bytes MessageWriter::not_attached(Addressee to, bool excluded,

@@ -23,7 +23,13 @@ class MessageWriter {
   public:
     using Bytes = std::span<const std::byte>;
 
-    Bytes attached(Addressee to, uint32_t heartbeat_ms);
+    // What every daemon that is attached is told.
+    struct Pace {
+        uint32_t heartbeat_ms = 200;
+        uint32_t silence_min_ms = 0;  // no daemon is given up sooner
+    };
+    // `number` is that of the heartbeat that this answers; 0: none.
+    Bytes attached(Addressee to, const Pace& pace, uint64_t number);
     Bytes not_attached(Addressee to, bool excluded, std::string_view reason);
     Bytes refused(Addressee to, const base::Error& error);
     Bytes status_reply(Addressee to, RequestId request, std::string_view json, uint64_t number);
