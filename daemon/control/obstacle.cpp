@@ -94,9 +94,7 @@ std::string Obstacle::words() const {
         case Kind::refused:
             return words_of_keys(*outcome_);
         case Kind::broken_off:
-            // So a controller answers to a daemon that expects another one.
-            if (!config_.secret_key_file.empty()) return words_of_keys(Kind::key);
-            return fmt::format("what listens there ends the connection; {}", kElsewhere);
+            return words_of_an_end();
         case Kind::nonsense:
             return fmt::format("what listens there is no controller; {}", kElsewhere);
         case Kind::accepted:
@@ -107,6 +105,23 @@ std::string Obstacle::words() const {
     }
     return fmt::format("what listens there does not answer: its process may be stopped; {}",
                        kElsewhere);
+}
+
+// Whoever closes first decides what is seen. A controller whose keys do not match ends the connection, too.
+std::string Obstacle::words_of_an_end() const {
+    if (config_.secret_key_file.empty())
+        return "what listens there ends the connection: it asks for keys, and this daemon has "
+               "none, or it is no "
+               "controller; set curve_server_key_file and curve_secret_file (`pacectl keygen` "
+               "makes keys), or correct "
+               "this daemon's `controller` setting";
+    return fmt::format(
+        "what listens there ends the connection: it does not have the key of {}, or the controller "
+        "has none; name the "
+        "file with the public key of the controller in this daemon's curve_server_key_file, or set "
+        "the controller's "
+        "curve_secret_file",
+        config_.controller_key_file);
 }
 
 std::string Obstacle::words_of_keys(Kind kind) const {

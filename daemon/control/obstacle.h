@@ -44,6 +44,7 @@ class Obstacle {
     bool never_connects(base::TimePoint now) const;
     base::Error reason() const;
     std::string words() const;
+    std::string words_of_an_end() const;
     std::string words_of_keys(control_zmq::ConnectionEvent::Kind kind) const;
 
     const ControllerLinkConfig& config_;

@@ -156,7 +156,7 @@ TEST_F(LinksTest, ANodeThatDoesNotComeIsPassedByAndTriedInTheNextView) {
 }
 
 TEST_F(LinksTest, AFrozenNodeHoldsUpNobody) {
-    options_.ping_max = milliseconds(10);
+    options_.ping_max = milliseconds(200);
     start({1, 2, 3});
     commit_at_all(1, {1, 2, 3});
     network_.freeze(*nodes_[2]->transport);

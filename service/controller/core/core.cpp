@@ -54,7 +54,6 @@ struct Core::State {
     void settle_all(const Turn& turn);
     void cuts_changed(const Turn& turn);
     void settle_cuts(const Turn& turn);
-    void link_lost(NodeId one, NodeId other, const Turn& turn);
     void learn_links(const Heartbeat& event);
     void forget_nodes(const Turn& turn);
 
@@ -151,7 +150,7 @@ void Core::State::on(const NodeLost& event, const Turn& turn) {
 void Core::State::on(const PeerLost& event, const Turn& turn) {
     const auto culprit = cluster.nodes.on_peer_lost(event, turn);
     if (!culprit) {
-        link_lost(event.reporter, event.suspect, turn);
+        jobs.link_lost(event.reporter, event.suspect, turn);
         return;
     }
     lose_node(*culprit, fmt::format("lost by its peers: {}", event.reason), true, turn);
@@ -250,16 +249,7 @@ void Core::State::on(const LinkCut& event, const Turn& turn) {
     if (outcome == CutLinks::Outcome::whole) {
         cuts_changed(turn);
     } else {
-        link_lost(event.node, event.from, turn);
-    }
-}
-
-// Both nodes may well be alive, and only their connection gone: with it went what was under way between them, of which one end
-// may know nothing.
-void Core::State::link_lost(NodeId one, NodeId other, const Turn& turn) {
-    for (const auto& [id, job] : jobs.all()) {
-        job->on_link_lost(one, other);
-        job->settle(turn);
+        jobs.link_lost(event.node, event.from, turn);
     }
 }
 

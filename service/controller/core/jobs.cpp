@@ -232,6 +232,13 @@ void Jobs::end(Job& job, const std::string& why, const Turn& turn) {
     jobs_.erase(job.id());
 }
 
+void Jobs::link_lost(NodeId one, NodeId other, const Turn& turn) {
+    for (const auto& [id, job] : jobs_) {
+        job->on_link_lost(one, other);
+        job->settle(turn);
+    }
+}
+
 Result<> Jobs::replay(const JournalRecord& record) {
     if (const auto* created = std::get_if<JobRecord>(&record)) {
         PACE_TRY_ASSIGN(options, check(created->options));

@@ -41,6 +41,10 @@ class Jobs {
     // What another life of this controller has seen.
     void remember(const EndedJobs& ended) { ended_ = ended; }
 
+    // Both nodes may well be alive, and only their connection gone: with it went what was under way between them, of which one end
+    // may know nothing.
+    void link_lost(NodeId one, NodeId other, const Turn& turn);
+
     // Drops the job if it has ended.
     void sweep(Job& job, const Turn& turn);
 
