@@ -127,7 +127,7 @@ class CutsOfALink : public Cuts {};
 INSTANTIATE_TEST_SUITE_P(Families, CutsOfALink, testing::Values("reduce", "average", "sparse"),
                          name_of);
 class CutsOneWay : public Cuts {};
-INSTANTIATE_TEST_SUITE_P(Families, CutsOneWay, testing::Values("reduce"), name_of);
+INSTANTIATE_TEST_SUITE_P(Families, CutsOneWay, testing::Values("reduce", "majority"), name_of);
 
 TEST_P(CutsOfANode, OneThatNobodyReachesHoldsNobodyUpAndComesBack) {
     begin_cut();

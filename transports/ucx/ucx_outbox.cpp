@@ -17,6 +17,7 @@ UcxOutbox::UcxOutbox(UcxPeers& peers, CompletionQueue& completions, Transport::C
       counters_(counters),
       eager_bytes_max_(options.eager_bytes_max),
       segment_bytes_(options.segment_bytes),
+      unmoved_max_(options.unmoved_max),
       immediate_(options.tls == "tcp"),
       instance_(instance) {}
 
@@ -103,28 +104,6 @@ void UcxOutbox::answer(UcxPeers::Link& link, const wire::Header& header) {
     }
 }
 
-void UcxOutbox::send_held() {
-    if (held_.empty()) return;
-    sending_.swap(held_);
-    for (const Held& held : sending_) send_held(held);
-    sending_.clear();
-}
-
-void UcxOutbox::send_held(const Held& held) {
-    if (!held.peer) {
-        UcxPeers::Link* link = peers_.find(held.instance);
-        if (link != nullptr) answer(*link, held.message.header);
-        return;
-    }
-    const Posting posting =
-        post(*held.peer, held.message.header, held.message.bytes, held.message.ticket);
-    const auto send = sends_.find(held.message.ticket);
-    // It is counted as one that waits.
-    if (posting == Posting::pending || posting == Posting::refused || send == sends_.end()) return;
-    --send->second.posted;
-    go_on(send->first, send->second);
-}
-
 void UcxOutbox::on_accept(PeerId peer, uint64_t ticket_untrusted, uint64_t receive_ticket) {
     const auto send = sends_.find(ticket_untrusted);
     if (send == sends_.end()) {
@@ -154,17 +133,6 @@ void UcxOutbox::close_exchange(uint64_t exchange) {
     }
 }
 
-void UcxOutbox::forget_waiting(PeerId peer, uint64_t ticket) {
-    std::erase_if(held_, [peer, ticket](const Held& held) {
-        return held.peer == peer && held.message.ticket == ticket;
-    });
-    const auto waiting = waiting_.find(peer);
-    if (waiting == waiting_.end()) return;
-    std::erase_if(waiting->second,
-                  [ticket](const Waiting& message) { return message.ticket == ticket; });
-    if (waiting->second.empty()) waiting_.erase(waiting);
-}
-
 void UcxOutbox::on_refuse(PeerId peer, uint64_t ticket_untrusted) {
     const auto send = sends_.find(ticket_untrusted);
     if (send == sends_.end() || send->second.peer != peer || send->second.accepted) return;
@@ -181,7 +149,7 @@ void UcxOutbox::end_peer(PeerId peer, const base::Error& error) {
         return true;
     });
     if (const auto waiting = waiting_.find(peer); waiting != waiting_.end()) {
-        for (const Waiting& message : waiting->second) {
+        for (const Waiting& message : waiting->second.messages) {
             if (const auto send = sends_.find(message.ticket); send != sends_.end())
                 --send->second.posted;
         }
@@ -202,43 +170,6 @@ void UcxOutbox::end_peer(PeerId peer, const base::Error& error) {
 bool UcxOutbox::sends_to(PeerId peer) const {
     return std::any_of(sends_.begin(), sends_.end(),
                        [peer](const auto& entry) { return entry.second.peer == peer; });
-}
-
-bool UcxOutbox::resume() {
-    send_held();
-    bool moved = false;
-    std::vector<PeerId> blocked;
-    blocked.reserve(waiting_.size());
-    for (const auto& [peer, messages] : waiting_) blocked.push_back(peer);
-    for (const PeerId peer : blocked) moved = retry(peer) || moved;
-    for (const uint64_t ticket : std::exchange(yielded_, {})) {
-        const auto send = sends_.find(ticket);
-        if (send == sends_.end()) continue;
-        send->second.yielded = false;
-        go_on(ticket, send->second);
-        moved = true;
-    }
-    return moved;
-}
-
-// Sends what waits for the peer, as far as UCX takes it.
-bool UcxOutbox::retry(PeerId peer) {
-    bool moved = false;
-    for (auto waiting = waiting_.find(peer); waiting != waiting_.end();
-         waiting = waiting_.find(peer)) {
-        const Waiting message = waiting->second.front();
-        const Posting posting =
-            post_now(peers_.link(peer), message.header, message.bytes, message.ticket);
-        if (posting == Posting::refused || posting == Posting::failed) break;
-        moved = true;
-        waiting->second.pop_front();
-        if (waiting->second.empty()) waiting_.erase(waiting);
-        const auto send = sends_.find(message.ticket);
-        if (posting == Posting::pending || send == sends_.end()) continue;
-        --send->second.posted;
-        go_on(send->first, send->second);
-    }
-    return moved;
 }
 
 void UcxOutbox::abandon(const base::Error& error) {
@@ -263,7 +194,11 @@ UcxOutbox::Posting UcxOutbox::post(PeerId peer, const wire::Header& header,
     }
     Posting posting = Posting::refused;
     if (!waiting_.contains(peer)) posting = post_now(peers_.link(peer), header, bytes, ticket);
-    if (posting == Posting::refused) waiting_[peer].push_back(Waiting{header, bytes, ticket});
+    if (posting == Posting::refused) {
+        Line& line = waiting_[peer];
+        if (line.messages.empty()) line.moved = base::now();
+        line.messages.push_back(Waiting{header, bytes, ticket});
+    }
     return posting;
 }
 

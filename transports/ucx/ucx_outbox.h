@@ -22,6 +22,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/clock.h"
 #include "transports/completion_queue.h"
 #include "transports/transport.h"
 #include "transports/ucx/ucx_options.h"
@@ -119,6 +120,13 @@ class UcxOutbox {
         uint64_t ticket = 0;  // of a Send, or 0
     };
 
+    // What waits for one peer, the first first.
+    struct Line {
+        std::deque<Waiting> messages;
+        base::TimePoint
+            moved{};  // when UCX took the last one before these, or the first of these came
+    };
+
     // One that was to be sent during an Arrival; to an instance that is no peer: an answer.
     struct Held {
         uint64_t instance = 0;
@@ -145,6 +153,7 @@ class UcxOutbox {
     Posting post_now(UcxPeers::Link& link, const wire::Header& header,
                      std::span<const std::byte> bytes, uint64_t ticket);
     bool retry(PeerId peer);
+    void lose_unmoved();
     static void on_posted(void* request, ucs_status_t status, void* post);
     void end_post(Post* post, ucs_status_t status);
     std::unique_ptr<Post> take_post();
@@ -158,12 +167,14 @@ class UcxOutbox {
     Transport::Counters& counters_;
     size_t eager_bytes_max_;
     size_t segment_bytes_;
+    base::Duration unmoved_max_;
     bool immediate_;
     uint64_t instance_;
     uint64_t next_ticket_ = 1;
     std::unordered_map<uint64_t, Send> sends_;
     std::vector<uint64_t> yielded_;
-    std::unordered_map<PeerId, std::deque<Waiting>> waiting_;  // only peers with some
+    std::unordered_map<PeerId, Line> waiting_;  // only peers with some
+    base::TimePoint looked_{};                  // at whether they move
     bool in_arrival_ = false;
     std::vector<Held> held_;
     std::vector<Held> sending_;  // the memory of held_, in turn

@@ -19,6 +19,7 @@
 #include <string>
 
 #include "base/event_loop.h"
+#include "base/unique_fd.h"
 #include "transports/conformance.h"
 #include "transports/ucx/ucx_process.h"
 
@@ -51,8 +52,8 @@ std::set<std::string> own_socket_inodes() {
     return inodes;
 }
 
-// The local addresses, as the kernel prints them, of TCP sockets on which this process listens.
-std::vector<std::string> listening_addresses() {
+// The local addresses and ports, as the kernel prints them, of TCP sockets on which this process listens.
+std::vector<std::string> listening_sockets() {
     const std::set<std::string> own = own_socket_inodes();
     std::vector<std::string> addresses;
     for (const auto* table : {"/proc/self/net/tcp", "/proc/self/net/tcp6"}) {
@@ -64,10 +65,24 @@ std::vector<std::string> listening_addresses() {
             for (std::string word; words >> word;) columns.push_back(word);
             constexpr auto* kListen = "0A";
             if (columns.size() > 9 && columns[3] == kListen && own.contains(columns[9]))
-                addresses.push_back(columns[1].substr(0, columns[1].find(':')));
+                addresses.push_back(columns[1]);
         }
     }
     return addresses;
+}
+
+std::vector<std::string> listening_addresses() {
+    std::vector<std::string> addresses = listening_sockets();
+    for (std::string& address : addresses) address.resize(address.find(':'));
+    return addresses;
+}
+
+std::vector<uint16_t> listening_ports() {
+    std::vector<uint16_t> ports;
+    for (const std::string& address : listening_sockets())
+        ports.push_back(
+            static_cast<uint16_t>(std::stoul(address.substr(address.find(':') + 1), nullptr, 16)));
+    return ports;
 }
 
 TEST(UcxTransport, ListensOnTheChosenInterfaceAlone) {
@@ -271,6 +286,44 @@ TEST_F(UcxUnasked, TheFirstAnswerToAPeerDisturbsNothingThatHasComeBehindTheQuest
     ASSERT_TRUE(await([&] { return receives == kMessages; }));
     for (const auto& bytes : received) EXPECT_EQ(bytes, sent);
     EXPECT_EQ(lost_, "");
+}
+
+// Listens where a transport did, takes connections, and says nothing.
+base::UniqueFd silent_listener(uint16_t port) {
+    base::UniqueFd listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const int yes = 1;
+    EXPECT_EQ(setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)), 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    EXPECT_EQ(listen(listener.get(), SOMAXCONN), 0);
+    return listener;
+}
+
+TEST(UcxTransport, LosesAPeerWhoseHostTakesAConnectionThatNobodyAnswers) {
+    auto gone = make();
+    const Address address = gone->address();
+    ASSERT_EQ(listening_ports().size(), 1U);
+    const uint16_t port = listening_ports()[0];
+    gone.reset();
+    const base::UniqueFd listener = silent_listener(port);
+    UcxOptions options;
+    options.unmoved_max = std::chrono::milliseconds(300);
+    const auto transport = make(options);
+    std::string lost;
+    transport->set_peer_lost_handler(
+        [&](PeerId, const base::Error& error) { lost = error.message; });
+    const PeerId peer = *transport->connect(address);
+    bool failed = false;
+    const std::array<std::byte, 8> bytes{};
+    transport->send(peer, {1, 0, 0}, bytes, [&](base::Result<> result) { failed = !result; });
+    const base::TimePoint began = base::now();
+    while (lost.empty() && base::now() - began < std::chrono::seconds(20)) transport->poll();
+    EXPECT_NE(lost.find("has taken nothing"), std::string::npos) << lost;
+    EXPECT_GE(base::now() - began, options.unmoved_max);
+    EXPECT_TRUE(failed);
 }
 
 TEST(UcxTransport, WakesAnEventLoopThatSleeps) {
