@@ -31,8 +31,9 @@ base::Result<> Missed::add(uint64_t round, Outcome result, std::span<const Rank>
     }
     if (begun) cohorts_.emplace(round, Cohort{begun, 1, std::move(newly_late)});
     if (sums.empty() && !begun) return has_memory;
+    const size_t touched = layout_.bytes() * (2 * sums.size() + 2);
     strand_->run(
-        layout_.bytes() * (2 * sums.size() + 2), layout_.bytes(), kernels::Aside::kGrainBytes,
+        touched, layout_.bytes(), kernels::Aside::kGrainBytes,
         [sums = std::move(sums), begun, result = std::move(result)](size_t from, size_t to) {
             for (const auto& sum : sums) sum->add(ByteRange{from, to}, result.data);
             if (begun) begun->set(ByteRange{from, to}, result.data);
@@ -49,8 +50,8 @@ base::Result<> Missed::enter(Rank rank, uint64_t first, std::vector<Outcome> res
     }
     PACE_TRY_ASSIGN(sum, new_sum());
     cohorts_.emplace(first, Cohort{sum, results.size(), {rank}});
-    strand_->run(layout_.bytes() * (2 * results.size()), layout_.bytes(),
-                 kernels::Aside::kGrainBytes,
+    const size_t touched = layout_.bytes() * (2 * results.size());
+    strand_->run(touched, layout_.bytes(), kernels::Aside::kGrainBytes,
                  [sum, results = std::move(results)](size_t from, size_t to) {
                      sum->set(ByteRange{from, to}, results.front().data);
                      for (size_t i = 1; i < results.size(); ++i)
