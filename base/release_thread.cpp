@@ -18,9 +18,10 @@ struct Threads {
     std::vector<ReleaseThread*> all;  // in the order in which they were made
 };
 
+// Never destroyed: an embedded daemon ends while the program's static objects end, and its release thread with it.
 Threads& threads() {
-    static Threads of_this_program;
-    return of_this_program;
+    static Threads* const of_this_program = new Threads;
+    return *of_this_program;
 }
 
 void unmap(std::byte* data, size_t bytes) {
