@@ -66,7 +66,11 @@ class JobFixture : public ::testing::Test {
         services_.exchange_began = [] {};
         loop_->add_poller(transport_.get());
     }
-    ~JobFixture() override { loop_->remove_poller(transport_.get()); }
+    // What is under way ends while all that it calls back still lives.
+    ~JobFixture() override {
+        loop_->remove_poller(transport_.get());
+        transport_->end();
+    }
 
     // Never attached.
     std::unique_ptr<ControllerLink> new_link() {

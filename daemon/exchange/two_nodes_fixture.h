@@ -27,6 +27,10 @@ class TwoNodes : public JobFixture {
     }
     ~TwoNodes() override {
         if (listens_) loop_->remove_poller(other_transport_.get());
+        job_.reset();
+        other_job_.reset();
+        transport_->end();
+        other_transport_->end();
     }
 
     void open(control::JobOptions options) {

@@ -126,13 +126,20 @@ void run(size_t elements, double share, uint64_t seed, Act&& act) {
     }
 }
 
-TEST(Shard, OfMoreElementsThanThereIsMemoryIsAnErrorAndNoException) {
-    for (const size_t count : {size_t{1} << 46U, ~size_t{0}}) {
-        const auto shard = Shard::create(count);
-        ASSERT_FALSE(shard);
-        EXPECT_EQ(shard.error().kind, base::ErrorKind::memory);
-    }
+TEST(Shard, OfMoreElementsThanThereCanBeIsAnErrorAndNoException) {
+    const auto shard = Shard::create(~size_t{0});
+    ASSERT_FALSE(shard);
+    EXPECT_EQ(shard.error().kind, base::ErrorKind::memory);
     EXPECT_EQ(Shard::create(3)->count(), 3U);
+}
+
+TEST(Shard, OfMoreElementsThanThereIsMemoryIsAnErrorAndNoException) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "a sanitizer ends a program that asks for so much";
+#endif
+    const auto shard = Shard::create(size_t{1} << 46U);
+    ASSERT_FALSE(shard);
+    EXPECT_EQ(shard.error().kind, base::ErrorKind::memory);
 }
 
 TEST(Shard, FollowsTheTableOfAppendixC) {

@@ -107,7 +107,8 @@ Network::Place Network::make_place(size_t number) {
     return place;
 }
 
-// A file system of its own beside the stack: UCX looks for interfaces in /sys.
+// A file system of its own beside the stack: UCX looks for interfaces in /sys. It alone is made private, since the root need not be a
+// mount: in a chroot it is none.
 std::vector<std::string> Network::at(size_t place, std::vector<std::string> arguments) const {
     const std::string stack =
         "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(places_[place].stack.get());
@@ -115,9 +116,11 @@ std::vector<std::string> Network::at(size_t place, std::vector<std::string> argu
                                      "--net=" + stack,
                                      "/usr/bin/unshare",
                                      "--mount",
+                                     "--propagation=unchanged",
                                      "/bin/sh",
                                      "-c",
-                                     "mount -t sysfs sysfs /sys && exec \"$0\" \"$@\""};
+                                     "mount --make-private /sys && mount -t sysfs sysfs /sys && "
+                                     "exec \"$0\" \"$@\""};
     command.insert(command.end(), arguments.begin(), arguments.end());
     return command;
 }
