@@ -65,7 +65,7 @@ void ReleaseThread::work_off() {
         waiting_.pop_front();
         lock.unlock();
         if (mapping.data != nullptr) unmap(mapping.data, mapping.bytes);
-        mapping.fd.reset();
+        mapping = {};
         lock.lock();
     }
 }
@@ -75,11 +75,18 @@ void release_mapping(std::byte* data, size_t bytes, UniqueFd fd) {
         // Held while it is handed over, so that the thread cannot end meanwhile.
         const std::lock_guard lock(threads().mutex);
         if (!threads().all.empty()) {
-            threads().all.back()->take({data, bytes, std::move(fd)});
+            threads().all.back()->take({data, bytes, std::move(fd), nullptr});
             return;
         }
     }
     if (data != nullptr) unmap(data, bytes);
+}
+
+void release_object(std::shared_ptr<const void> object, size_t bytes) {
+    if (bytes <= ReleaseThread::kLittleBytes) return;
+    const std::lock_guard lock(threads().mutex);
+    if (!threads().all.empty())
+        threads().all.back()->take({nullptr, 0, UniqueFd(), std::move(object)});
 }
 
 }  // namespace pace::base

@@ -2,12 +2,15 @@
 // and more for a gigabyte. Whoever must not stand still lets go of memory by release_mapping(), in any thread.
 //
 // A program that has such a thread makes it before the memory and ends it after. Without one, release_mapping() does the work itself.
+// released() is the same for objects that have much memory.
 #pragma once
 
 #include <cstddef>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "base/condition.h"
 #include "base/unique_fd.h"
@@ -27,10 +30,12 @@ class ReleaseThread {
 
   private:
     friend void release_mapping(std::byte* data, size_t bytes, UniqueFd fd);
+    friend void release_object(std::shared_ptr<const void> object, size_t bytes);
     struct Mapping {
         std::byte* data = nullptr;
         size_t bytes = 0;
         UniqueFd fd;
+        std::shared_ptr<const void> object;
     };
 
     void take(Mapping mapping);
@@ -46,5 +51,21 @@ class ReleaseThread {
 // Unmaps `bytes` bytes from `data` on (null: nothing is mapped) and closes the file behind them, if there is one. In the youngest of
 // this program's release threads if it is much and there is such a thread, else before it returns.
 void release_mapping(std::byte* data, size_t bytes, UniqueFd fd = UniqueFd());
+
+// The same of an object that has about `bytes` bytes of memory, and that nobody else has: its destructor may run in another thread.
+void release_object(std::shared_ptr<const void> object, size_t bytes);
+
+// `value`, shared by whoever copies what is returned; the last one to let go of it does not wait for its `bytes` bytes to be given back.
+template <typename Object>
+std::shared_ptr<Object> released(Object value, size_t bytes) {
+    struct Owner {
+        ~Owner() { release_object(std::move(object), bytes); }
+        std::shared_ptr<Object> object;
+        size_t bytes;
+    };
+    auto object = std::make_shared<Object>(std::move(value));
+    Object* const address = object.get();
+    return {std::make_shared<const Owner>(std::move(object), bytes), address};
+}
 
 }  // namespace pace::base

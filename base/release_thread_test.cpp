@@ -3,6 +3,10 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
+#include <memory>
+#include <thread>
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include "base/memfd.h"
@@ -40,6 +44,41 @@ TEST(ReleaseThread, IsNotNeeded) {
     std::byte* const much = map(kMuch);
     release_mapping(much, kMuch);
     EXPECT_FALSE(is_mapped(much));
+}
+
+// Says where it was destroyed.
+class Large {
+  public:
+    explicit Large(std::thread::id& ret_where) : where_(&ret_where) {}
+    Large(Large&& other) noexcept : where_(std::exchange(other.where_, nullptr)) {}
+    Large& operator=(Large&&) = delete;
+    Large(const Large&) = delete;
+    Large& operator=(const Large&) = delete;
+    ~Large() {
+        if (where_ != nullptr) *where_ = std::this_thread::get_id();
+    }
+
+  private:
+    std::thread::id* where_;
+};
+
+TEST(ReleaseThread, EndsALargeObjectThatItsLastOwnerLetsGo) {
+    std::thread::id where;
+    {
+        const ReleaseThread thread;
+        std::shared_ptr<const Large> first = released(Large(where), kMuch);
+        const std::shared_ptr<const Large> second = std::exchange(first, nullptr);
+        EXPECT_EQ(where, std::thread::id()) << "somebody has it";
+    }
+    EXPECT_NE(where, std::thread::id());
+    EXPECT_NE(where, std::this_thread::get_id());
+}
+
+TEST(ReleaseThread, IsNotAskedToEndALittleObject) {
+    const ReleaseThread thread;
+    std::thread::id where;
+    released(Large(where), 100).reset();
+    EXPECT_EQ(where, std::this_thread::get_id());
 }
 
 TEST(ReleaseThread, ClosesTheFileOfSharedMemory) {

@@ -8,9 +8,8 @@ std::vector<Engine::ShardSummary> Engine::shards() const {
     std::vector<ShardSummary> summaries;
     for (const auto& [name, job] : jobs_) {
         if (job->shard_host() == nullptr) continue;
-        for (const auto& [number, shard] : job->shard_host()->shards())
-            summaries.push_back(
-                {name, number, shard.count(), shard.versions().size(), shard.memory()});
+        for (const auto& [number, seen] : job->shard_host()->shards())
+            summaries.push_back({name, number, seen.count, seen.versions, seen.memory});
     }
     return summaries;
 }

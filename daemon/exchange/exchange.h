@@ -85,7 +85,8 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
         std::vector<DeviceMember> on_device;
         // What the contributions point into.
         std::vector<BufferPtr> keep;
-        std::shared_ptr<Scratch> keep_initial{};
+        // The same of memory that is nobody's buffer, and of copy_to.
+        std::shared_ptr<Scratch> keep_memory{};
         // Nothing is written to the members while it is held; null: never.
         std::shared_ptr<ModelHold> hold{};
         // What each node's members tell all the others besides, by node, a number for each member; own ones are filled in. All

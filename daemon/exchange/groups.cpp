@@ -219,7 +219,7 @@ bool Groups::plan_group(const control::GroupOrder& order, const std::vector<Work
     // The first node brings the initial model.
     if (!job_.initial.valid || job_.initial.digest != digest_of(members.front()->head().buffers))
         return false;
-    ret_plan.keep_initial = job_.initial.memory;
+    ret_plan.keep_memory = job_.initial.memory;
     std::vector<const std::byte*> segments;
     for (size_t i = 0; i < ret_plan.layout.segments().size(); ++i)
         segments.push_back(job_.initial.memory->data() + ret_plan.layout.offset(i));

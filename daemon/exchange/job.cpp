@@ -40,8 +40,12 @@ Job::Job(Services& services, control::JobOptions options, uint32_t uid)
     if (state_.options.policy < control::Policy::bsp) return;
     serving_ = std::make_unique<Serving>(state_);
     state_.server_report = [this] { return serving_->report(); };
-    state_.broadcasted = [this](uint64_t round, const std::vector<BufferPtr>& buffers) {
-        serving_->broadcasted(round, buffers);
+    state_.broadcasted = [this](uint64_t round, const std::vector<BufferPtr>& buffers,
+                                const std::shared_ptr<Scratch>& copy) {
+        serving_->broadcasted(round, buffers, copy);
+    };
+    state_.place_for_model = [this](const std::vector<BufferPtr>& buffers) {
+        return serving_->place_for_model(buffers);
     };
 }
 

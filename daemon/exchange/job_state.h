@@ -74,8 +74,12 @@ struct JobState {
     std::function<Scratch()> round_memory;
     // How many rounds' results the worker's model has, if it may be given to a newcomer now. Set by the job.
     std::function<std::optional<uint64_t>(const Worker&)> model_round;
-    // A round of pace_broadcast has left this in all members' buffers. Set by the job; may be null.
-    std::function<void(uint64_t round, const std::vector<BufferPtr>&)> broadcasted;
+    // A round of pace_broadcast has left this in all members' buffers, and in what place_for_model() returned, if it was asked. Set
+    // by the job; may be null, both.
+    std::function<void(uint64_t round, const std::vector<BufferPtr>&,
+                       const std::shared_ptr<Scratch>& copy)>
+        broadcasted;
+    std::function<std::shared_ptr<Scratch>(const std::vector<BufferPtr>&)> place_for_model;
     // What the node has of a parameter server's model. Set by the job; may be null.
     std::function<control::ServerReport()> server_report;
     // A newcomer has got a model with the results of so many rounds. Set by the job.

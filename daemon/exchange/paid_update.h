@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/release_thread.h"
 #include "daemon/exchange/accounts.h"
 #include "daemon/server/shard.h"
 
@@ -17,7 +18,7 @@ inline server::Shard::Update paid_update(server::HybridVector update, const Paye
         Charge charge;
     };
     const uint64_t bytes = update.bytes();
-    const auto paid = std::make_shared<Paid>(Paid{std::move(update), payer.count(bytes)});
+    const auto paid = base::released(Paid{std::move(update), payer.count(bytes)}, bytes);
     return {paid, &paid->update};
 }
 

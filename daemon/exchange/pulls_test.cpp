@@ -1,6 +1,8 @@
 #include "daemon/exchange/pulls.h"
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
 
 #include "daemon/exchange/job_fixture.h"
 
@@ -46,11 +48,26 @@ class PullsTest : public JobFixture {
         const uint64_t id = pull.id;
         worker_->queue.push_back(std::move(pull));
         worker_->state = Worker::State::pulling;
-        pulls_.ask(worker_, clock, 0);
+        pulls_->ask(worker_, clock, 0);
         return id;
     }
     void comes(uint32_t shard, float value, uint64_t position, uint64_t clock, size_t count = 4) {
-        pulls_.add({shard, 0, clock, position, 0, std::vector<float>(count, value)});
+        pulls_->add(
+            {shard, 0, clock, position, 0, server::Floats::of(std::vector<float>(count, value))});
+    }
+    std::unique_ptr<Pulls> new_pulls() {
+        return std::make_unique<Pulls>(job_, host_,
+                                       [this](const WorkerPtr& worker, uint64_t, uint64_t) {
+                                           job_.end_head(worker, Ending{});
+                                       });
+    }
+    // From now on all is much, and is told of in another turn of the loop.
+    void go_aside() {
+        services_.options.inline_bytes_max = 0;
+        pulls_ = new_pulls();
+    }
+    void turn() {
+        for (int i = 0; i < 10; ++i) loop_->turn(false);
     }
     static std::vector<float> values(Buffer& buffer) {
         return {floats(buffer).begin(), floats(buffer).end()};
@@ -59,9 +76,7 @@ class PullsTest : public JobFixture {
     JobState job_{services_, served(), 1000};
     ShardHost host_{kElements, false, {Accounts::create(), 0}, {}};
     WorkerPtr worker_ = new_worker(0);
-    Pulls pulls_{job_, host_, [this](const WorkerPtr& worker, uint64_t, uint64_t) {
-                     job_.end_head(worker, Ending{});
-                 }};
+    std::unique_ptr<Pulls> pulls_ = new_pulls();
 };
 
 TEST_F(PullsTest, EndWithAllOfTheModelAtOnePosition) {
@@ -73,7 +88,7 @@ TEST_F(PullsTest, EndWithAllOfTheModelAtOnePosition) {
     comes(1, 3, 10, 3);
     ASSERT_TRUE(port_.ended(pull));
     EXPECT_EQ(values(*buffer), (std::vector<float>{1, 1, 1, 1, 3, 3, 3, 3}));
-    EXPECT_FALSE(pulls_.asks(0));
+    EXPECT_FALSE(pulls_->asks(0));
 }
 
 TEST_F(PullsTest, EndWithTheirRequestWhateverEndsItAndTouchNoLaterCall) {
@@ -82,14 +97,14 @@ TEST_F(PullsTest, EndWithTheirRequestWhateverEndsItAndTouchNoLaterCall) {
     comes(0, 1, 10, 3);
     job_.end_all(worker_, ended_as(Outcome::stale, "this worker lost its place"));
     ASSERT_TRUE(port_.ended(pull));
-    EXPECT_FALSE(pulls_.asks(0));
+    EXPECT_FALSE(pulls_->asks(0));
 
     const BufferPtr second = buffer_of(kElements, -2);
     Request barrier = request(Verb::barrier, second, 0);
     const uint64_t next = barrier.id;
     worker_->queue.push_back(std::move(barrier));
     comes(1, 1, 10, 3);
-    pulls_.ask_again();
+    pulls_->ask_again();
     comes(0, 1, 12, 3);
     comes(1, 1, 12, 3);
     EXPECT_FALSE(port_.ended(next)) << "the barrier took a pull's end for its own";
@@ -128,6 +143,101 @@ TEST_F(PullsTest, OfAWorkerThatLosesItsPlaceEndOnceWithItsPushes) {
     EXPECT_EQ(port_.endings.size(), kPushes + 1);
     EXPECT_TRUE(worker_->queue.empty());
     job.remove(worker_);
+}
+
+// ------------------------------------------------------------------------- the memory beside the loop
+
+TEST_F(PullsTest, EndWhenTheirBuffersAreWritten) {
+    go_aside();
+    const BufferPtr buffer = buffer_of(kElements, 0);
+    const uint64_t pull = ask(buffer, 3);
+    comes(0, 1, 10, 3);
+    EXPECT_FALSE(pulls_->is_writing(0));
+    comes(1, 2, 10, 3);
+    EXPECT_FALSE(port_.ended(pull));
+    EXPECT_TRUE(pulls_->is_writing(0));
+    // What comes meanwhile is of no use.
+    pulls_->ask_again();
+    comes(0, 3, 11, 3);
+    comes(1, 3, 11, 3);
+    turn();
+    ASSERT_TRUE(port_.ended(pull));
+    EXPECT_EQ(values(*buffer), (std::vector<float>{1, 1, 1, 1, 2, 2, 2, 2}));
+    EXPECT_FALSE(pulls_->asks(0));
+}
+
+TEST_F(PullsTest, WhoseRequestEndsWhileTheyAreWrittenEndNoOther) {
+    go_aside();
+    const uint64_t pull = ask(buffer_of(kElements, 0), 3);
+    comes(0, 1, 10, 3);
+    comes(1, 2, 10, 3);
+    job_.end_all(worker_, ended_as(Outcome::stale, "this worker lost its place"));
+    ASSERT_TRUE(port_.ended(pull));
+    const BufferPtr buffer = buffer_of(kElements, -1);
+    const uint64_t next = ask(buffer, 3);
+    turn();
+    EXPECT_FALSE(port_.ended(next));
+    EXPECT_EQ(values(*buffer), std::vector<float>(kElements, -1));
+}
+
+TEST_F(PullsTest, OfAWorkerThatLosesItsPlaceWhileItsPushIsTakenEndOnceWithIt) {
+    go_aside();
+    Job job(services_, served(), 1000);
+    job.state().id = 1;
+    job.add(worker_);
+    job.commit(view_of({kSelf, kSelf}));
+    const BufferPtr buffer = buffer_of(kElements, 1);
+    job.submit(worker_, request(Verb::push, buffer, 0));
+    job.submit(worker_, request(Verb::push, buffer, 1));
+    EXPECT_TRUE(port_.endings.empty()) << "they are being taken";
+    job.refuse(worker_, base::make_error(base::ErrorKind::taken, "another one has its rank"));
+    EXPECT_EQ(port_.endings.size(), 2U);
+    turn();
+    EXPECT_EQ(worker_->calls, 0U) << "a push that had ended was taken";
+    job.remove(worker_);
+}
+
+TEST_F(PullsTest, APushIsTakenAnewIfAnotherModelBeginsMeanwhile) {
+    go_aside();
+    Job job(services_, served(), 1000);
+    job.state().id = 1;
+    job.add(worker_);
+    control::CommitView view = view_of({kSelf, kSelf});
+    job.commit(view);
+    const Request push = request(Verb::push, buffer_of(kElements, 1), 0);
+    job.submit(worker_, push);
+    ++view.epoch;
+    ++view.generation;
+    job.commit(view);
+    EXPECT_FALSE(port_.ended(push.id));
+    turn();
+    ASSERT_TRUE(port_.ended(push.id));
+    EXPECT_EQ(port_.endings.at(push.id).outcome, Outcome::done);
+    EXPECT_EQ(port_.endings.at(push.id).contributors, 1U);
+    EXPECT_EQ(worker_->calls, 1U);
+    job.remove(worker_);
+}
+
+TEST(Writing, TouchesNothingOnceItIsStopped) {
+    Writing writing;
+    std::atomic<bool> stopped = false;
+    std::atomic<int> pieces = 0;
+    std::atomic<int> late = 0;
+    const auto write = [&] {
+        while (!writing.is_stopped())
+            writing.write([&] {
+                ++pieces;
+                if (stopped) ++late;
+            });
+    };
+    std::thread first(write);
+    std::thread second(write);
+    while (pieces < 100) std::this_thread::yield();
+    writing.stop();
+    stopped = true;
+    first.join();
+    second.join();
+    EXPECT_EQ(late, 0);
 }
 
 }  // namespace

@@ -23,10 +23,11 @@ uint64_t Pushes::next_clock(control::Rank rank) const {
     return out == out_.end() ? 0 : out->second.next;
 }
 
+namespace {
+
 // By shard. A shard of which the update has nothing gets nothing, and is told so.
-Result<std::vector<HybridVector>> Pushes::cut(const Request& request) const {
-    const uint64_t elements = job_.options.elements;
-    const server::Partition partition = host_.partition();
+Result<std::vector<HybridVector>> cut(const Request& request, const server::Partition& partition,
+                                      uint64_t elements) {
     std::vector<HybridVector> parts;
     parts.reserve(partition.shards());
     for (uint32_t shard = 0; shard < partition.shards(); ++shard)
@@ -58,24 +59,71 @@ Result<std::vector<HybridVector>> Pushes::cut(const Request& request) const {
     return parts;
 }
 
-Result<bool> Pushes::take(control::Rank rank, const Request& request) {
-    Out& out = out_[rank];
-    if (request.iteration < out.next) return false;
-    PACE_TRY_ASSIGN(parts, cut(request));
-    const auto filter = static_cast<float>(std::max(job_.options.filter, 0.0));
-    if (out.waiting.empty())
-        for (const HybridVector& part : parts) out.waiting.emplace_back(part.length(), filter);
+// What taking the update touches, at most: itself some times over, and what waits to be sent.
+size_t bytes_of(const Request& request, const control::JobOptions& options) {
+    const size_t own = request.sparse ? request.entries * 2 : request.elements;
+    return (3 * own + (options.filter > 0 ? options.elements : 0)) * sizeof(float);
+}
+
+}  // namespace
+
+Pushes::Out& Pushes::out_of(control::Rank rank) {
+    const auto [out, is_new] = out_.try_emplace(rank);
+    if (is_new) out->second.life = ++lives_;
+    return out->second;
+}
+
+void Pushes::take(control::Rank rank, std::shared_ptr<const Request> request, Taken taken) {
+    Out& out = out_of(rank);
+    const uint64_t clock = request->iteration;
+    if (clock < out.next) {
+        taken(false);
+        return;
+    }
+    const auto parts = std::make_shared<Result<Updates>>(Updates());
+    const size_t bytes = bytes_of(*request, job_.options);
+    strand_.run(
+        bytes,
+        [parts, request = std::move(request), partition = host_.partition(), waiting = out.waiting,
+         elements = job_.options.elements, payer = job_.payer(),
+         filter = static_cast<float>(std::max(job_.options.filter, 0.0))] {
+            auto whole = cut(*request, partition, elements);
+            if (!whole) {
+                *parts = whole.error();
+                return;
+            }
+            for (size_t shard = 0; shard < whole->size(); ++shard) {
+                HybridVector& part = (*whole)[shard];
+                if (waiting->size() == shard) waiting->emplace_back(part.length(), filter);
+                (*parts)->push_back(paid_update((*waiting)[shard].pass(std::move(part)), payer));
+            }
+        },
+        [this, rank, clock, life = out.life, parts,
+         taken = std::move(taken)](const Result<>& memory) {
+            if (!memory)
+                taken(memory.error());
+            else if (!*parts)
+                taken(parts->error());
+            else
+                taken(keep(rank, life, clock, std::move(**parts)));
+        });
+}
+
+Result<bool> Pushes::keep(control::Rank rank, uint64_t life, uint64_t clock, Updates parts) {
+    const auto found = out_.find(rank);
+    if (found == out_.end() || found->second.life != life || parts.size() != host_.places().size())
+        return base::make_error(ErrorKind::aborted, "the worker begins anew");
+    Out& out = found->second;
+    if (clock < out.next) return false;
     Push push;
-    for (size_t shard = 0; shard < parts.size(); ++shard)
-        push.parts.push_back(
-            paid_update(out.waiting[shard].pass(std::move(parts[shard])), job_.payer()));
-    push.held.assign(parts.size(), false);
-    push.missing = parts.size();
+    push.parts = std::move(parts);
+    push.held.assign(push.parts.size(), false);
+    push.missing = push.parts.size();
     push.number = ++pushes_;
-    out.next = request.iteration + 1;
-    Push& kept = out.unordered[request.iteration];
+    out.next = clock + 1;
+    Push& kept = out.unordered[clock];
     kept = std::move(push);
-    send(rank, request.iteration, kept);
+    send(rank, clock, kept);
     return true;
 }
 
@@ -95,10 +143,31 @@ void Pushes::send(control::Rank rank, uint64_t clock, Push& push) {
         letter.generation = host_.generation();
         letter.clock = clock;
         letter.position = push.number;
-        auto elements = server::write_elements(*push.parts[shard], letter);
-        mail_.send(host_.places()[shard], letter, std::move(elements));
+        post(letter, push.parts[shard]);
     }
     tell_if_held(rank, clock, push);
+}
+
+void Pushes::post(server::Letter letter, const server::Shard::Update& update) {
+    if (update->is_dense()) {
+        const auto bytes = server::name_elements(update->elements(), letter);
+        mail_.send(host_.places()[letter.shard], letter, {update, bytes});
+        return;
+    }
+    struct Coded {
+        server::Letter letter;
+        std::vector<std::byte> bytes;
+    };
+    const auto coded = std::make_shared<Coded>(Coded{letter, {}});
+    strand_.run(
+        2 * update->bytes(),
+        [coded, update] { coded->bytes = server::write_elements(*update, coded->letter); },
+        [this, coded](const Result<>& memory) {
+            // The model is another one meanwhile; or another view sends it again.
+            if (!memory) job_.wants_view = true;
+            if (!memory || coded->letter.generation != host_.generation()) return;
+            mail_.send(host_.places()[coded->letter.shard], coded->letter, {coded, coded->bytes});
+        });
 }
 
 void Pushes::tell_if_held(control::Rank rank, uint64_t clock, const Push& push) const {
@@ -127,8 +196,10 @@ void Pushes::ordered(const control::ServerEntry& entry) {
     const control::Rank rank = entry.worker.rank;
     if (entry.step == control::ServerStep::join && job_.find(rank)) {
         // It begins there, wherever a predecessor of that rank has been.
-        out_[rank].unordered.clear();
-        out_[rank].next = entry.worker.clock;
+        Out& out = out_of(rank);
+        out.life = ++lives_;
+        out.unordered.clear();
+        out.next = entry.worker.clock;
     }
     const auto out = out_.find(rank);
     if (entry.step != control::ServerStep::push || out == out_.end()) return;
@@ -147,9 +218,12 @@ void Pushes::commit(bool anew) {
     std::erase_if(out_, [this](const auto& out) { return !job_.find(out.first); });
     for (const auto& [rank, worker] : job_.workers) {
         if (!job_.view.contains(rank)) continue;  // of its rank, not of it
-        Out& out = out_[rank];
-        if (anew) out.unordered.clear();
-        if (anew) out.waiting.clear();
+        Out& out = out_of(rank);
+        if (anew) {
+            out.life = ++lives_;
+            out.unordered.clear();
+            out.waiting = std::make_shared<Waiting::element_type>();
+        }
         const auto known = workers.find(rank);
         if (known != workers.end()) {
             out.next = anew ? known->second.clock : std::max(out.next, known->second.clock);

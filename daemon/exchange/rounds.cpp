@@ -139,8 +139,21 @@ Exchange::Plan Rounds::plan_round(const std::vector<WorkerPtr>& members) const {
         plan.recipients.push_back(request.buffers);
         plan.marks.push_back(request.mark);
     }
-    if (first.verb == Verb::broadcast) plan.copy_to = job_.place_for_initial(plan.layout);
+    if (first.verb == Verb::broadcast) leave_copy(plan, first);
     return plan;
+}
+
+// What a broadcast is to leave besides.
+void Rounds::leave_copy(Exchange::Plan& ret_plan, const Request& broadcast) const {
+    ret_plan.copy_to = job_.place_for_initial(ret_plan.layout);
+    if (!job_.place_for_model) return;
+    ret_plan.keep_memory = job_.place_for_model(broadcast.buffers);
+    if (!ret_plan.keep_memory) return;
+    std::byte* place = ret_plan.keep_memory->data();
+    for (const BufferPtr& buffer : broadcast.buffers) {
+        ret_plan.copy_to.push_back(place);
+        place += buffer->count * sizeof(float);
+    }
 }
 
 void Rounds::begin(Exchange::Plan plan, const std::vector<WorkerPtr>& members) {
@@ -302,7 +315,7 @@ void Rounds::commit_round(const Exchange& exchange, const std::vector<WorkerPtr>
     const auto traffic = exchange.traffic();
     if (first.verb == Verb::broadcast) job_.initial_came(first.buffers);
     if (first.verb == Verb::broadcast && job_.broadcasted)
-        job_.broadcasted(completed_, first.buffers);
+        job_.broadcasted(completed_, first.buffers, exchange.plan().keep_memory);
     if (partial_) tell({partial::Verdict::everyone, {}, 1.0, {}});
     if (partial_ && first.verb == Verb::barrier) partial_->commit_nothing(completed_);
     if (partial_ && first.verb != Verb::barrier) partial_->commit_equal(completed_);

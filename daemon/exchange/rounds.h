@@ -117,6 +117,7 @@ class Rounds {
     struct Delivery;
 
     Exchange::Plan plan_round(const std::vector<WorkerPtr>& members) const;
+    void leave_copy(Exchange::Plan& ret_plan, const Request& broadcast) const;
     void begin(Exchange::Plan plan, const std::vector<WorkerPtr>& members);
     bool may_form_in_retained(const Exchange::Plan& plan) const;
     void keep_result(Exchange& exchange, const base::Result<>& result);

@@ -105,7 +105,7 @@ void Rounds::fetch_from(NodeId donor) {
         plan.marks.push_back(request.mark);
     }
     if (!members.empty() && members.front()->head().verb == Verb::broadcast)
-        plan.copy_to = job_.place_for_initial(plan.layout);
+        leave_copy(plan, members.front()->head());
     begin(std::move(plan), members);
 }
 

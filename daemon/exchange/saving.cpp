@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/release_thread.h"
 #include "daemon/control/controller_link.h"
 
 namespace pace::daemon {
@@ -93,7 +94,7 @@ void Saving::commit(std::vector<NodeId> nodes) {
 
 // ------------------------------------------------------------------------------ what the order says
 
-void Saving::save(uint32_t shard, const server::Shard& state, const server::Ledger& ledger) {
+void Saving::save(uint32_t shard, ShardHost::Copy copy, const server::Ledger& ledger) {
     server::Checkpoint about;
     about.job = job_.options.name;
     about.token = job_.token;
@@ -102,9 +103,13 @@ void Saving::save(uint32_t shard, const server::Shard& state, const server::Ledg
     about.shards = host_.partition().shards();
     about.shard = shard;
     about.ledger = ledger;
-    disk_.save(about, state, copy_node() != 0, [this, about](Result<std::vector<std::byte>> file) {
-        saved(about, std::move(file));
-    });
+    if (!copy) {
+        saved(about, copy.error());
+        return;
+    }
+    disk_.save(
+        about, std::move(*copy), copy_node() != 0,
+        [this, about](Result<std::vector<std::byte>> file) { saved(about, std::move(file)); });
 }
 
 // The next one, in the order of numbers. 0: there is none.
@@ -132,7 +137,9 @@ void Saving::saved(const server::Checkpoint& about, Result<std::vector<std::byte
     letter.generation = about.generation;
     letter.position = position;
     letter.bytes = file->size();
-    mail_.send(to, letter, std::move(*file));
+    const size_t bytes = file->size();
+    const auto sent = base::released(std::move(*file), bytes);
+    mail_.send(to, letter, {sent, *sent});
 }
 
 void Saving::tell(uint32_t shard, uint64_t position, const std::string& failure) {
@@ -154,7 +161,7 @@ void Saving::take_copy(NodeId from, const Letter& letter, Parcel file) {
                               {{"job", job_.options.name},
                                {"peer", job_.services.peers.name(from)},
                                {"reason", kept.error().message}});
-        mail_.send(from, answer, {});
+        mail_.send(from, answer);
     });
 }
 

@@ -34,7 +34,7 @@ class Saving {
     void forget(control::Rank rank) { asked_.erase(rank); }
 
     // The order has come to a checkpoint: the shard is to be saved as it is.
-    void save(uint32_t shard, const server::Shard& state, const server::Ledger& ledger);
+    void save(uint32_t shard, ShardHost::Copy copy, const server::Ledger& ledger);
     void load(uint32_t shard, uint64_t generation, uint64_t position, ShardDisk::Loaded loaded);
     // Another node's shard, of which a copy is to be kept; what became of a copy of this node's.
     void take_copy(NodeId from, const server::Letter& letter, Parcel file);

@@ -20,7 +20,7 @@ namespace {
 constexpr uint32_t head_slot(uint32_t letter) {
     return 2 * letter;
 }
-constexpr uint32_t elements_slot(uint32_t letter) {
+constexpr uint32_t content_slot(uint32_t letter) {
     return 2 * letter + 1;
 }
 
@@ -36,7 +36,7 @@ struct ServerMail::Line {
     NodeId node;
     collectives::Communicator communicator;
     // Letters are due, or under way.
-    bool is_waiting() const { return due > 0 || sending > 0 || receiving_elements; }
+    bool is_waiting() const { return due > 0 || sending > 0 || receiving_content; }
     base::Duration silent_for(base::TimePoint now) const {
         return now - std::max(waits_since, communicator.last_progress());
     }
@@ -47,7 +47,7 @@ struct ServerMail::Line {
     uint32_t sent = 0;
     uint32_t sending = 0;  // letters that have not left yet
     int64_t due = 0;       // letters that are expected; below 0: that have come before they were
-    bool receiving_elements = false;
+    bool receiving_content = false;
     base::TimePoint waits_since{};
     ServerMail* mail = nullptr;  // null once closed
 };
@@ -56,9 +56,9 @@ namespace {
 
 struct Sending {
     server::LetterHead head{};
-    std::vector<std::byte> elements;
+    Content content;
     Operation sending_head;
-    Operation sending_elements;
+    Operation sending_content;
 };
 
 bool has_answer(server::LetterKind kind) {
@@ -143,12 +143,12 @@ void ServerMail::listen(const std::shared_ptr<Line>& line) {
             if (!parcel) break;
             if (!parcel->bytes.empty()) {
                 own.begins_to_wait();
-                own.receiving_elements = true;
-                Operation receiving_elements;
-                own.communicator.post_receive(receiving_elements, own.other(), elements_slot(i),
+                own.receiving_content = true;
+                Operation receiving_content;
+                own.communicator.post_receive(receiving_content, own.other(), content_slot(i),
                                               {parcel->memory.data(), parcel->bytes.size()});
-                own.communicator.note(co_await receiving_elements.ended());
-                own.receiving_elements = false;
+                own.communicator.note(co_await receiving_content.ended());
+                own.receiving_content = false;
             }
             if (own.communicator.aborted() || own.mail == nullptr) break;
             own.mail->received(own, *letter, std::move(*parcel));
@@ -179,12 +179,12 @@ std::vector<ServerMail::Overdue> ServerMail::overdue(base::TimePoint now,
     for (const auto& [node, line] : lines_) {
         if (!line->is_waiting() || line->silent_for(now) < patience) continue;
         found.push_back(
-            {node, line->silent_for(now), line->sending > 0 || line->receiving_elements});
+            {node, line->silent_for(now), line->sending > 0 || line->receiving_content});
     }
     return found;
 }
 
-void ServerMail::send(NodeId to, const server::Letter& letter, std::vector<std::byte> elements) {
+void ServerMail::send(NodeId to, const server::Letter& letter, Content content) {
     const auto found = lines_.find(to);
     if (found == lines_.end()) return;
     const std::shared_ptr<Line> line = found->second;
@@ -193,16 +193,16 @@ void ServerMail::send(NodeId to, const server::Letter& letter, std::vector<std::
     if (has_answer(letter.kind)) ++line->due;
     auto sending = std::make_unique<Sending>();
     sending->head = server::write_head(letter);
-    sending->elements = std::move(elements);
+    sending->content = std::move(content);
     static constexpr auto run = [](std::shared_ptr<Line> open, std::unique_ptr<Sending> what,
                                    uint32_t number) -> Task<Result<>> {
         collectives::Communicator& communicator = open->communicator;
         communicator.post_send(what->sending_head, open->other(), head_slot(number), what->head);
-        if (!what->elements.empty())
-            communicator.post_send(what->sending_elements, open->other(), elements_slot(number),
-                                   what->elements);
+        if (!what->content.bytes.empty())
+            communicator.post_send(what->sending_content, open->other(), content_slot(number),
+                                   what->content.bytes);
         communicator.note(co_await what->sending_head.ended());
-        communicator.note(co_await what->sending_elements.ended());
+        communicator.note(co_await what->sending_content.ended());
         --open->sending;
         co_return communicator.status();
     };

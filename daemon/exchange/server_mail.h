@@ -1,7 +1,7 @@
 // ServerMail: letters between the nodes of a server job, while a view lasts. Between two nodes they arrive in the order in which they were
 // sent; what has not arrived when the view ends is lost.
 //
-// Each letter is a message of fixed size, and one with its elements if there are any.
+// Each letter is a message of fixed size, and one with its content if there is any.
 //
 // Some letters have an answer, and whoever has asked for the model expects letters. So it is known from whom something is due, and for how
 // long: overdue() tells, and its caller does something about it.
@@ -23,6 +23,12 @@
 #include "daemon/server/letter.h"
 
 namespace pace::daemon {
+
+// What goes with a letter, and who keeps it.
+struct Content {
+    std::shared_ptr<const void> keep;
+    std::span<const std::byte> bytes;
+};
 
 // What comes with a letter. A peer says how much that is: it is charged, and the kernel finds its pages as the bytes come.
 struct Parcel {
@@ -49,7 +55,7 @@ class ServerMail {
     void close(const base::Error& error);
 
     // To a node of the view; dropped if it is none, or its way is gone.
-    void send(NodeId to, const server::Letter& letter, std::vector<std::byte> elements);
+    void send(NodeId to, const server::Letter& letter, Content content = {});
     // One more letter is due from the node.
     void expect(NodeId from);
 

@@ -29,12 +29,14 @@ Serving::Serving(JobState& job)
     : job_(job),
       host_(job.options.elements, job.options.unsynchronized, job.payer(),
             {[this](ShardHost::Part part) { deliver(std::move(part)); },
-             [this](uint32_t shard, const server::Shard& state, const server::Ledger& ledger) {
-                 saving_.save(shard, state, ledger);
+             [this](uint32_t shard, ShardHost::Copy copy, const server::Ledger& ledger) {
+                 saving_.save(shard, std::move(copy), ledger);
              },
              [this](uint32_t shard, uint64_t generation, uint64_t position) {
                  load(shard, generation, position);
-             }}),
+             },
+             [this](const base::Error& error) { failed_late(error); }},
+            job.services.aside()),
       mail_(
           job.services, job.options.elements, job.payer(),
           [this](NodeId from, const Letter& letter, Parcel parcel) {
@@ -57,7 +59,8 @@ Serving::Serving(JobState& job)
       saving_(job, host_, mail_,
               [this](const WorkerPtr& worker, const Request& request, Ending ending) {
                   end_aside(worker, request, std::move(ending));
-              }) {}
+              }),
+      reading_(job.services.aside()) {}
 
 // Why a worker's call is not taken; null: it is.
 const char* Serving::refusal(const Worker& worker) const {
@@ -85,16 +88,34 @@ void Serving::push(const WorkerPtr& worker, Request request) {
 
 void Serving::try_pushes(const WorkerPtr& worker) {
     if (!has_view() || !job_.view.contains(worker->rank)) return;
-    std::deque<Request>& requests = waiting_[worker->rank];
-    while (!requests.empty() && pushes_.has_room(worker->rank)) {
-        const Request request = std::move(requests.front());
+    const control::Rank rank = worker->rank;
+    std::deque<Request>& requests = waiting_[rank];
+    while (!requests.empty() && !taking_.contains(rank) && pushes_.has_room(rank)) {
+        const auto request = std::make_shared<const Request>(std::move(requests.front()));
         requests.pop_front();
-        const auto taken = pushes_.take(worker->rank, request);
-        if (taken) ++worker->calls;
-        Ending ending = taken ? Ending{} : failed(taken.error());
-        ending.contributors = taken && *taken ? 1 : 0;
-        end_push(worker, request, ending);
+        taking_[rank] = request;
+        const auto at_once = std::make_shared<bool>(true);
+        pushes_.take(rank, request, [this, worker, request, at_once](const Result<bool>& taken) {
+            took(worker, request, taken);
+            if (!*at_once) try_pushes(worker);
+        });
+        *at_once = false;
     }
+}
+
+void Serving::took(const WorkerPtr& worker, const RequestPtr& request, const Result<bool>& taken) {
+    const auto taking = taking_.find(worker->rank);
+    // It has been ended meanwhile.
+    if (taking == taking_.end() || taking->second != request) return;
+    taking_.erase(taking);
+    if (!taken && taken.error().kind == ErrorKind::aborted) {
+        waiting_[worker->rank].push_front(*request);
+        return;
+    }
+    if (taken) ++worker->calls;
+    Ending ending = taken ? Ending{} : failed(taken.error());
+    ending.contributors = taken && *taken ? 1 : 0;
+    end_push(worker, *request, ending);
 }
 
 // Its next update's, which may be an earlier one than it was.
@@ -116,7 +137,8 @@ void Serving::end_push(const WorkerPtr& worker, const Request& request, const En
     learn_step(*worker);
     end_aside(worker, request, ending);
     // A pull after it waits for an update that does not come.
-    if (ending.outcome != Outcome::done && pulls_.asks(worker->rank)) ask(worker);
+    const bool waits = pulls_.asks(worker->rank) && !pulls_.is_writing(worker->rank);
+    if (ending.outcome != Outcome::done && waits) ask(worker);
 }
 
 bool Serving::cancel(const WorkerPtr& worker, uint64_t id, const std::string& message) {
@@ -132,6 +154,8 @@ bool Serving::cancel(const WorkerPtr& worker, uint64_t id, const std::string& me
 }
 
 void Serving::end_asides(const WorkerPtr& worker, const Ending& ending) {
+    if (const auto taking = taking_.extract(worker->rank))
+        end_push(worker, *taking.mapped(), ending);
     for (const Request& request : std::exchange(waiting_[worker->rank], {}))
         end_push(worker, request, ending);
     saving_.end_all(worker, ending);
@@ -166,6 +190,7 @@ void Serving::left(const Worker& worker) {
     joining_.erase(worker.rank);
     unaware_.erase(worker.rank);
     waiting_.erase(worker.rank);
+    taking_.erase(worker.rank);
 }
 
 void Serving::suspend(const WorkerPtr& worker, const std::string& reason) {
@@ -202,19 +227,33 @@ void Serving::deliver(ShardHost::Part part) {
     letter.clock = part.clock;
     letter.position = part.position;
     letter.slowest = part.slowest;
-    auto elements = server::write_elements(part.elements, letter);
-    mail_.send(node, letter, std::move(elements));
+    const auto bytes = server::name_elements(part.elements.elements, letter);
+    mail_.send(node, letter, {part.elements.keep, bytes});
 }
 
 void Serving::received(NodeId from, const Letter& letter, Parcel parcel) {
     if (letter.generation != host_.generation()) return;
     const auto taken = take(from, letter, std::move(parcel));
-    if (taken) return;
+    if (!taken) makes_no_sense(from, taken.error());
+}
+
+void Serving::makes_no_sense(NodeId from, const base::Error& error) const {
     base::log_warning("a letter about a model makes no sense",
                       {{"job", job_.options.name},
                        {"peer", job_.services.peers.name(from)},
-                       {"reason", taken.error().message}});
+                       {"reason", error.message}});
 }
+
+namespace {
+
+// A letter's elements, where they have come to.
+Result<server::Floats> floats_of(const Letter& letter, size_t length, Parcel parcel) {
+    const auto kept = std::make_shared<const Parcel>(std::move(parcel));
+    PACE_TRY_ASSIGN(elements, server::read_floats(letter, length, kept->bytes));
+    return server::Floats{kept, elements};
+}
+
+}  // namespace
 
 Result<> Serving::take(NodeId from, const Letter& letter, Parcel parcel) {
     if (letter.shard >= host_.places().size())
@@ -225,7 +264,7 @@ Result<> Serving::take(NodeId from, const Letter& letter, Parcel parcel) {
             pushes_.held(letter.shard, letter.rank, letter.clock, letter.position);
             return {};
         case LetterKind::part: {
-            PACE_TRY_ASSIGN(values, server::read_floats(letter, letter.count, parcel.bytes));
+            PACE_TRY_ASSIGN(values, floats_of(letter, letter.count, std::move(parcel)));
             pulls_.add({letter.shard, letter.rank, letter.clock, letter.position, letter.slowest,
                         std::move(values)});
             return {};
@@ -243,19 +282,39 @@ Result<> Serving::take(NodeId from, const Letter& letter, Parcel parcel) {
     if (!host_.keeps(letter.shard))
         return base::make_error(ErrorKind::corrupt, "shard {} is not here", letter.shard);
     if (letter.kind == LetterKind::model) {
-        PACE_TRY_ASSIGN(model, server::read_floats(letter, length, parcel.bytes));
-        return host_.hold_model(letter.shard, letter.clock, std::move(model));
+        PACE_TRY_ASSIGN(model, floats_of(letter, length, std::move(parcel)));
+        check(host_.hold_model(letter.shard, letter.clock, std::move(model)));
+        return {};
     }
-    PACE_TRY_ASSIGN(update, server::read_vector(letter, length, parcel.bytes));
-    hold(from, letter, std::move(update));
+    read_update(from, letter, std::move(parcel));
     return {};
 }
 
-void Serving::hold(NodeId from, const Letter& letter, server::HybridVector update) {
-    // Otherwise the answer was lost with a view.
-    if (host_.wants(letter.shard, letter.rank, letter.clock))
-        host_.hold(letter.shard, letter.rank, letter.clock,
-                   paid_update(std::move(update), job_.payer()));
+void Serving::read_update(NodeId from, const Letter& letter, Parcel parcel) {
+    struct Reading {
+        Parcel parcel;
+        Result<server::Shard::Update> update{base::out_of_memory()};
+    };
+    const auto reading = std::make_shared<Reading>();
+    reading->parcel = std::move(parcel);
+    const size_t length = host_.partition().range(letter.shard).size();
+    reading_.run(
+        2 * letter.bytes,
+        [reading, letter, length, payer = job_.payer()] {
+            auto read = server::read_vector(letter, length, reading->parcel.bytes);
+            reading->update = read ? Result(paid_update(std::move(*read), payer))
+                                   : Result<server::Shard::Update>(read.error());
+        },
+        [this, from, letter, reading, epoch = job_.view.epoch](const Result<>&) {
+            // Another view has it sent again.
+            if (letter.generation != host_.generation() || epoch != job_.view.epoch) return;
+            if (!reading->update) return makes_no_sense(from, reading->update.error());
+            hold(from, letter, std::move(*reading->update));
+        });
+}
+
+void Serving::hold(NodeId from, const Letter& letter, server::Shard::Update update) {
+    host_.hold(letter.shard, letter.rank, letter.clock, std::move(update));
     Letter answer;
     answer.kind = LetterKind::held;
     answer.shard = letter.shard;
@@ -263,7 +322,7 @@ void Serving::hold(NodeId from, const Letter& letter, server::HybridVector updat
     answer.generation = letter.generation;
     answer.clock = letter.clock;
     answer.position = letter.position;
-    mail_.send(from, answer, {});
+    mail_.send(from, answer);
 }
 
 }  // namespace pace::daemon

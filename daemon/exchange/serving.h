@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -18,6 +19,7 @@
 #include "daemon/exchange/saving.h"
 #include "daemon/exchange/server_mail.h"
 #include "daemon/exchange/shard_host.h"
+#include "daemon/kernels/strand.h"
 
 namespace pace::daemon {
 
@@ -52,8 +54,12 @@ class Serving {
     void withdraw(const WorkerPtr& worker);
     void withdrawn(control::Rank rank);
 
-    // A round of pace_broadcast has been committed here.
-    void broadcasted(uint64_t round, const std::vector<BufferPtr>& buffers);
+    // A round of pace_broadcast of so many elements begins. Memory that is to get them besides, one after the other, if it becomes the model;
+    // null: the model is taken from the buffers.
+    std::shared_ptr<Scratch> place_for_model(const std::vector<BufferPtr>& buffers);
+    // The round has been committed here. `copy`: what place_for_model() has returned, if it was for that round.
+    void broadcasted(uint64_t round, const std::vector<BufferPtr>& buffers,
+                     const std::shared_ptr<Scratch>& copy);
 
     void order(const control::ServerOrder& order);
     // Blocks for the disk, briefly.
@@ -88,10 +94,13 @@ class Serving {
         "steps; call "
         "pace_broadcast, which makes the root's the model, and go on from info.iteration";
 
+    using RequestPtr = std::shared_ptr<const Request>;
+
     bool fetches(const control::CommitView& view, uint64_t round) const;
     bool has_view() const { return host_.generation() != 0 && job_.view.epoch != 0; }
     bool is_model(const std::vector<BufferPtr>& buffers) const;
     void try_pushes(const WorkerPtr& worker);
+    void took(const WorkerPtr& worker, const RequestPtr& request, const base::Result<bool>& taken);
     void learn_step(Worker& worker) const;
     std::vector<NodeId> watch_letters();
     void want_view(const std::string& reason, base::Duration silent);
@@ -110,13 +119,18 @@ class Serving {
     void expect_parts(const control::ServerEntry& entry);
     void assigned(uint64_t round);
     void check(const base::Result<>& result);
+    void failed_late(const base::Error& error);
     void has_no_room(const base::Error& error);
 
     void deliver(ShardHost::Part part);
     void received(NodeId from, const server::Letter& letter, Parcel parcel);
     base::Result<> take(NodeId from, const server::Letter& letter, Parcel parcel);
-    void hold(NodeId from, const server::Letter& letter, server::HybridVector update);
-    void give_model(uint64_t round, const std::vector<BufferPtr>& buffers);
+    void read_update(NodeId from, const server::Letter& letter, Parcel parcel);
+    void makes_no_sense(NodeId from, const base::Error& error) const;
+    void hold(NodeId from, const server::Letter& letter, server::Shard::Update update);
+    bool gives_model(uint32_t shard) const;
+    void give_model(uint64_t round, const std::vector<BufferPtr>& buffers,
+                    const std::shared_ptr<Scratch>& copy);
     void tell_assigning();
 
     JobState& job_;
@@ -126,6 +140,7 @@ class Serving {
     Pulls pulls_;
     Saving saving_;
     std::map<control::Rank, std::deque<Request>> waiting_;  // pushes
+    std::map<control::Rank, RequestPtr> taking_;            // the one before those, if it has begun
     // Of the last model that a view has named, also when what this node had of it was of no use. 0: none yet.
     uint64_t generation_ = 0;
     std::optional<base::Error> no_room_;  // for a shard that this node is to keep
@@ -141,6 +156,7 @@ class Serving {
     std::set<control::Rank> unaware_;
     // The model is a checkpoint's again, and they have not asked for it since.
     std::set<control::Rank> rolled_back_;
+    kernels::Strand reading_;  // updates that have come from other nodes
 };
 
 }  // namespace pace::daemon

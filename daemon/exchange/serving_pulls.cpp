@@ -139,11 +139,13 @@ void Serving::ask_if_fits(const WorkerPtr& worker) {
     }
 }
 
-// Those of its pushes included that wait.
+// Those of its pushes included that are not taken yet.
 uint64_t Serving::next_clock(control::Rank rank) const {
     const auto requests = waiting_.find(rank);
     const bool waits = requests != waiting_.end() && !requests->second.empty();
-    return waits ? requests->second.back().iteration + 1 : pushes_.next_clock(rank);
+    if (waits) return requests->second.back().iteration + 1;
+    const auto taking = taking_.find(rank);
+    return taking != taking_.end() ? taking->second->iteration + 1 : pushes_.next_clock(rank);
 }
 
 void Serving::pulled(const WorkerPtr& worker, uint64_t position, uint64_t slowest) {
@@ -162,6 +164,7 @@ void Serving::pulled(const WorkerPtr& worker, uint64_t position, uint64_t slowes
 }
 
 void Serving::withdraw(const WorkerPtr& worker) {
+    if (pulls_.is_writing(worker->rank)) return;
     if (pulls_.asks(worker->rank)) {
         job_.services.control->send(control::Withdraw{job_.id, worker->rank});
         return;
@@ -172,7 +175,7 @@ void Serving::withdraw(const WorkerPtr& worker) {
 
 void Serving::withdrawn(control::Rank rank) {
     const WorkerPtr worker = job_.find(rank);
-    if (!worker || !pulls_.asks(rank)) return;
+    if (!worker || !pulls_.asks(rank) || pulls_.is_writing(rank)) return;
     pulls_.forget(rank);
     job_.end_head(worker, ended_as(Outcome::canceled, kCanceled));
 }

@@ -65,7 +65,7 @@ class ServingTest : public JobFixture {
 };
 
 TEST_F(ServingTest, TheModelOfARoundIsSaidAgainInEachViewUntilItIsOrdered) {
-    EXPECT_EQ(said_during([this] { serving_.broadcasted(kRound, {model_}); }), 1U);
+    EXPECT_EQ(said_during([this] { serving_.broadcasted(kRound, {model_}, nullptr); }), 1U);
     EXPECT_EQ(said_during([this] { begin_view(0); }), 1U);
     order_model(1);
     EXPECT_EQ(said_during([this] { begin_view(1); }), 0U);
@@ -75,7 +75,7 @@ TEST_F(ServingTest, TheModelOfARoundIsSaidAgainInEachViewUntilItIsOrdered) {
 TEST_F(ServingTest, TheModelOfARoundThatWasOrderedBeforeItCameIsNotSaidAgain) {
     order_model(1);
     EXPECT_EQ(serving_.host().awaited_round(), kRound);
-    EXPECT_EQ(said_during([this] { serving_.broadcasted(kRound, {model_}); }), 0U);
+    EXPECT_EQ(said_during([this] { serving_.broadcasted(kRound, {model_}, nullptr); }), 0U);
     EXPECT_FALSE(serving_.host().awaited_round()) << "it is there";
     EXPECT_EQ(said_during([this] { begin_view(1); }), 0U);
 }
@@ -85,7 +85,7 @@ TEST_F(ServingTest, TheModelOfARoundIsNotSaidAgainByWhoHasMissedTheOrder) {
     keeper_ = kOther;
     ++generation_;
     begin_view(0, true);
-    EXPECT_EQ(said_during([this] { serving_.broadcasted(kRound, {model_}); }), 1U);
+    EXPECT_EQ(said_during([this] { serving_.broadcasted(kRound, {model_}, nullptr); }), 1U);
     EXPECT_EQ(said_during([this] { begin_view(2000); }), 0U);
     EXPECT_EQ(said_during([this] { begin_view(2000); }), 0U);
 }

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "daemon/control/controller_link.h"
+#include "daemon/exchange/memory_room.h"
 #include "daemon/exchange/model_range.h"
 #include "daemon/exchange/serving.h"
 
@@ -181,6 +182,14 @@ void Serving::check(const Result<>& result) {
     give_up();
 }
 
+// As what commit(), or another call, returns.
+void Serving::failed_late(const base::Error& error) {
+    if (error.kind == ErrorKind::memory)
+        has_no_room(error);
+    else
+        check(error);
+}
+
 // What this node has is of no use. It serves nothing until another view has found that, and begun the model anew.
 void Serving::give_up() {
     host_.forget();
@@ -199,11 +208,25 @@ bool Serving::is_model(const std::vector<BufferPtr>& buffers) const {
     return elements == job_.options.elements;
 }
 
-void Serving::broadcasted(uint64_t round, const std::vector<BufferPtr>& buffers) {
+std::shared_ptr<Scratch> Serving::place_for_model(const std::vector<BufferPtr>& buffers) {
+    if (!is_model(buffers) || !has_view()) return nullptr;
+    bool gives = false;
+    for (uint32_t shard = 0; shard < host_.places().size(); ++shard)
+        gives = gives || gives_model(shard);
+    if (!gives) return nullptr;
+    auto place = std::make_shared<Scratch>();
+    const size_t bytes = job_.options.elements * sizeof(float);
+    const bool has_room =
+        check_memory_room("a model", bytes, memory_room()) && place->reserve(bytes, job_.payer());
+    return has_room ? place : nullptr;
+}
+
+void Serving::broadcasted(uint64_t round, const std::vector<BufferPtr>& buffers,
+                          const std::shared_ptr<Scratch>& copy) {
     if (!is_model(buffers) || !has_view()) return;
     lost_ = false;
     unaware_.clear();
-    give_model(round, buffers);
+    give_model(round, buffers, copy);
     // Said again, it would be a model that no node holds any more.
     if (assigned_ && round <= *assigned_) return;
     assigning_ = round;
@@ -215,16 +238,29 @@ void Serving::tell_assigning() {
 }
 
 // Every node with a worker has it; the first of them sends it to nodes that keep shards and have none.
-void Serving::give_model(uint64_t round, const std::vector<BufferPtr>& buffers) {
+bool Serving::gives_model(uint32_t shard) const {
+    if (host_.keeps(shard)) return true;
     const std::vector<NodeId> nodes = job_.view.nodes();
-    const bool is_first = !nodes.empty() && nodes.front() == job_.services.self;
+    const NodeId node = host_.places()[shard];
+    return !nodes.empty() && nodes.front() == job_.services.self &&
+           std::find(nodes.begin(), nodes.end(), node) == nodes.end();
+}
+
+void Serving::give_model(uint64_t round, const std::vector<BufferPtr>& buffers,
+                         const std::shared_ptr<Scratch>& copy) {
     for (uint32_t shard = 0; shard < host_.places().size(); ++shard) {
-        const NodeId node = host_.places()[shard];
-        const bool has_it = std::find(nodes.begin(), nodes.end(), node) != nodes.end();
-        if (!host_.keeps(shard) && (has_it || !is_first)) continue;
+        if (!gives_model(shard)) continue;
         const server::Range range = host_.partition().range(shard);
-        std::vector<float> model(range.size());
-        read_range(buffers, range.begin, model);
+        server::Floats model;
+        if (copy) {
+            const auto* const all = reinterpret_cast<const float*>(copy->data());
+            model = {copy,
+                     std::span(all, job_.options.elements).subspan(range.begin, range.size())};
+        } else {
+            std::vector<float> elements(range.size());
+            read_range(buffers, range.begin, elements);
+            model = server::Floats::of(std::move(elements));
+        }
         if (host_.keeps(shard)) {
             check(host_.hold_model(shard, round, std::move(model)));
             continue;
@@ -234,8 +270,8 @@ void Serving::give_model(uint64_t round, const std::vector<BufferPtr>& buffers) 
         letter.shard = shard;
         letter.generation = host_.generation();
         letter.clock = round;
-        auto elements = server::write_elements(model, letter);
-        mail_.send(node, letter, std::move(elements));
+        const auto bytes = server::name_elements(model.elements, letter);
+        mail_.send(host_.places()[shard], letter, {model.keep, bytes});
     }
 }
 

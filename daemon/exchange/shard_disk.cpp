@@ -40,7 +40,6 @@ ShardDisk::ShardDisk(Services& services, const control::JobOptions& options, uin
     : services_(services),
       job_(options.name),
       elements_(options.elements),
-      payer_{services.accounts, uid},
       folder_(services.options.checkpoints, uid, options.name) {}
 
 Result<> ShardDisk::check(const Services& services, const control::JobOptions& options,
@@ -78,34 +77,16 @@ void ShardDisk::run(std::function<Result()> work, std::function<void(Result)> do
     });
 }
 
-// As large as the shard, which is charged: it counts until it is written.
-Result<std::shared_ptr<const ShardDisk::Copy>> ShardDisk::copy_of(
-    const server::Shard& shard) const {
-    const server::Shard::Memory memory = shard.memory();
-    auto charge = payer_.count(memory.model + memory.versions);
-    try {
-        return std::shared_ptr<const Copy>(std::make_shared<const Copy>(
-            Copy{server::Shard(shard.base(), shard.versions()), std::move(charge)}));
-    } catch (const std::bad_alloc&) {
-        return base::make_error(ErrorKind::memory,
-                                "there is no memory for a copy of a shard of {} bytes",
-                                memory.model + memory.versions);
-    }
-}
-
-void ShardDisk::save(const server::Checkpoint& about, const server::Shard& shard, bool for_copy,
-                     Saved saved) {
+void ShardDisk::save(const server::Checkpoint& about, std::shared_ptr<const server::Shard> shard,
+                     bool for_copy, Saved saved) {
     using File = Result<std::vector<std::byte>>;
     if (services_.options.checkpoints.empty()) return saved(no_folder());
-    // The shard goes on while it is written.
-    auto copy = copy_of(shard);
-    if (!copy) return saved(copy.error());
     run<File>(
-        [folder = folder_, about, copy = *copy, for_copy]() -> File {
+        [folder = folder_, about, shard = std::move(shard), for_copy]() -> File {
             PACE_TRY(folder.create());
             const std::string path = folder.path_of(name_of(about));
             PACE_TRY_ASSIGN(file, server::PackedWriter::create(path));
-            PACE_TRY(server::write_checkpoint(*file, about, copy->shard));
+            PACE_TRY(server::write_checkpoint(*file, about, *shard));
             if (!for_copy) return std::vector<std::byte>();
             return server::read_whole(path, server::checkpoint_bytes_max(about.elements));
         },

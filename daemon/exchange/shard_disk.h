@@ -36,8 +36,8 @@ class ShardDisk {
     using Loaded = std::function<void(base::Result<server::ReadCheckpoint> read)>;
 
     // Writes the shard, which is as it is at the ledger's position. `saved` gets the bytes of the file, if it is for a copy.
-    void save(const server::Checkpoint& about, const server::Shard& shard, bool for_copy,
-              Saved saved);
+    void save(const server::Checkpoint& about, std::shared_ptr<const server::Shard> shard,
+              bool for_copy, Saved saved);
     // Writes a file that another node has saved.
     void keep(const server::CheckpointName& name, Parcel file, Kept kept);
     // ErrorKind::corrupt, or another's: this file is not listed any more.
@@ -50,12 +50,6 @@ class ShardDisk {
   private:
     using Abouts = std::map<server::CheckpointName, std::optional<server::Checkpoint>>;
 
-    struct Copy {
-        server::Shard shard;
-        Charge charge;
-    };
-    // ErrorKind::memory.
-    base::Result<std::shared_ptr<const Copy>> copy_of(const server::Shard& shard) const;
     // Does the work in the disk's thread and tells of it in the loop's.
     template <typename Result>
     void run(std::function<Result()> work, std::function<void(Result)> done);
@@ -65,7 +59,6 @@ class ShardDisk {
     Services& services_;
     std::string job_;
     uint64_t elements_;
-    Payer payer_;
     server::CheckpointFolder folder_;
     Abouts abouts_;                         // of files that were listed; none: of no use
     std::set<server::CheckpointName> bad_;  // could not be loaded

@@ -1,14 +1,20 @@
 #include "daemon/exchange/shard_host.h"
 
 #include <algorithm>
+#include <exception>
+#include <iterator>
 #include <utility>
 
+#include "base/release_thread.h"
 #include "daemon/exchange/memory_room.h"
 
 namespace pace::daemon {
 
 using base::ErrorKind;
 using base::Result;
+using server::Floats;
+using server::Shard;
+using server::Step;
 
 namespace {
 
@@ -16,18 +22,77 @@ namespace {
 // it: as many as the controller keeps.
 constexpr size_t kTailMax = 1024;
 
+// As large as the shard, which is charged: it counts until nobody needs it.
+ShardHost::Copy copy_of(const Shard& shard, const Payer& payer) {
+    struct Paid {
+        Shard shard;
+        Charge charge;
+    };
+    const Shard::Memory memory = shard.memory();
+    const size_t bytes = memory.model + memory.versions;
+    auto charge = payer.count(bytes);
+    try {
+        const auto paid =
+            base::released(Paid{Shard(shard.base(), shard.versions()), std::move(charge)}, bytes);
+        return std::shared_ptr<const Shard>(paid, &paid->shard);
+    } catch (const std::bad_alloc&) {
+        return base::make_error(ErrorKind::memory,
+                                "there is no memory for a copy of a shard of {} bytes", bytes);
+    }
+}
+
+// What of a shard, which begins in the model where `range` does, the entry's worker has pulled; none of it: nothing.
+std::optional<ShardHost::Part> part_of(Shard& shard, uint32_t number, server::Range range,
+                                       const server::Entry& entry, const Payer& payer) {
+    const uint64_t begin = std::max<uint64_t>(range.begin, entry.first);
+    const uint64_t end = std::min<uint64_t>(range.end, entry.first + entry.count);
+    if (begin >= end) return std::nullopt;
+    shard.settle();
+    std::vector<float> elements(end - begin);
+    shard.read(begin - range.begin, elements);
+    auto charge = payer.count(elements.size() * sizeof(float));
+    return ShardHost::Part{number,        entry.rank,
+                           entry.clock,   entry.position,
+                           entry.slowest, Floats::of(std::move(elements), std::move(charge))};
+}
+
 }  // namespace
+
+class ShardHost::Call {
+  public:
+    explicit Call(ShardHost& host) : host_(host) {
+        if (host_.inside_++ == 0) host_.error_.reset();
+    }
+    ~Call() { --host_.inside_; }
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+    Result<> result() const { return host_.error_ ? Result<>(*host_.error_) : Result<>(); }
+
+  private:
+    ShardHost& host_;
+};
+
+void ShardHost::fail(const base::Error& error) {
+    if (inside_ == 0) {
+        hooks_.failed(error);
+    } else if (!error_) {
+        error_ = error;
+    }
+}
 
 Result<std::vector<control::ServerEntry>> ShardHost::commit(const control::CommitView& view,
                                                             control::NodeId self) {
+    const Call call(*this);
     std::vector<control::ServerEntry> heard;
     PACE_TRY(check_shards(view, self));
     if (view.generation != generation_) {
         PACE_TRY(begin_anew(view, self));
+        PACE_TRY(call.result());
         return heard;
     }
     places_ = view.shards;
-    if (shards_.empty()) {
+    if (!keeps_any()) {
         // Nothing to act upon: it goes on from where the others are, and has heard what the view says of the way there.
         for (const control::ServerEntry& entry : view.missed)
             if (entry.position > ledger_.position) heard.push_back(entry);
@@ -58,56 +123,106 @@ Result<> ShardHost::check_shards(const control::CommitView& view, control::NodeI
     return {};
 }
 
-// What somebody else sizes: there must be room for it, in its user's account and on this node, before it is made.
-Result<> ShardHost::make_shard(uint32_t shard) {
-    const size_t count = partition().range(shard).size();
-    const uint64_t bytes = uint64_t{count} * sizeof(float);
-    PACE_TRY_ASSIGN(charge, payer_.charge(bytes, "a shard of a model"));
-    PACE_TRY(check_memory_room("a shard of a model", bytes, memory_room()));
-    PACE_TRY_ASSIGN(made, server::Shard::create(count));
-    if (unsynchronized_) made.let_updates_be_late();
-    shards_.insert_or_assign(shard, std::move(made));
-    paid_.push_back(std::move(charge));
-    return {};
-}
-
 Result<> ShardHost::begin_anew(const control::CommitView& view, control::NodeId self) {
     forget();
     generation_ = view.generation;
     places_ = view.shards;
     ledger_ = server::ledger_of(view.ledger);
+    std::vector<Kept> shards;
     for (uint32_t shard = 0; shard < places_.size(); ++shard) {
         if (places_[shard] != self) continue;
-        PACE_TRY(make_shard(shard));
-        if (view.saved_generation == 0) continue;
+        PACE_TRY_ASSIGN(kept, room_for(shard));
+        shards.push_back(std::move(kept));
+    }
+    make_shards(std::move(shards));
+    if (view.saved_generation == 0) return {};
+    for (const auto& [shard, seen] : seen_) {
         loading_[shard] = ledger_.versions;
         hooks_.load(shard, view.saved_generation, ledger_.position);
     }
     return {};
 }
 
-Result<> ShardHost::loaded(uint32_t shard, server::Shard saved) {
-    const auto loading = loading_.find(shard);
-    if (loading == loading_.end()) return {};
-    shards_.at(shard).restore(std::move(saved), loading->second);
-    loading_.erase(loading);
-    return act();
+// What somebody else sizes: there must be room for it, in its user's account and on this node, before it is made.
+Result<ShardHost::Kept> ShardHost::room_for(uint32_t shard) const {
+    const uint64_t bytes = uint64_t{partition().range(shard).size()} * sizeof(float);
+    PACE_TRY_ASSIGN(charge, payer_.charge(bytes, "a shard of a model"));
+    PACE_TRY(check_memory_room("a shard of a model", bytes, memory_room()));
+    return Kept{shard, Shard(0), std::move(charge)};
+}
+
+void ShardHost::make_shards(std::vector<Kept> shards) {
+    for (const Kept& kept : shards) {
+        const size_t count = partition().range(kept.number).size();
+        seen_[kept.number] = {count, 0, {.model = count * sizeof(float)}};
+    }
+    if (shards.empty()) return;
+    shards_ = base::released(std::move(shards), bytes_of_shards());
+    if (aside_) strand_ = std::make_unique<kernels::Strand>(*aside_);
+    work_on_all(bytes_of_shards(), [partition = partition(), late = unsynchronized_](
+                                       Kept& kept, Outcome& ret_outcome) {
+        auto made = Shard::create(partition.range(kept.number).size());
+        ret_outcome.result = made ? Result<>() : Result<>(made.error());
+        if (!made) return;
+        kept.shard = std::move(*made);
+        if (late) kept.shard.let_updates_be_late();
+    });
 }
 
 void ShardHost::forget() {
+    // Ends what is not done. What is under way keeps its shards until it is.
+    strand_ = std::make_unique<kernels::Strand>();
+    shards_.reset();
+    seen_.clear();
+    coming_bytes_ = 0;
     generation_ = 0;
     places_.clear();
-    shards_.clear();
-    paid_.clear();
     loading_.clear();
+    models_.clear();
     ledger_ = {};
     to_act_.clear();
     to_save_.clear();
     tail_.clear();
 }
 
+Result<> ShardHost::loaded(uint32_t shard, Shard saved) {
+    const auto loading = loading_.find(shard);
+    if (loading == loading_.end()) return {};
+    const Call call(*this);
+    const size_t bytes = saved.memory().model + saved.memory().versions;
+    const auto read = base::released(std::move(saved), bytes);
+    work_on(shard, bytes, [read, live = std::move(loading->second)](Kept& kept, Outcome&) {
+        kept.shard.restore(std::move(*read), live);
+    });
+    loading_.erase(loading);
+    act();
+    return call.result();
+}
+
+void ShardHost::hold(uint32_t shard, uint32_t rank, uint64_t clock, Shard::Update update) {
+    const size_t bytes = update->bytes();
+    coming_bytes_ += bytes;
+    work_on(
+        shard, unsynchronized_ ? bytes : 0,
+        [rank, clock, update = std::move(update), ordered = has_ordered(rank, clock)](Kept& kept,
+                                                                                      Outcome&) {
+            if (!ordered || kept.shard.awaits(rank, clock)) kept.shard.hold(rank, clock, update);
+        },
+        [this, bytes](uint32_t, Outcome&) { coming_bytes_ -= bytes; });
+}
+
+Result<> ShardHost::hold_model(uint32_t shard, uint64_t round, Floats model) {
+    const Call call(*this);
+    models_[round][shard] = std::move(model);
+    act();
+    return call.result();
+}
+
+// ------------------------------------------------------------------------------ what the order says
+
 Result<> ShardHost::hear(const std::vector<control::ServerEntry>& entries,
                          std::vector<control::ServerEntry>& ret_heard) {
+    const Call call(*this);
     for (const control::ServerEntry& entry : entries) {
         if (entry.position <= ledger_.position) continue;
         if (entry.position != ledger_.position + 1)
@@ -118,69 +233,136 @@ Result<> ShardHost::hear(const std::vector<control::ServerEntry>& entries,
         ledger_.add(own);
         if (keeps_any()) {
             to_act_.push_back(own);
-            if (own.step == server::Step::checkpoint) to_save_[own.position] = ledger_;
+            if (own.step == Step::checkpoint) to_save_[own.position] = ledger_;
         }
         tail_.push_back(entry);
         if (tail_.size() > kTailMax) tail_.pop_front();
         ret_heard.push_back(entry);
     }
-    return act();
+    act();
+    return call.result();
 }
 
-Result<> ShardHost::act() {
-    while (loading_.empty() && !to_act_.empty()) {
+void ShardHost::act() {
+    while (!error_ && loading_.empty() && !to_act_.empty()) {
         const server::Entry entry = to_act_.front();
-        PACE_TRY_ASSIGN(done, act(entry));
-        if (!done) return {};
+        if (entry.step == Step::assign && !has_model(entry.clock)) return;
         to_act_.pop_front();
-        if (entry.step == server::Step::pull) serve(entry);
-        if (entry.step == server::Step::checkpoint) save(entry.position);
-    }
-    return {};
-}
-
-// False: it has to wait.
-Result<bool> ShardHost::act(const server::Entry& entry) {
-    if (entry.step == server::Step::assign)
-        for (const auto& [number, shard] : shards_)
-            if (!shard.holds_model(entry.clock)) return false;
-    for (auto& [number, shard] : shards_) PACE_TRY(shard.act(entry));
-    return true;
-}
-
-void ShardHost::save(uint64_t position) {
-    const auto ledger = to_save_.find(position);
-    for (auto& [number, shard] : shards_) {
-        shard.settle();
-        hooks_.save(number, shard, ledger->second);
-    }
-    to_save_.erase(ledger);
-}
-
-void ShardHost::serve(const server::Entry& entry) {
-    for (auto& [number, shard] : shards_) {
-        const server::Range range = partition().range(number);
-        const uint64_t begin = std::max<uint64_t>(range.begin, entry.first);
-        const uint64_t end = std::min<uint64_t>(range.end, entry.first + entry.count);
-        if (begin >= end) continue;
-        shard.settle();
-        Part part{number, entry.rank, entry.clock, entry.position, entry.slowest, {}};
-        part.elements.resize(end - begin);
-        shard.read(begin - range.begin, part.elements);
-        hooks_.pulled(std::move(part));
+        perform(entry);
     }
 }
 
-Result<> ShardHost::hold_model(uint32_t shard, uint64_t round, std::vector<float> model) {
-    shards_.at(shard).hold_model(round, std::move(model));
-    return act();
+bool ShardHost::has_model(uint64_t round) const {
+    const auto model = models_.find(round);
+    return model != models_.end() && model->second.size() == seen_.size();
+}
+
+void ShardHost::perform(const server::Entry& entry) {
+    std::map<uint32_t, Floats> model;
+    if (entry.step == Step::assign) {
+        const auto held = models_.find(entry.clock);
+        model = std::move(held->second);
+        models_.erase(models_.begin(), std::next(held));
+    }
+    server::Ledger ledger;
+    if (entry.step == Step::checkpoint)
+        ledger = std::move(to_save_.extract(entry.position).mapped());
+    work_on_all(
+        bytes_of(entry),
+        [entry, model = std::move(model), partition = partition(), payer = payer_](
+            Kept& kept, Outcome& ret_outcome) {
+            if (entry.step == Step::assign) {
+                const auto& elements = model.at(kept.number).elements;
+                kept.shard.hold_model(entry.clock, {elements.begin(), elements.end()});
+            }
+            ret_outcome.result = kept.shard.act(entry);
+            if (!ret_outcome.result) return;
+            if (entry.step == Step::pull)
+                ret_outcome.part =
+                    part_of(kept.shard, kept.number, partition.range(kept.number), entry, payer);
+            if (entry.step == Step::checkpoint) {
+                kept.shard.settle();
+                ret_outcome.copy = copy_of(kept.shard, payer);
+            }
+        },
+        [this, ledger = std::move(ledger)](uint32_t shard, Outcome& outcome) {
+            if (outcome.part) hooks_.pulled(std::move(*outcome.part));
+            if (outcome.copy) hooks_.save(shard, std::move(*outcome.copy), ledger);
+        });
+}
+
+// --------------------------------------------------------------------------- the shards' memory
+
+size_t ShardHost::bytes_of_shards() const {
+    size_t bytes = 0;
+    for (const auto& [shard, seen] : seen_) bytes += seen.memory.model;
+    return bytes;
+}
+
+// At most, as far as is known.
+size_t ShardHost::bytes_of(const server::Entry& entry) const {
+    size_t changes = coming_bytes_;
+    for (const auto& [shard, seen] : seen_) changes += seen.memory.versions + seen.memory.held;
+    const size_t model = bytes_of_shards();
+    switch (entry.step) {
+        case Step::assign:
+        case Step::checkpoint:
+            return 2 * model + changes;
+        case Step::pull:
+            return 2 * std::min<size_t>(model, entry.count * sizeof(float)) + changes;
+        case Step::push:
+        case Step::leave:
+        case Step::join:
+            break;
+    }
+    return 2 * changes;
+}
+
+void ShardHost::work_on_all(size_t bytes, Work work, Then then) {
+    work_on(0, seen_.size(), bytes, std::move(work), std::move(then));
+}
+
+void ShardHost::work_on(uint32_t shard, size_t bytes, Work work, Then then) {
+    const auto place = static_cast<size_t>(std::distance(seen_.begin(), seen_.find(shard)));
+    work_on(place, place + 1, bytes, std::move(work), std::move(then));
+}
+
+// Of shards in the order of their numbers. All of it or nothing is told of.
+void ShardHost::work_on(size_t first, size_t last, size_t bytes, Work work, Then then) {
+    auto outcomes = std::make_shared<std::vector<Outcome>>(last - first);
+    strand_->run(
+        bytes, last - first, 1,
+        [first, shards = shards_, outcomes, work = std::move(work)](size_t begin, size_t end) {
+            for (size_t i = begin; i < end; ++i) {
+                Kept& kept = (*shards)[first + i];
+                Outcome& outcome = (*outcomes)[i];
+                work(kept, outcome);
+                outcome.seen = {kept.shard.count(), kept.shard.versions().size(),
+                                kept.shard.memory()};
+            }
+        },
+        [this, first, shards = std::weak_ptr(shards_), outcomes,
+         then = std::move(then)](const Result<>& memory) {
+            if (!memory)
+                return fail(base::make_error(ErrorKind::internal,
+                                             "there is no memory for a change of the model"));
+            for (const Outcome& outcome : *outcomes)
+                if (!outcome.result) return fail(outcome.result.error());
+            auto seen = std::next(seen_.begin(), static_cast<long>(first));
+            for (const Outcome& outcome : *outcomes) (seen++)->second = outcome.seen;
+            // Whoever is told may have this forget them.
+            std::vector<uint32_t> numbers;
+            for (const auto& [number, unused] : seen_) numbers.push_back(number);
+            for (size_t i = 0; then && i < outcomes->size() && shards.lock() == shards_; ++i)
+                then(numbers[first + i], (*outcomes)[i]);
+        });
 }
 
 control::ServerReport ShardHost::report() const {
     control::ServerReport report;
     report.generation = generation_;
     report.places = places_;
-    for (const auto& [number, shard] : shards_) report.shards.push_back(number);
+    for (const auto& [number, seen] : seen_) report.shards.push_back(number);
     report.ledger = server::tell<control::ServerLedger>(ledger_);
     report.tail.assign(tail_.begin(), tail_.end());
     return report;

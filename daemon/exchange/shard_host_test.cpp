@@ -1,11 +1,14 @@
 // The shards of a model that a node keeps: when they are made, and what becomes of them when the order is broken.
 #include "daemon/exchange/shard_host.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "base/event_loop.h"
 
 namespace pace::daemon {
 namespace {
@@ -45,8 +48,9 @@ class ShardHostTest : public testing::Test {
                     false,
                     {Accounts::create({.user_bytes_max = 64}), 1001},
                     {[this](ShardHost::Part part) { pulled_.push_back(std::move(part)); },
-                     [](uint32_t, const server::Shard&, const server::Ledger&) {},
-                     [](uint32_t, uint64_t, uint64_t) {}}};
+                     [](uint32_t, ShardHost::Copy, const server::Ledger&) {},
+                     [](uint32_t, uint64_t, uint64_t) {},
+                     [](const base::Error& error) { ADD_FAILURE() << error.message; }}};
 };
 
 TEST_F(ShardHostTest, AShardForWhichThereIsNoRoomIsAnErrorThatNamesTheSetting) {
@@ -73,7 +77,7 @@ TEST_F(ShardHostTest, AShardIsMadeWhenItsGenerationBegins) {
     EXPECT_FALSE(host_.keeps(1));
     ASSERT_TRUE(hear({entry(1, ServerStep::pull)}));
     ASSERT_EQ(pulled_.size(), 1U);
-    EXPECT_EQ(pulled_[0].elements, std::vector<float>(4, 0.0F));
+    EXPECT_TRUE(std::ranges::equal(pulled_[0].elements.elements, std::vector<float>(4, 0.0F)));
     // The next view says so no more, and finds it there.
     ASSERT_TRUE(host_.commit(view(1, 1, false), kKeeper));
     EXPECT_TRUE(host_.keeps(0));
@@ -111,6 +115,138 @@ TEST_F(ShardHostTest, ANodeWithoutShardsJoinsAModelUnderWay) {
     EXPECT_FALSE(host_.keeps_any());
     EXPECT_TRUE(hear({entry(641, ServerStep::pull)}));
     EXPECT_TRUE(pulled_.empty());
+}
+
+// ------------------------------------------------------------------------- the memory beside the loop
+
+// One whose every step is much.
+class ShardHostAside : public testing::Test {
+  protected:
+    static constexpr float kUpdate = 2;
+
+    void SetUp() override {
+        CommitView view;
+        view.shards = {kKeeper, kKeeper};
+        view.generation = 1;
+        view.model_begins = true;
+        ASSERT_TRUE(host_->commit(view, kKeeper));
+    }
+    void finish(const std::function<bool()>& done) {
+        while (!done()) loop_->turn(true);
+    }
+    void hold(uint32_t shard, uint64_t clock) {
+        host_->hold(shard, 0, clock,
+                    std::make_shared<const server::HybridVector>(
+                        server::HybridVector::of(std::vector<float>(4, kUpdate))));
+    }
+    base::Result<> hear(ServerStep step, uint64_t clock = 0) {
+        ServerEntry entry;
+        entry.position = ++position_;
+        entry.step = step;
+        entry.clock = clock;
+        entry.rate = 1;
+        entry.count = 8;
+        entry.worker.clock = clock + 1;
+        std::vector<ServerEntry> news;
+        return host_->hear({entry}, news);
+    }
+    void push(uint64_t clock) {
+        hold(0, clock);
+        hold(1, clock);
+        EXPECT_TRUE(hear(ServerStep::push, clock));
+    }
+
+    std::unique_ptr<base::EventLoop> loop_ = base::EventLoop::create().value();
+    kernels::WorkerPool pool_{2};
+    std::vector<ShardHost::Part> pulled_;
+    std::vector<uint32_t> saved_;
+    std::vector<base::Error> errors_;
+    uint64_t position_ = 0;
+    const std::unique_ptr<ShardHost> host_ = std::make_unique<ShardHost>(
+        8, false, Payer{Accounts::create(), 1001},
+        ShardHost::Hooks{
+            [this](ShardHost::Part part) { pulled_.push_back(std::move(part)); },
+            [this](uint32_t shard, const ShardHost::Copy& copy, const server::Ledger& ledger) {
+                ASSERT_TRUE(copy);
+                std::vector<float> model(4);
+                (*copy)->read(0, model);
+                EXPECT_EQ(model,
+                          std::vector<float>(4, kUpdate * static_cast<float>(ledger.pushes)));
+                saved_.push_back(shard);
+            },
+            [](uint32_t, uint64_t, uint64_t) {},
+            [this](const base::Error& error) {
+                errors_.push_back(error);
+                host_->forget();
+            }},
+        kernels::Aside(pool_, loop_->poster(), 0));
+};
+
+TEST_F(ShardHostAside, APullGetsTheModelOfItsPlaceThoughTheOrderHasGoneOn) {
+    constexpr uint64_t kPulls = 20;
+    for (uint64_t clock = 0; clock < kPulls; ++clock) {
+        push(clock);
+        EXPECT_TRUE(hear(ServerStep::pull, clock));
+    }
+    EXPECT_TRUE(pulled_.empty()) << "nothing is done at once";
+    finish([this] { return pulled_.size() == 2 * kPulls; });
+    for (size_t i = 0; i < pulled_.size(); ++i) {
+        EXPECT_EQ(pulled_[i].shard, i % 2);
+        const std::vector<float> model(4, kUpdate * static_cast<float>(i / 2 + 1));
+        EXPECT_TRUE(std::ranges::equal(pulled_[i].elements.elements, model)) << i;
+    }
+    EXPECT_TRUE(errors_.empty());
+}
+
+TEST_F(ShardHostAside, ACheckpointHasTheModelOfItsPlace) {
+    push(0);
+    EXPECT_TRUE(hear(ServerStep::checkpoint));
+    push(1);
+    finish([this] { return saved_.size() == 2; });
+}
+
+TEST_F(ShardHostAside, ARoundsModelFollowsWhatWasOrderedBefore) {
+    push(0);
+    EXPECT_TRUE(hear(ServerStep::assign, 7));
+    EXPECT_TRUE(hear(ServerStep::pull));
+    for (uint32_t shard = 0; shard < 2; ++shard)
+        EXPECT_TRUE(host_->hold_model(shard, 7, server::Floats::of(std::vector<float>(4, 9))));
+    finish([this] { return pulled_.size() == 2; });
+    for (const ShardHost::Part& part : pulled_)
+        EXPECT_TRUE(std::ranges::equal(part.elements.elements, std::vector<float>(4, 9)));
+}
+
+TEST_F(ShardHostAside, WhatTheOrderNamesAndIsNotHereIsToldOfOnceThatIsKnown) {
+    EXPECT_TRUE(hear(ServerStep::push, 3)) << "nobody has looked yet";
+    EXPECT_TRUE(hear(ServerStep::pull));
+    finish([this] { return !errors_.empty(); });
+    EXPECT_EQ(errors_.front().kind, base::ErrorKind::internal);
+    EXPECT_NE(errors_.front().message.find("clock 3"), std::string::npos);
+    for (int i = 0; i < 10; ++i) loop_->turn(false);
+    EXPECT_TRUE(pulled_.empty()) << "the shards are of no use";
+    EXPECT_EQ(errors_.size(), 1U);
+}
+
+TEST_F(ShardHostAside, WhatIsForgottenIsToldOfNoMore) {
+    push(0);
+    EXPECT_TRUE(hear(ServerStep::pull));
+    host_->forget();
+    SetUp();
+    position_ = 0;
+    EXPECT_TRUE(hear(ServerStep::pull));
+    finish([this] { return !pulled_.empty(); });
+    EXPECT_TRUE(std::ranges::equal(pulled_.front().elements.elements, std::vector<float>(4, 0)));
+}
+
+TEST_F(ShardHostAside, WhatIsKnownOfAShardFollowsItsMemory) {
+    push(0);
+    push(1);
+    EXPECT_TRUE(hear(ServerStep::pull));
+    finish([this] { return pulled_.size() == 2; });
+    EXPECT_EQ(host_->shards().at(1).count, 4U);
+    EXPECT_EQ(host_->shards().at(1).versions, 1U);
+    EXPECT_EQ(host_->shards().at(1).memory.versions, 16U);
+    EXPECT_EQ(host_->shards().at(1).memory.held, 0U);
 }
 
 }  // namespace

@@ -89,11 +89,15 @@ Result<Letter> read_head(std::span<const std::byte, kLetterBytes> head_untrusted
     return letter;
 }
 
-std::vector<std::byte> write_elements(std::span<const float> elements, Letter& letter) {
+std::span<const std::byte> name_elements(std::span<const float> elements, Letter& letter) {
     letter.sparse = false;
     letter.count = elements.size();
     letter.bytes = elements.size() * sizeof(float);
-    const auto bytes = std::as_bytes(elements);
+    return std::as_bytes(elements);
+}
+
+std::vector<std::byte> write_elements(std::span<const float> elements, Letter& letter) {
+    const auto bytes = name_elements(elements, letter);
     return {bytes.begin(), bytes.end()};
 }
 
@@ -109,13 +113,11 @@ std::vector<std::byte> write_elements(const HybridVector& vector, Letter& letter
     return bytes;
 }
 
-Result<std::vector<float>> read_floats(const Letter& letter, size_t length,
-                                       std::span<const std::byte> bytes_untrusted) {
+Result<std::span<const float>> read_floats(const Letter& letter, size_t length,
+                                           std::span<const std::byte> bytes_untrusted) {
     if (letter.sparse || letter.count != length || bytes_untrusted.size() != length * sizeof(float))
         return corrupt(letter, "has not the shard's elements");
-    std::vector<float> elements(length);
-    if (length != 0) std::memcpy(elements.data(), bytes_untrusted.data(), bytes_untrusted.size());
-    return elements;
+    return std::span(reinterpret_cast<const float*>(bytes_untrusted.data()), length);
 }
 
 Result<HybridVector> read_vector(const Letter& letter, size_t length,

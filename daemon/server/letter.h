@@ -61,12 +61,14 @@ base::Result<Letter> read_head(std::span<const std::byte, kLetterBytes> head_unt
 // The elements of `vector`, which is settled, and in `letter` what its head says of them.
 std::vector<std::byte> write_elements(const HybridVector& vector, Letter& letter);
 std::vector<std::byte> write_elements(std::span<const float> elements, Letter& letter);
+// The same of dense ones, where they lie.
+std::span<const std::byte> name_elements(std::span<const float> elements, Letter& letter);
 
 // ErrorKind::corrupt unless they are elements of a vector of `length`, as the letter says.
 base::Result<HybridVector> read_vector(const Letter& letter, size_t length,
                                        std::span<const std::byte> bytes_untrusted);
-// Dense ones. ErrorKind::corrupt if there are not `length`.
-base::Result<std::vector<float>> read_floats(const Letter& letter, size_t length,
-                                             std::span<const std::byte> bytes_untrusted);
+// Dense ones, where they lie, which is where a float may lie. ErrorKind::corrupt if there are not `length`.
+base::Result<std::span<const float>> read_floats(const Letter& letter, size_t length,
+                                                 std::span<const std::byte> bytes_untrusted);
 
 }  // namespace pace::server

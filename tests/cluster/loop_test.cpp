@@ -13,6 +13,7 @@
 #include "flood.h"
 #include "libclient/link.h"
 #include "protocol/version.h"
+#include "team.h"
 #include "worker.h"
 
 namespace pace::cluster {
@@ -236,6 +237,36 @@ TEST(Loop, GoesOnDuringRoundsThatDoNotWaitForALateWorker) {
         reduce(1);
         reduce(1);
         barrier();
+    }
+    expect_calm(cluster, 2);
+}
+
+// Models of half the size: each worker has two, each node its shard, updates that it holds, and parts on their way.
+TEST(Loop, GoesOnWhileALargeModelIsPushedAndPulled) {
+    SKIP_WITHOUT_ROOM_FOR(7);
+    const uint64_t elements = model_floats() / 2;
+    Cluster cluster({.nodes = 2, .daemon_flags = room_for_models()});
+    {
+        Team team(cluster,
+                  {.policy = PACE_POLICY_SSP,
+                   .elements = elements,
+                   .shards = 2,
+                   .tune =
+                       [](pace_job_options& job) {
+                           job.staleness_max = 10;
+                           job.worker_timeout_ms = 600000;
+                       }},
+                  {0, 1});
+        team.broadcast(1);
+        for (uint64_t clock = 0; clock < 2; ++clock)
+            team.everyone([clock](ServerWorker& worker, uint32_t rank) {
+                worker.set_update(static_cast<float>(rank + 1));
+                worker.finish(worker.push(clock));
+                worker.finish(worker.pull(clock + 1));
+            });
+        for (const uint64_t element : {uint64_t{0}, elements / 2, elements - 1})
+            EXPECT_GE(team[1].model(element), 1 + 2 * 2) << "its own updates are in it";
+        expect_calm(cluster, 2);
     }
     expect_calm(cluster, 2);
 }
