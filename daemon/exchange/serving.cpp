@@ -307,7 +307,9 @@ void Serving::read_update(NodeId from, const Letter& letter, Parcel parcel) {
         },
         [this, from, letter, reading, epoch = job_.view.epoch](const Result<>&) {
             // Another view has it sent again.
-            if (letter.generation != host_.generation() || epoch != job_.view.epoch) return;
+            if (letter.generation != host_.generation() || epoch != job_.view.epoch ||
+                !host_.keeps(letter.shard))
+                return;
             if (!reading->update) return makes_no_sense(from, reading->update.error());
             hold(from, letter, std::move(*reading->update));
         });
