@@ -70,14 +70,16 @@ endif()
 # The labels whose tests a sanitizer build repeats.
 set(PACE_SANITIZED_LABELS unit cluster)
 
-# pace_test(NAME SOURCES a_test.cpp ... LIBS libs... [LABELS unit] [TIMEOUT seconds] [SERIAL] [REPETITIONS filter])
+# pace_test(NAME SOURCES a_test.cpp ... LIBS libs... [LABELS unit] [TIMEOUT seconds] [SERIAL] [REPETITIONS filter]
+#           [ONE_THREAD filter])
 # Every TEST in the sources becomes one CTest test named NAME.Suite.Test, in a sanitizer build with the
 # prefix and the label asan or tsan. SERIAL: no other test runs beside it, for what measures time.
 # REPETITIONS: a GoogleTest filter of tests that a sanitizer build gives the label LABELS_repetition. They
 # show the same code in another family once more, and `tests/run` leaves them out without --all.
+# ONE_THREAD: the same for the thread sanitizer's build alone, of tests in which no thread meets another.
 # Nothing is built without PACE_TESTS, nor in the fuzz build.
 function(pace_test name)
-  cmake_parse_arguments(ARG "SERIAL" "TIMEOUT;REPETITIONS" "SOURCES;LIBS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL" "TIMEOUT;REPETITIONS;ONE_THREAD" "SOURCES;LIBS;LABELS" ${ARGN})
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
   endif()
@@ -100,6 +102,10 @@ function(pace_test name)
   endif()
   pace_sanitizer_options(${name})
   set(filter "*")
+  if(PACE_SANITIZE STREQUAL "thread" AND ARG_ONE_THREAD)
+    list(APPEND ARG_REPETITIONS "${ARG_ONE_THREAD}")
+    list(JOIN ARG_REPETITIONS ":" ARG_REPETITIONS)
+  endif()
   if(PACE_SANITIZE AND ARG_REPETITIONS)
     set(filter "-${ARG_REPETITIONS}")
     gtest_discover_tests(${name} TEST_PREFIX "${PACE_TEST_PREFIX}${name}." TEST_LIST ${name}_REPETITIONS
