@@ -1,0 +1,177 @@
+// What waits for one other node, outside of any round: a gift, what is taken, a donor's model, what a leaver owes. Each is under the engine's
+// watch, names the node, grows older while nothing moves, and ends with the way to it.
+#include "daemon/exchange/transfer.h"
+
+#include <memory>
+#include <vector>
+
+#include "daemon/exchange/gift.h"
+#include "daemon/exchange/server_mail.h"
+#include "daemon/exchange/taking.h"
+#include "daemon/exchange/two_nodes_fixture.h"
+
+namespace pace::daemon {
+namespace {
+
+using protocol::Outcome;
+using protocol::Verb;
+
+constexpr uint64_t kModelFloats = 1000;
+constexpr size_t kGiftBytes = size_t{1} << 20U;
+
+// The other node hears nothing: it stands still, or is cut off.
+class Waits : public TwoNodes {
+  protected:
+    // The only one under way.
+    std::shared_ptr<Active> wait() {
+        EXPECT_TRUE(services_.has_active());
+        if (!services_.has_active()) return nullptr;
+        EXPECT_EQ(services_.active.size(), 1U);
+        return services_.active.front().lock();
+    }
+    void expect_watched(const char* what) {
+        const auto waiting = wait();
+        ASSERT_NE(waiting, nullptr);
+        EXPECT_EQ(waiting->waiting_for(), std::vector<NodeId>{kOther});
+        EXPECT_NE(waiting->what().find(what), std::string::npos) << waiting->what();
+        const base::TimePoint later = base::now() + std::chrono::seconds(3);
+        EXPECT_GE(waiting->stalled_for(later), std::chrono::seconds(2));
+    }
+    // As the engine's watch does once it knows that the way is cut.
+    void lose() {
+        const transports::PeerId peer = *services_.peers.connection(kOther);
+        const auto waiting = wait();
+        services_.peers.lost(peer);
+        waiting->peer_lost(peer, base::make_error(base::ErrorKind::unavailable, "it is cut off"));
+    }
+    void turn() {
+        for (int i = 0; i < 20; ++i) loop_->turn(false);
+    }
+    static Transfer::About about(int deadlines) { return {1, "a thing", kOther, deadlines}; }
+};
+
+TEST_F(Waits, OfAGiftThatNobodyTakesEndWithTheWay) {
+    ASSERT_TRUE(services_.peers.peer(kOther));
+    const std::vector<std::byte> bytes(kGiftBytes);
+    ASSERT_TRUE(Gift::give_copy(services_, about(0), 7, 0, bytes));
+    turn();
+    expect_watched("a thing");
+    EXPECT_TRUE(wait()->patient()) << "its taker may come later";
+    lose();
+    turn();
+    EXPECT_FALSE(services_.has_active());
+}
+
+TEST_F(Waits, OfATakingThatNobodyGivesEndWithTheWayAndSaySoOnce) {
+    int told = 0;
+    const base::Scope owner;
+    const auto taking =
+        Taking::take(owner, services_, about(2), 7, 0, kGiftBytes, [&told](const auto& result) {
+            EXPECT_FALSE(result);
+            ++told;
+        });
+    ASSERT_NE(taking, nullptr);
+    turn();
+    expect_watched("a thing");
+    EXPECT_FALSE(wait()->patient());
+    EXPECT_EQ(wait()->deadlines(), 2);
+    lose();
+    turn();
+    EXPECT_EQ(told, 1);
+}
+
+TEST_F(Waits, OfATakingPastItsDeadlinesEnd) {
+    int told = 0;
+    const base::Scope owner;
+    const auto taking =
+        Taking::take(owner, services_, about(2), 7, 0, kGiftBytes, [&told](const auto& result) {
+            ASSERT_FALSE(result);
+            EXPECT_EQ(result.error().kind, base::ErrorKind::timeout);
+            ++told;
+        });
+    turn();
+    wait()->abort(base::make_error(base::ErrorKind::timeout, "nothing has moved"));
+    turn();
+    EXPECT_EQ(told, 1);
+}
+
+TEST_F(Waits, ForADonorsModelEndWithTheWayToItAndAskForAnother) {
+    control::JobOptions options;
+    options.policy = control::Policy::partial_reduce;
+    open(options);
+    worker_->newcomer = true;
+    const BufferPtr buffer = buffer_of(kModelFloats, 3);
+    const uint64_t id = call(Verb::broadcast, buffer);
+    control::CommitView view;
+    view.epoch = 1;
+    view.members = {{kTheirs, kOther, 0, 0}, {kOurs, kSelf, 0, 0}};
+    view.adoptions = {{.newcomer = kOurs, .donor = kTheirs}};
+    job_->commit(view);
+    turn();
+    expect_watched("a model for worker 1");
+    lose();
+    turn();
+    EXPECT_TRUE(job_->state().wants_view);
+    EXPECT_FALSE(port_.ended(id)) << "it waits for another donor";
+    EXPECT_EQ(floats(*buffer).back(), 3);
+}
+
+TEST_F(Waits, ForWhatALeaverOwesHaveADeadlineAndLeaveTheJobToGoOn) {
+    control::JobOptions options;
+    options.policy = control::Policy::all_reduce;
+    options.compression = control::Compression::spardl;
+    options.density = 0.05;
+    options.teams = 1;
+    options.residuals = control::Residuals::global;
+    options.dense_fallback = control::DenseFallback::never;
+    open(options);
+    commit(1);
+    control::CommitView view;
+    view.epoch = 2;
+    view.members = {{kOurs, kSelf, 0, 0}};
+    view.leavers = {kOther};
+    job_->commit(view);
+    const BufferPtr buffer = buffer_of(kModelFloats, 3);
+    const uint64_t id = call(Verb::reduce, buffer);
+    turn();
+    expect_watched("what a node owed");
+    EXPECT_FALSE(wait()->patient());
+    EXPECT_GT(wait()->deadlines(), 0);
+    wait()->abort(base::make_error(base::ErrorKind::timeout, "nothing has moved"));
+    ASSERT_TRUE(until([&] { return port_.ended(id) && !services_.has_active(); }));
+    EXPECT_EQ(outcome_of(id), Outcome::done);
+}
+
+// A letter that has an answer waits for it however long the letter itself took.
+TEST_F(Waits, ForTheAnswerToALetterNameTheNodeUntilItComes) {
+    const Payer payer{Accounts::create(), 0};
+    const auto broken = [](NodeId, const base::Error& error) { ADD_FAILURE() << error.message; };
+    int answers = 0;
+    ServerMail mail(
+        services_, kModelFloats, payer,
+        [&answers](NodeId, const server::Letter&, const Parcel&) { ++answers; }, broken);
+    std::vector<server::Letter> come;
+    ServerMail other_mail(
+        other_services_, kModelFloats, payer,
+        [&come](NodeId, const server::Letter& letter, const Parcel&) { come.push_back(letter); },
+        broken);
+    mail.open(kToken, 1, {kSelf, kOther});
+    other_mail.open(kToken, 1, {kSelf, kOther});
+    const auto overdue = [&mail] {
+        return mail.overdue(base::now() + std::chrono::seconds(3), std::chrono::seconds(2));
+    };
+    EXPECT_TRUE(overdue().empty()) << "nothing is due";
+    mail.send(kOther, {.kind = server::LetterKind::update, .clock = 3});
+    listen();
+    ASSERT_TRUE(until([&come] { return !come.empty(); }));
+    ASSERT_EQ(overdue().size(), 1U);
+    EXPECT_EQ(overdue().front().node, kOther);
+    EXPECT_FALSE(overdue().front().moving);
+    come.front().kind = server::LetterKind::held;
+    other_mail.send(kSelf, come.front());
+    ASSERT_TRUE(until([&answers] { return answers == 1; }));
+    EXPECT_TRUE(overdue().empty());
+}
+
+}  // namespace
+}  // namespace pace::daemon
