@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/release_thread.h"
 #include "daemon/control/controller_link.h"
 #include "daemon/exchange/model_range.h"
 #include "daemon/exchange/paid_update.h"
@@ -166,7 +167,9 @@ void Pushes::post(server::Letter letter, const server::Shard::Update& update) {
             // The model is another one meanwhile; or another view sends it again.
             if (!memory) job_.wants_view = true;
             if (!memory || coded->letter.generation != host_.generation()) return;
-            mail_.send(host_.places()[coded->letter.shard], coded->letter, {coded, coded->bytes});
+            const size_t size = coded->bytes.size();
+            const auto sent = base::released(std::move(coded->bytes), size);
+            mail_.send(host_.places()[coded->letter.shard], coded->letter, {sent, *sent});
         });
 }
 
