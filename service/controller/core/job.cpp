@@ -212,7 +212,7 @@ void Job::begin_taking_part(Rank rank, bool wants_model, const Turn& turn) {
     worker.busy_ms = 0;
     place(rank, Placement::member, turn);
     if (groups_) groups_->add_member(rank, turn.now);
-    if (server_) server_->add_member(rank);
+    if (server_) server_->add_newcomer(rank);
     request_view(worker.node);
 }
 

@@ -22,8 +22,14 @@ void Server::add_member(Rank rank) {
     order(ServerStep::join, rank, 0);
 }
 
+void Server::add_newcomer(Rank rank) {
+    if (clocks_.find(rank) == nullptr) newcomers_.insert(rank);
+    add_member(rank);
+}
+
 void Server::remove_member(Rank rank, TimePoint now) {
     if (clocks_.find(rank) == nullptr) return;
+    newcomers_.erase(rank);
     waiting_.erase(rank);
     ServerEntry& entry = order(ServerStep::leave, rank, 0);
     clocks_.remove(rank);
@@ -147,23 +153,33 @@ ServerLedger Server::ledger() const {
     return ledger;
 }
 
-void Server::restore(const ServerLedger& ledger) {
+void Server::restore(const ServerLedger& ledger, TimePoint now) {
     ordered_.clear();
     position_ = ledger.position;
     take_up_versions(ledger);
     const std::map<Rank, ServerClocks::Worker> members = clocks_.workers();
     clocks_ = ServerClocks();
     clocks_.restore(ledger.fastest, ledger.pushes);
+    std::vector<Rank> replaced;
     for (const ServerLedger::Worker& worker : ledger.workers) {
         const ServerClocks::Worker state{worker.clock, worker.version, worker.prefetched};
         if (members.contains(worker.rank)) {
             clocks_.add(worker.rank, state);
+            if (newcomers_.contains(worker.rank)) replaced.push_back(worker.rank);
         } else {
             known_[worker.rank] = state;
         }
     }
-    // Those that it does not know begin where the slowest of it is, not where an empty order is.
-    for (const auto& [rank, worker] : members) clocks_.add(rank);
+    for (const Rank rank : replaced) remove_member(rank, now);
+    // They begin where the slowest of the ledger is, not where an empty order is.
+    for (const auto& [rank, worker] : members) add_member(rank);
+    newcomers_.clear();
+}
+
+void Server::forget_missing(TimePoint now) {
+    const auto missing = std::exchange(known_, {});
+    for (const auto& [rank, worker] : missing) clocks_.add(rank, worker);
+    for (const auto& [rank, worker] : missing) remove_member(rank, now);
 }
 
 void Server::take_up_versions(const ServerLedger& ledger) {

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "service/controller/core/types.h"
@@ -41,6 +42,8 @@ class Server {
 
     // Begins at the slowest clock. Adding a member twice changes nothing.
     void add_member(Rank rank);
+    // The same; what a ledger says of the rank is of another worker.
+    void add_newcomer(Rank rank);
     // Nobody waits for it any more; what it has asked for is forgotten.
     void remove_member(Rank rank, TimePoint now);
 
@@ -66,10 +69,10 @@ class Server {
     // What a daemon that has come to the last position knows too.
     ServerLedger ledger() const;
     // After the controller has forgotten: the members, those that come later too, go on as the ledger says. What has been ordered meanwhile is
-    // void.
-    void restore(const ServerLedger& ledger);
-    // Those of a ledger that are not members by now have been given up: when they come, they come as new ones.
-    void forget_missing() { known_.clear(); }
+    // void; members that the ledger does not know, and newcomers, join after its position.
+    void restore(const ServerLedger& ledger, TimePoint now);
+    // Those of a ledger that are not members by now have been given up, and leave: when they come, they come as new ones.
+    void forget_missing(TimePoint now);
     // There is another model: nothing of the old one's versions holds.
     void begin_anew();
     // Rounds of before do not come any more: after a view a node says again what was not ordered, and no other.
@@ -112,6 +115,7 @@ class Server {
     ServerClocks clocks_;
     std::map<uint64_t, uint64_t> versions_;       // live ones, and how many updates each has
     std::map<Rank, ServerClocks::Worker> known_;  // from a ledger, not back yet
+    std::set<Rank> newcomers_;                    // members of which no ledger knows
     std::map<Rank, Pull> waiting_;
     uint64_t asked_ = 0;
     std::optional<uint64_t> assigned_;  // round

@@ -142,8 +142,8 @@ bool ServerJob::take_up(Duration patience, const Turn& turn) {
     if (!all_here && may_wait(patience, turn)) return false;
     generation_ = farthest->generation;
     places_ = places;
-    order_.restore(farthest->ledger);
-    order_.forget_missing();
+    order_.restore(farthest->ledger, turn.now);
+    order_.forget_missing(turn.now);
     lost_ = farthest->model_lost;
     recent_.assign(farthest->tail.begin(), farthest->tail.end());
     return true;

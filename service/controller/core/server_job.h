@@ -43,6 +43,7 @@ class ServerJob {
     void set_under_way() { under_way_ = true; }
 
     void add_member(Rank rank) { order_.add_member(rank); }
+    void add_newcomer(Rank rank) { order_.add_newcomer(rank); }
     void remove_member(Rank rank, TimePoint now) {
         order_.remove_member(rank, now);
         checkpoints_.forget(rank);

@@ -358,7 +358,7 @@ TEST(Server, WhoeverTakesUpTheLedgerGoesOnAlike) {
         Server heir(with(Rate::dynamic, 3));
         for (const auto& [rank, worker] : server.clocks().workers())
             if (rank % 2 == 0) heir.add_member(rank);
-        heir.restore(ledger);
+        heir.restore(ledger, TimePoint());
         ASSERT_EQ(heir.ledger(), ledger);
         for (const auto& [rank, worker] : server.clocks().workers()) heir.add_member(rank);
         ASSERT_EQ(heir.ledger().workers, ledger.workers);
