@@ -3,8 +3,11 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 #include <vector>
+
+#include "base/attempt.h"
 
 namespace pace::base {
 
@@ -49,11 +52,17 @@ ReleaseThread::~ReleaseThread() {
     if (thread_.joinable()) thread_.join();
 }
 
-void ReleaseThread::take(Mapping mapping) {
+bool ReleaseThread::take(Mapping& mapping) {
     const std::lock_guard lock(mutex_);
-    waiting_.push_back(std::move(mapping));
-    if (!thread_.joinable()) thread_ = std::thread([this] { work_off(); });
+    if (!attempt([&] { waiting_.emplace_back(); })) return false;
+    waiting_.back() = std::move(mapping);
+    try {
+        if (!thread_.joinable()) thread_ = std::thread([this] { work_off(); });
+    } catch (const std::exception&) {
+        // The next one that comes tries again.
+    }
     changed_.notify_one();
+    return true;
 }
 
 void ReleaseThread::work_off() {
@@ -71,22 +80,20 @@ void ReleaseThread::work_off() {
 }
 
 void release_mapping(std::byte* data, size_t bytes, UniqueFd fd) {
+    ReleaseThread::Mapping mapping{data, bytes, std::move(fd), nullptr};
     if (bytes > ReleaseThread::kLittleBytes) {
         // Held while it is handed over, so that the thread cannot end meanwhile.
         const std::lock_guard lock(threads().mutex);
-        if (!threads().all.empty()) {
-            threads().all.back()->take({data, bytes, std::move(fd), nullptr});
-            return;
-        }
+        if (!threads().all.empty() && threads().all.back()->take(mapping)) return;
     }
     if (data != nullptr) unmap(data, bytes);
 }
 
 void release_object(std::shared_ptr<const void> object, size_t bytes) {
     if (bytes <= ReleaseThread::kLittleBytes) return;
+    ReleaseThread::Mapping mapping{nullptr, 0, UniqueFd(), std::move(object)};
     const std::lock_guard lock(threads().mutex);
-    if (!threads().all.empty())
-        threads().all.back()->take({nullptr, 0, UniqueFd(), std::move(object)});
+    if (!threads().all.empty()) (void)threads().all.back()->take(mapping);
 }
 
 }  // namespace pace::base

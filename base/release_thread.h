@@ -38,7 +38,8 @@ class ReleaseThread {
         std::shared_ptr<const void> object;
     };
 
-    void take(Mapping mapping);
+    // False: there is no memory to hand it over.
+    bool take(Mapping& mapping);
     void work_off();
 
     std::mutex mutex_;

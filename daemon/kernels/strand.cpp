@@ -46,22 +46,46 @@ void Strand::State::go_on() {
     }
 }
 
+struct Strand::State::UnderWay {
+    Done done;
+    std::atomic<bool> found_none = false;
+    bool at_once = true;
+    bool has_ended = false;
+};
+
 void Strand::State::begin(Step step) {
     working = true;
-    const auto found_none = std::make_shared<std::atomic<bool>>(false);
+    std::shared_ptr<UnderWay> under_way;
+    const bool begun = base::attempt([&] {
+        under_way = std::make_shared<UnderWay>();
+        under_way->done = std::move(step.done);
+        run(step, under_way);
+    });
+    if (begun) {
+        under_way->at_once = false;
+        return;
+    }
+    if (under_way && under_way->has_ended) throw std::bad_alloc();  // whoever was told found none
+    working = false;
+    const Done done = std::move(under_way ? under_way->done : step.done);
+    if (!ended && done) done(base::out_of_memory());
+}
+
+void Strand::State::run(Step& step, const std::shared_ptr<UnderWay>& under_way) {
     // The work alone has what it holds, which goes where it was done: giving it back may take long, too.
-    WorkerPool::Work work = [work = std::move(step.work), found_none](size_t from, size_t to) {
-        if (!base::attempt([&] { work(from, to); })) *found_none = true;
+    WorkerPool::Work work = [work = std::move(step.work), under_way](size_t from, size_t to) {
+        if (!base::attempt([&] { work(from, to); })) under_way->found_none = true;
     };
-    const auto at_once = std::make_shared<bool>(true);
-    auto ended_work = [self = shared_from_this(), done = std::move(step.done), found_none,
-                       at_once] {
+    auto ended_work = [self = shared_from_this(), under_way] {
         self->working = false;
+        under_way->has_ended = true;
         const bool told = base::attempt([&] {
-            if (!self->ended && done)
-                done(*found_none ? base::Result<>(base::out_of_memory()) : base::Result<>());
+            if (!self->ended && under_way->done)
+                under_way->done(under_way->found_none ? base::Result<>(base::out_of_memory())
+                                                      : base::Result<>());
         });
-        if (!*at_once) self->go_on();
+        under_way->done = {};
+        if (!under_way->at_once) self->go_on();
         if (!told) throw std::bad_alloc();
     };
     if (aside) {
@@ -72,7 +96,6 @@ void Strand::State::begin(Step step) {
         work = {};
         ended_work();
     }
-    *at_once = false;
 }
 
 }  // namespace pace::kernels

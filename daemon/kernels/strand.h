@@ -47,8 +47,11 @@ class Strand {
         Done done;
     };
     struct State : std::enable_shared_from_this<State> {
+        struct UnderWay;
+
         void go_on();
         void begin(Step step);
+        void run(Step& step, const std::shared_ptr<UnderWay>& under_way);
 
         std::optional<Aside> aside;
         std::deque<Step> waiting;

@@ -1,13 +1,19 @@
-// Floats: a vector of zeros whose memory is not touched before it is used, so that making one of gigabytes takes no time.
+// Floats: a vector of zeros whose memory is not touched before it is used, so that making one of gigabytes takes no time. Nor does letting
+// go of it, in a program with a release thread (base/release_thread.h).
 #pragma once
+
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <new>
 #include <span>
 #include <utility>
+
+#include "base/release_thread.h"
 
 namespace pace::sparse {
 
@@ -15,10 +21,7 @@ class Floats {
   public:
     Floats() = default;
     // Throws std::bad_alloc.
-    explicit Floats(size_t count)
-        : data_(static_cast<float*>(std::calloc(count, sizeof(float)))), count_(count) {
-        if (!data_ && count != 0) throw std::bad_alloc();
-    }
+    explicit Floats(size_t count) : data_(obtain(count), Free{count}), count_(count) {}
     Floats(Floats&& other) noexcept
         : data_(std::move(other.data_)), count_(std::exchange(other.count_, 0)) {}
     Floats& operator=(Floats&& other) noexcept {
@@ -37,10 +40,33 @@ class Floats {
     std::span<float> span() const { return {data(), count_}; }
 
   private:
+    static bool is_large(size_t count) {
+        return count > base::ReleaseThread::kLittleBytes / sizeof(float);
+    }
+    static float* obtain(size_t count) {
+        if (count == 0) return nullptr;
+        if (count > SIZE_MAX / sizeof(float)) throw std::bad_alloc();
+        void* memory = nullptr;
+        if (is_large(count)) {
+            memory = mmap(nullptr, count * sizeof(float), PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            if (memory == MAP_FAILED) memory = nullptr;
+        } else {
+            memory = std::calloc(count, sizeof(float));
+        }
+        if (memory == nullptr) throw std::bad_alloc();
+        return static_cast<float*>(memory);
+    }
     struct Free {
-        void operator()(float* memory) const { std::free(memory); }
+        size_t count = 0;
+        void operator()(float* memory) const {
+            if (is_large(count))
+                base::release_mapping(reinterpret_cast<std::byte*>(memory), count * sizeof(float));
+            else
+                std::free(memory);
+        }
     };
-    std::unique_ptr<float, Free> data_;
+    std::unique_ptr<float, Free> data_{nullptr, Free{}};
     size_t count_ = 0;
 };
 
