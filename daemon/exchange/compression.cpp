@@ -45,6 +45,7 @@ Result<> move_here(sparse::Residual& residual) {
 Compression::Compression(JobState& job, std::function<void()> ready)
     : job_(job),
       ready_(std::move(ready)),
+      strand_(job.services.aside()),
       handover_(job, Handover::Events{[this](Debt debt) { inherit(std::move(debt)); },
                                       [this] { give_if_leaving(); }}) {}
 
@@ -61,60 +62,6 @@ void Compression::invalidate(const base::Error& error) {
 
 void Compression::stop(const base::Error& error) {
     if (const auto probe = probe_) probe->abort(error);
-}
-
-// -------------------------------------------------------------------------------------------- links
-
-bool Compression::needs_links() const {
-    const control::JobOptions& options = job_.options;
-    const bool chooses_teams =
-        options.compression == control::Compression::spardl && options.teams == 0;
-    const bool chooses_dense = options.dense_fallback != control::DenseFallback::never;
-    return is_top_k() && (chooses_teams || chooses_dense);
-}
-
-void Compression::measure_links() {
-    if (!needs_links()) return;
-    Exchange::Plan plan;
-    plan.kind = Exchange::Kind::probe;
-    plan.job = job_.id;
-    plan.what = "measuring links";
-    plan.nodes = job_.view.nodes();
-    plan.number = exchange_number(job_.token, ExchangeKind::probe, job_.view.epoch, 0);
-    const auto self = std::find(plan.nodes.begin(), plan.nodes.end(), job_.services.self);
-    if (plan.nodes.size() <= 1 || self == plan.nodes.end()) {
-        measured_epoch_ = job_.view.epoch;
-        return;
-    }
-    plan.self = static_cast<size_t>(self - plan.nodes.begin());
-    auto probe = Exchange::start(
-        job_.services, std::move(plan), {},
-        job_.scope.bind([this, epoch = job_.view.epoch](Exchange& done, const Result<>& result) {
-            // One of an earlier view may end when the next has begun.
-            if (probe_.get() == &done) probe_.reset();
-            if (epoch == job_.view.epoch) measured(result, done.link());
-        }));
-    if (!probe->ended()) probe_ = std::move(probe);
-}
-
-void Compression::measured(const Result<>& result, const sparse::Link& link) {
-    if (!result) {
-        // No round begins before the links are measured: the next view does. It is on its way if this one was stopped for it.
-        if (result.error().kind == ErrorKind::aborted) return;
-        base::log_warning("links could not be measured; another view is asked for",
-                          {{"job", job_.options.name},
-                           {"nodes", job_.services.peers.names(job_.view.nodes())},
-                           {"reason", result.error().message}});
-        job_.wants_view = true;
-        return;
-    }
-    link_ = link;
-    measured_epoch_ = job_.view.epoch;
-    base::log_info("links measured",
-                   {{"job", job_.options.name},
-                    {"latency_us", fmt::format("{:.1f}", link.alpha_s * 1e6)},
-                    {"mb_per_s", fmt::format("{:.0f}", 1e-6 / link.beta_s_per_byte)}});
-    ready_();
 }
 
 // --------------------------------------------------------------------------------------- exchanges
@@ -164,7 +111,7 @@ Result<std::shared_ptr<sparse::SparseState>> Compression::state_of(const Key& ke
         return base::make_error(ErrorKind::mismatch,
                                 "what is owed has {} elements, but the buffers {}",
                                 state->residual().count(), count);
-    settle(key, *state);
+    settle(key, state);
     return state;
 }
 
@@ -173,31 +120,53 @@ bool Compression::is_free(const sparse::SparseState& state) const {
     return !exchanging_ && !state.residual().begun();
 }
 
-void Compression::settle(const Key& key, sparse::SparseState& state) {
+void Compression::settle(const Key& key, const std::shared_ptr<sparse::SparseState>& state) {
     const auto fits = [&](const Debt& debt) {
-        return debt.counts == key.counts && debt.values.size() == state.residual().count();
+        return debt.counts == key.counts && debt.values.size() == state->residual().count();
     };
-    if (!is_free(state) || std::none_of(inherited_.begin(), inherited_.end(), fits)) return;
-    if (!move_here(state.residual())) return;  // they wait
-    std::erase_if(inherited_, [&](const Debt& debt) {
-        return fits(debt) && state.residual().absorb(debt.values).ok();
-    });
+    if (!is_free(*state) || std::none_of(inherited_.begin(), inherited_.end(), fits)) return;
+    if (!move_here(state->residual())) return;  // they wait
+    for (const Debt& debt : inherited_) {
+        if (!fits(debt)) continue;
+        work(2 * debt.values.size_bytes(),
+             [state, debt] { state->residual().add(0, debt.values); });
+    }
+    std::erase_if(inherited_, fits);
 }
 
 void Compression::inherit(Debt debt) {
-    for (Debt& other : inherited_) {
+    for (const Debt& other : inherited_) {
         if (other.counts != debt.counts || other.values.size() != debt.values.size()) continue;
-        for (size_t i = 0; i < debt.values.size(); ++i) other.values[i] += debt.values[i];
+        work(2 * debt.values.size_bytes(), [other, debt] {
+            for (size_t i = 0; i < debt.values.size(); ++i) other.values[i] += debt.values[i];
+        });
         return;
     }
     inherited_.push_back(std::move(debt));
 }
 
-Result<> Compression::choose(Exchange::Plan& plan, const std::vector<WorkerPtr>& members) {
+void Compression::work(size_t bytes, std::function<void()> work, kernels::Strand::Done done) {
+    strand_.run(bytes, std::move(work), std::move(done));
+    await_strand();
+}
+
+void Compression::await_strand() {
+    if (awaits_strand_ || strand_.is_idle()) return;
+    awaits_strand_ = true;
+    strand_.then([this] {
+        awaits_strand_ = false;
+        await_strand();  // more was asked for meanwhile
+        if (awaits_strand_) return;
+        exchange_ended();
+        ready_();
+    });
+}
+
+Result<bool> Compression::choose(Exchange::Plan& plan, const std::vector<WorkerPtr>& members) {
     const control::Compression compression = job_.options.compression;
     if (compression == control::Compression::f16) plan.half = protocol::DType::f16;
     if (compression == control::Compression::bf16) plan.half = protocol::DType::bf16;
-    if (!is_top_k()) return {};
+    if (!is_top_k()) return true;
     SparsePlan top_k;
     if (is_flat())
         for (const control::Member& member : job_.view.members) top_k.hosts.push_back(member.node);
@@ -215,7 +184,7 @@ Result<> Compression::choose(Exchange::Plan& plan, const std::vector<WorkerPtr>&
     if (!is_flat()) {
         // Alone and with nothing owed, the workers' buffers are summed where they lie.
         const bool owes = states_.contains({kNode, counts}) || !inherited_.empty();
-        if (participants == 1 && !owes) return {};
+        if (participants == 1 && !owes) return true;
         PACE_TRY_ASSIGN(state, state_of({kNode, counts}, count));
         top_k.participants.push_back({plan.self, state});
     } else {
@@ -228,10 +197,12 @@ Result<> Compression::choose(Exchange::Plan& plan, const std::vector<WorkerPtr>&
                 {static_cast<size_t>(member - job_.view.members.begin()), state});
         }
     }
+    // What was inherited is being added to what is owed.
+    if (!strand_.is_idle()) return false;
     plan.check = static_cast<uint32_t>(mix(plan.check, static_cast<uint64_t>(options.algorithm)));
     plan.top_k = std::make_shared<SparsePlan>(std::move(top_k));
     exchanging_ = true;
-    return {};
+    return true;
 }
 
 void Compression::committed(const Exchange& exchange) {
@@ -243,49 +214,72 @@ void Compression::committed(const Exchange& exchange) {
 
 // ------------------------------------------------------------------------------- what is owed, by hand
 
-Result<> Compression::save(const Worker& worker) {
-    const std::vector<BufferPtr>& buffers = worker.head().buffers;
+void Compression::save(const WorkerPtr& worker, const Done& done) {
+    const Request& request = worker->head();
+    const size_t count = elements_of(request.buffers);
     // The first of the node's workers speaks for the node.
-    const bool speaks = is_flat() || job_.workers.begin()->first == worker.rank;
-    sparse::Floats copied;
-    const float* next = nullptr;
+    const bool speaks =
+        is_flat() || job_.workers.empty() || job_.workers.begin()->first == worker->rank;
+    std::shared_ptr<sparse::SparseState> state;
+    std::shared_ptr<sparse::Floats> copied;
     if (speaks) {
-        PACE_TRY_ASSIGN(state,
-                        state_of({owner_of(worker), counts_digest(buffers)}, elements_of(buffers)));
-        const sparse::Residual& residual = state->residual();
-        if (residual.far()) {
-            copied = sparse::Floats(residual.count());
-            PACE_TRY(residual.read(copied.span()));
+        auto found = state_of({owner_of(*worker), counts_digest(request.buffers)}, count);
+        if (!found) return done(found.error());
+        state = std::move(*found);
+        if (state->residual().far()) {
+            copied = std::make_shared<sparse::Floats>(count);
+            if (const auto read = state->residual().read(copied->span()); !read)
+                return done(read.error());
         }
-        next = residual.far() ? copied.data() : residual.values().data();
     }
-    for (const BufferPtr& buffer : buffers) {
-        if (next == nullptr) {
-            std::memset(buffer->memory.data(), 0, buffer->bytes());
-            continue;
+    const auto write = [state, copied, buffers = request.buffers] {
+        const float* next = nullptr;
+        if (state) next = copied ? copied->data() : state->residual().values().data();
+        for (const BufferPtr& buffer : buffers) {
+            if (next == nullptr) {
+                std::memset(buffer->memory.data(), 0, buffer->bytes());
+                continue;
+            }
+            std::memcpy(buffer->memory.data(), next, buffer->bytes());
+            next += buffer->count;
         }
-        std::memcpy(buffer->memory.data(), next, buffer->bytes());
-        next += buffer->count;
+    };
+    const auto written = [mark = request.mark, done](const Result<>& result) {
+        if (result) tell_whole(mark);
+        done(result);
+    };
+    tell_writing(request.mark);
+    if (exchanging_ || is_open()) {
+        // Of a worker that has just come: members are in the exchange themselves. It may move the residual to a GPU.
+        write();
+        written({});
+        return;
     }
-    return {};
+    work(2 * count * sizeof(float), write, written);
 }
 
-Result<> Compression::load(const Worker& worker) {
-    const std::vector<BufferPtr>& buffers = worker.head().buffers;
+void Compression::load(const WorkerPtr& worker, const Done& done) {
+    const std::vector<BufferPtr>& buffers = worker->head().buffers;
     const size_t count = elements_of(buffers);
-    PACE_TRY_ASSIGN(state, state_of({owner_of(worker), counts_digest(buffers)}, count));
-    std::vector<float> values;
-    values.reserve(count);
-    for (const BufferPtr& buffer : buffers) {
-        const auto* data = reinterpret_cast<const float*>(buffer->memory.data());
-        values.insert(values.end(), data, data + buffer->count);
-    }
+    const auto found = state_of({owner_of(*worker), counts_digest(buffers)}, count);
+    if (!found) return done(found.error());
+    const std::shared_ptr<sparse::SparseState>& state = *found;
     if (!is_free(*state))
-        return base::make_error(ErrorKind::invalid,
-                                "a reduction works on what is owed; load it before the first one, "
-                                "or when this one has ended");
-    PACE_TRY(move_here(state->residual()));
-    return state->residual().absorb(values);
+        return done(base::make_error(ErrorKind::invalid,
+                                     "a reduction works on what is owed; load it before the first "
+                                     "one, or when this one has ended"));
+    if (const auto here = move_here(state->residual()); !here) return done(here.error());
+    work(
+        2 * count * sizeof(float),
+        [state, buffers] {
+            size_t begin = 0;
+            for (const BufferPtr& buffer : buffers) {
+                const auto* data = reinterpret_cast<const float*>(buffer->memory.data());
+                state->residual().add(begin, {data, buffer->count});
+                begin += buffer->count;
+            }
+        },
+        done);
 }
 
 void Compression::departed(const Worker& worker) {
@@ -303,7 +297,8 @@ bool Compression::owes() const {
 }
 
 void Compression::exchange_ended() {
-    if (is_open()) return;
+    if (exchanging_ || is_open()) return;
+    if (!strand_.is_idle()) return;  // it comes back here
     if (!job_.workers.empty()) {
         const std::vector<control::Rank> departed = std::exchange(departed_, {});
         for (const control::Rank owner : departed)
@@ -313,7 +308,8 @@ void Compression::exchange_ended() {
 }
 
 void Compression::discard() {
-    for (const auto& [key, state] : states_) state->discard();
+    for (const auto& [key, state] : states_)
+        if (state->residual().begun()) state->discard();
 }
 
 void Compression::conclude(const collectives::Layout& layout, std::span<const std::byte> result,
@@ -330,10 +326,17 @@ void Compression::conclude(const collectives::Layout& layout, std::span<const st
     }
 }
 
-Debt Compression::debt_of(const Key& key, const sparse::SparseState& state) {
-    Debt debt{key.counts, std::vector<float>(state.residual().count())};
-    read_owed(state.residual(), debt.values);
-    return debt;
+Debt Compression::debt_of(const Key& key, sparse::SparseState& state) {
+    sparse::Residual& residual = state.residual();
+    sparse::Floats owed;
+    if (residual.far()) {
+        owed = sparse::Floats(residual.count());
+        read_owed(residual, owed.span());
+    } else {
+        owed = residual.give_up();
+    }
+    const auto memory = std::make_shared<const sparse::Floats>(std::move(owed));
+    return {key.counts, memory->span(), memory};
 }
 
 // Its debts go to the first worker that stays.
@@ -345,9 +348,11 @@ void Compression::bequeath(control::Rank owner) {
 
 void Compression::give_if_leaving() {
     if (!handover_.is_leaving() || handover_.is_taking() || is_open()) return;
+    if (!strand_.is_idle()) return;  // it comes back here
     departed_.clear();
     for (const auto& [key, state] : states_) inherit(debt_of(key, *state));
     states_.clear();
+    if (!strand_.is_idle()) return;
     handover_.give(std::exchange(inherited_, {}));
 }
 

@@ -3,10 +3,11 @@
 //
 // What top-k leaves out is owed by whoever left it out: this node, or, flat, each worker. It is kept per set of buffers (their
 // lengths, in order), survives changes of the view, and moves on when its owner leaves. An exchange changes it only when its
-// round commits.
+// round commits. Copies and sums of what is owed leave the event loop; no exchange that would change it begins before they have ended.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "daemon/exchange/exchange.h"
 #include "daemon/exchange/handover.h"
 #include "daemon/exchange/job_state.h"
+#include "daemon/kernels/strand.h"
 #include "daemon/sparse/sparse_state.h"
 
 namespace pace::daemon {
@@ -36,18 +38,22 @@ class Compression {
     void stop(const base::Error& error);
     // or this node is excluded.
     void invalidate(const base::Error& error);
-    bool ready() const { return !needs_links() || measured_epoch_ == job_.view.epoch; }
+    bool ready() const {
+        return strand_.is_idle() && (!needs_links() || measured_epoch_ == job_.view.epoch);
+    }
 
-    // Says in `plan`, a reduction's, how it travels. ErrorKind::invalid if the options do not fit its nodes or buffers.
-    base::Result<> choose(Exchange::Plan& plan, const std::vector<WorkerPtr>& members);
+    // Says in `plan`, a reduction's, how it travels. False: not before ready() is called. ErrorKind::invalid if the options do not fit
+    // its nodes or buffers.
+    base::Result<bool> choose(Exchange::Plan& plan, const std::vector<WorkerPtr>& members);
     // The exchange that was chosen for last has ended, however.
     void chosen_ended() { exchanging_ = false; }
     // The exchange's round has committed, or its result is lost here alone: what it owes counts.
     void committed(const Exchange& exchange);
 
-    // The local verbs.
-    base::Result<> save(const Worker& worker);
-    base::Result<> load(const Worker& worker);
+    // The local verbs, of a worker's first request. `done` comes before this returns if there is little to do.
+    using Done = std::function<void(const base::Result<>&)>;
+    void save(const WorkerPtr& worker, const Done& done);
+    void load(const WorkerPtr& worker, const Done& done);
 
     // Something is owed here that no view has named an heir of.
     bool owes() const;
@@ -87,17 +93,23 @@ class Compression {
     bool goes_dense(size_t participants, size_t count, const sparse::Options& options);
     void measured(const base::Result<>& result, const sparse::Link& link);
     void measure_links();
-    static Debt debt_of(const Key& key, const sparse::SparseState& state);
+    // What the state owes, which is at an end.
+    static Debt debt_of(const Key& key, sparse::SparseState& state);
     void bequeath(control::Rank owner);
     void give_if_leaving();
     void inherit(Debt debt);
     bool is_free(const sparse::SparseState& state) const;
+    // After all that was asked for before.
+    void work(size_t bytes, std::function<void()> work, kernels::Strand::Done done = {});
+    void await_strand();
     // Takes over what was inherited, for as long as no exchange works on the state.
-    void settle(const Key& key, sparse::SparseState& state);
+    void settle(const Key& key, const std::shared_ptr<sparse::SparseState>& state);
 
     JobState& job_;
     std::function<void()> ready_;
     std::map<Key, std::shared_ptr<sparse::SparseState>> states_;
+    kernels::Strand strand_;  // works on states and debts
+    bool awaits_strand_ = false;
     bool exchanging_ = false;      // one works on states, also when none is begun yet
     std::vector<Debt> inherited_;  // not in a state yet
     std::vector<control::Rank> departed_;

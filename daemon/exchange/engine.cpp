@@ -58,17 +58,7 @@ void Engine::forget(uint64_t ticket) {
 
 uint64_t Engine::join(const JoinRequest& request, WorkerPort* port, const Joined& joined) {
     const uint64_t ticket = questions_.new_ticket();
-    Questions::Question question;
-    if (const auto fits = check_job(request.options, request.uid); !fits) {
-        question.refused = [joined](const base::Error& error) { joined(error); };
-        question.send = [] { return true; };
-        ask(ticket, std::move(question));
-        services_.loop.defer(scope_.callback([this, ticket, error = fits.error()] {
-            on_join_refused({.request = ticket, .error = error});
-        }));
-        return ticket;
-    }
-    question.send = [this, ticket, request] {
+    const auto send = [this, ticket, request] {
         control::WorkerJoin message;
         message.request = ticket;
         message.rank = request.rank;
@@ -81,11 +71,29 @@ uint64_t Engine::join(const JoinRequest& request, WorkerPort* port, const Joined
         message.rerun = request.rerun;
         return services_.control->send(message);
     };
+    const auto checked = std::make_shared<bool>(false);
+    Questions::Question question;
+    question.send = [send, checked] { return !*checked || send(); };
     question.accepted = [this, request, port, joined](const control::JoinAccepted& accepted) {
         seat(request, port, accepted, joined);
     };
-    question.refused = [joined](const base::Error& error) { joined(error); };
-    return ask(ticket, std::move(question));
+    question.refused = [joined, checked](const base::Error& error) {
+        joined(*checked ? error
+                        : base::make_error(ErrorKind::disk,
+                                           "the disk with this daemon's checkpoints does not "
+                                           "answer; look at the folder that its `checkpoints` "
+                                           "setting names"));
+    };
+    ask(ticket, std::move(question));
+    check_job(request.options, request.uid, [this, ticket, send, checked](const Result<>& fits) {
+        *checked = true;
+        if (fits && questions_.asks(ticket)) send();
+        if (fits) return;
+        services_.loop.defer(scope_.callback([this, ticket, error = fits.error()] {
+            on_join_refused({.request = ticket, .error = error});
+        }));
+    });
+    return ticket;
 }
 
 // The step of a model server's worker is what the server says.
@@ -95,17 +103,18 @@ uint64_t Engine::reached(const JoinRequest& request, uint64_t kept) {
 }
 
 // What only this node knows of a job: whether it has room for its part of a model, and a folder for its checkpoints.
-Result<> Engine::check_job(const control::JobOptions& options, uint32_t uid) const {
+void Engine::check_job(const control::JobOptions& options, uint32_t uid,
+                       const ShardDisk::Checked& checked) {
     if (options.policy >= control::Policy::bsp) {
         const uint64_t parts = options.shards == 0 ? options.world : options.shards;
         const uint64_t nodes = std::max<uint64_t>(1, std::min<uint64_t>(parts, options.world));
         const uint64_t here = options.elements / nodes;
-        PACE_TRY(services_.accounts->check_possible(
+        const auto possible = services_.accounts->check_possible(
             here > UINT64_MAX / sizeof(float) ? UINT64_MAX : here * sizeof(float),
-            fmt::format("a model of {} elements, over at most {} nodes,", options.elements,
-                        nodes)));
+            fmt::format("a model of {} elements, over at most {} nodes,", options.elements, nodes));
+        if (!possible) return checked(possible);
     }
-    return ShardDisk::check(services_, options, uid);
+    ShardDisk::check(services_, scope_, options, uid, checked);
 }
 
 void Engine::seat(const JoinRequest& request, WorkerPort* port,

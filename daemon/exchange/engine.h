@@ -20,6 +20,7 @@
 #include "daemon/exchange/orphanage.h"
 #include "daemon/exchange/peer_watch.h"
 #include "daemon/exchange/questions.h"
+#include "daemon/exchange/shard_disk.h"
 
 namespace pace::daemon {
 
@@ -134,7 +135,9 @@ class Engine final : public ControlHandler {
     std::shared_ptr<Job> job_of(const control::JoinAccepted& accepted, uint32_t uid);
     void seat(const JoinRequest& request, WorkerPort* port, const control::JoinAccepted& accepted,
               const Joined& joined);
-    base::Result<> check_job(const control::JobOptions& options, uint32_t uid) const;
+    // `checked` comes before this returns, unless a disk is to be asked.
+    void check_job(const control::JobOptions& options, uint32_t uid,
+                   const ShardDisk::Checked& checked);
     void announce(const std::shared_ptr<Job>& job, const WorkerPtr& worker);
     void remove(const Seat& seat);
     bool tell_leave(const Job& job, control::Rank rank, bool orderly, uint64_t request = 0);

@@ -7,21 +7,48 @@
 
 namespace pace::daemon {
 
-std::weak_ptr<Transfer> Gift::give(Services& services, Transfer::About about, uint64_t number,
-                                   uint32_t check, Scratch memory, size_t bytes) {
+namespace {
+
+// Null if the node is not known (any more): the taker learns of it from the controller.
+std::shared_ptr<Transfer> prepare(Services& services, Transfer::About about, uint64_t number,
+                                  uint32_t check) {
     const auto peer = services.peers.peer(about.node);
-    if (!peer) return {};  // the taker learns of it from the controller
+    if (!peer) return nullptr;
     collectives::Group group;
     group.exchange = number;
     group.check = check;
     group.nodes = {0, *peer};
     auto gift = std::make_shared<Transfer>(services, std::move(group), std::move(about));
-    gift->memory = std::move(memory);
     gift->watch(gift);
-    const std::span<const std::byte> span(gift->memory.data(), bytes);
+    return gift;
+}
+
+// It owns what it sends.
+void send(const std::shared_ptr<Transfer>& gift, std::span<const std::byte> bytes,
+          const collectives::TransferOptions& options) {
     base::spawn<base::Result<>>(
-        collectives::transfer_to(gift->communicator, 1, span, services.options.transfer),
+        collectives::transfer_to(gift->communicator, 1, bytes, options),
         [gift](const base::Result<>& result) { gift->log_failure(result); });
+}
+
+}  // namespace
+
+std::weak_ptr<Transfer> Gift::give(Services& services, Transfer::About about, uint64_t number,
+                                   uint32_t check, Scratch memory, size_t bytes) {
+    const auto gift = prepare(services, std::move(about), number, check);
+    if (!gift) return {};
+    gift->memory = std::move(memory);
+    send(gift, {gift->memory.data(), bytes}, services.options.transfer);
+    return gift;
+}
+
+std::weak_ptr<Transfer> Gift::give_held(Services& services, Transfer::About about, uint64_t number,
+                                        uint32_t check, std::span<const std::byte> bytes,
+                                        std::shared_ptr<const void> memory) {
+    const auto gift = prepare(services, std::move(about), number, check);
+    if (!gift) return {};
+    gift->held = std::move(memory);
+    send(gift, bytes, services.options.transfer);
     return gift;
 }
 

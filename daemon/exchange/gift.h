@@ -1,5 +1,5 @@
 // Gift: bytes that this node sends to one other because it lacks them: a round's result that it missed, or a model for a
-// newcomer. Owns a copy of the bytes, so that nobody here waits for it.
+// newcomer. Owns the bytes, or a copy of them, so that nobody here waits for it.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,13 @@ class Gift {
     static std::weak_ptr<Transfer> give(Services& services, Transfer::About about, uint64_t number,
                                         uint32_t check, Scratch memory, size_t bytes);
 
-    // The same with a copy of `bytes`. ErrorKind::memory.
+    // The same of `bytes`, which are there as long as `memory` is.
+    static std::weak_ptr<Transfer> give_held(Services& services, Transfer::About about,
+                                             uint64_t number, uint32_t check,
+                                             std::span<const std::byte> bytes,
+                                             std::shared_ptr<const void> memory);
+
+    // The same with a copy of `bytes`, which are few. ErrorKind::memory.
     static base::Result<std::weak_ptr<Transfer>> give_copy(Services& services,
                                                            Transfer::About about, uint64_t number,
                                                            uint32_t check,

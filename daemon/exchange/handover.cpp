@@ -1,8 +1,6 @@
 #include "daemon/exchange/handover.h"
 
 #include <algorithm>
-#include <cstring>
-#include <new>
 #include <utility>
 
 #include "base/log.h"
@@ -16,16 +14,6 @@ using base::Result;
 namespace {
 
 constexpr uint32_t kCheck = 0x44454254;
-Result<std::vector<float>> floats_of(std::span<const std::byte> bytes) {
-    try {
-        std::vector<float> floats(bytes.size() / sizeof(float));
-        std::memcpy(floats.data(), bytes.data(), floats.size() * sizeof(float));
-        return floats;
-    } catch (const std::bad_alloc&) {
-        return base::make_error(base::ErrorKind::memory, "there is no memory for {} bytes",
-                                bytes.size());
-    }
-}
 
 // Of the view, the node with the next number.
 NodeId heir_of(const View& view, NodeId leaver) {
@@ -64,13 +52,12 @@ void Handover::give(std::vector<Debt> debts) {
     std::vector<DebtSize> sizes;
     for (const Debt& debt : debts) sizes.push_back({debt.counts, debt.values.size()});
     const std::vector<std::byte> list = write(sizes);
-    const auto send = [&](uint64_t part, const void* data, size_t bytes) {
-        (void)Gift::give_copy(job_.services, about(leaving.heir), number(leaving.epoch, self, part),
-                              kCheck, {static_cast<const std::byte*>(data), bytes});
-    };
-    send(0, list.data(), list.size());
+    (void)Gift::give_copy(job_.services, about(leaving.heir), number(leaving.epoch, self, 0),
+                          kCheck, list);
     for (size_t i = 0; i < debts.size(); ++i)
-        send(i + 1, debts[i].values.data(), debts[i].values.size() * sizeof(float));
+        (void)Gift::give_held(job_.services, about(leaving.heir),
+                              number(leaving.epoch, self, i + 1), kCheck,
+                              std::as_bytes(debts[i].values), debts[i].memory);
 }
 
 void Handover::commit_view(const std::vector<NodeId>& leavers) {
@@ -91,23 +78,22 @@ void Handover::stop(const base::Error& error) {
 }
 
 void Handover::take(NodeId leaver, uint64_t epoch, uint64_t part, size_t bytes,
-                    const std::function<void(std::span<const std::byte>)>& taken) {
+                    const std::function<void(Scratch)>& taken) {
     std::erase_if(takings_, [](const auto& weak) { return weak.expired(); });
     const auto taking =
-        Taking::take(scope_, job_.services, about(leaver), number(epoch, leaver, part), kCheck,
-                     bytes, [this, taken](const Result<std::span<const std::byte>>& result) {
-                         if (result) taken(*result);
-                         if (--takings_under_way_ == 0) events_.settled();
-                     });
+        Taking::take_memory(scope_, job_.services, about(leaver), number(epoch, leaver, part),
+                            kCheck, bytes, [this, taken](Result<Scratch> memory) {
+                                if (memory) taken(std::move(*memory));
+                                if (--takings_under_way_ == 0) events_.settled();
+                            });
     takings_.push_back(taking);
     ++takings_under_way_;
 }
 
 void Handover::take_list(NodeId leaver, uint64_t epoch) {
-    take(leaver, epoch, 0, kHandoverListBytes,
-         [this, leaver, epoch](std::span<const std::byte> list) {
-             take_debts(leaver, epoch, list);
-         });
+    take(leaver, epoch, 0, kHandoverListBytes, [this, leaver, epoch](const Scratch& list) {
+        take_debts(leaver, epoch, {list.data(), kHandoverListBytes});
+    });
 }
 
 void Handover::refused(NodeId leaver, const base::Error& error) const {
@@ -126,27 +112,22 @@ void Handover::take_debts(NodeId leaver, uint64_t epoch,
     for (size_t i = 0; i < list->size(); ++i) {
         const DebtSize entry = (*list)[i];
         const uint64_t bytes = entry.elements * sizeof(float);
-        // For what comes and for what is made of it.
-        auto charge = job_.payer().charge(2 * bytes, "what a node that leaves owes");
+        auto charge = job_.payer().charge(bytes, "what a node that leaves owes");
         if (!charge) {
             refused(leaver, charge.error());
             continue;
         }
         const auto paid = std::make_shared<Charge>(std::move(*charge));
-        take(leaver, epoch, i + 1, bytes,
-             [this, leaver, entry, paid](std::span<const std::byte> values) {
-                 auto floats = floats_of(values);
-                 if (!floats) {
-                     refused(leaver, floats.error());
-                     return;
-                 }
-                 Debt debt{entry.counts, std::move(*floats)};
-                 base::log_info("took over what a node owed",
-                                {{"job", job_.options.name},
-                                 {"node", job_.services.peers.name(leaver)},
-                                 {"elements", entry.elements}});
-                 events_.inherit(std::move(debt));
-             });
+        take(leaver, epoch, i + 1, bytes, [this, leaver, entry, paid](Scratch values) {
+            auto* const floats = reinterpret_cast<float*>(values.data());
+            const auto memory = std::make_shared<const std::pair<Scratch, std::shared_ptr<Charge>>>(
+                std::move(values), paid);
+            base::log_info("took over what a node owed",
+                           {{"job", job_.options.name},
+                            {"node", job_.services.peers.name(leaver)},
+                            {"elements", entry.elements}});
+            events_.inherit({entry.counts, {floats, entry.elements}, memory});
+        });
     }
 }
 

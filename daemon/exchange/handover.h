@@ -14,14 +14,16 @@
 
 #include "daemon/exchange/gift.h"
 #include "daemon/exchange/job_state.h"
+#include "daemon/exchange/scratch.h"
 #include "daemon/exchange/taking.h"
 
 namespace pace::daemon {
 
-// Of the buffers of one kind of reduction: the digest of their lengths, a float per element.
+// Of the buffers of one kind of reduction: the digest of their lengths, a float per element, and what keeps these.
 struct Debt {
     uint64_t counts = 0;
-    std::vector<float> values;
+    std::span<float> values;
+    std::shared_ptr<const void> memory;
 };
 
 class Handover {
@@ -57,7 +59,7 @@ class Handover {
     void take_list(NodeId leaver, uint64_t epoch);
     void take_debts(NodeId leaver, uint64_t epoch, std::span<const std::byte> list_untrusted);
     void take(NodeId leaver, uint64_t epoch, uint64_t part, size_t bytes,
-              const std::function<void(std::span<const std::byte>)>& taken);
+              const std::function<void(Scratch)>& taken);
 
     JobState& job_;
     Events events_;

@@ -40,6 +40,9 @@ Job::Job(Services& services, control::JobOptions options, uint32_t uid)
     if (state_.options.policy < control::Policy::bsp) return;
     serving_ = std::make_unique<Serving>(state_);
     state_.server_report = [this] { return serving_->report(); };
+    state_.before_server_report = [this](const std::function<void()>& then) {
+        serving_->list_saved(then);
+    };
     state_.broadcasted = [this](uint64_t round, const std::vector<BufferPtr>& buffers,
                                 const std::shared_ptr<Scratch>& copy) {
         serving_->broadcasted(round, buffers, copy);
@@ -147,10 +150,7 @@ void Job::advance(const WorkerPtr& worker) {
     if (!worker->newcomer && worker->head().is_made()) adoptions_.at_boundary(worker);
     const Verb verb = worker->head().verb;
     if (protocol::is_local(verb)) {
-        const auto done = rounds_.run_local(*worker);
-        Ending ending = done ? Ending{} : failed(done.error());
-        ending.iteration = worker->iteration;
-        state_.end_head(worker, std::move(ending));
+        run_local(worker);
         return;
     }
     if (worker->suspended && verb != Verb::broadcast && verb != Verb::average) {
@@ -182,6 +182,15 @@ void Job::advance(const WorkerPtr& worker) {
         return;
     }
     rounds_.called(worker);
+}
+
+void Job::run_local(const WorkerPtr& worker) {
+    worker->state = Worker::State::moving;
+    rounds_.run_local(worker, [this, worker](const base::Result<>& done) {
+        Ending ending = done ? Ending{} : failed(done.error());
+        ending.iteration = worker->iteration;
+        state_.end_head(worker, std::move(ending));
+    });
 }
 
 void Job::begin_newcomer(const WorkerPtr& worker) {

@@ -115,6 +115,7 @@ class Job {
     void admit(const WorkerPtr& worker, bool wants_model);
     void leave_rounds();
     std::string awaited_by(const Worker& worker) const;
+    void run_local(const WorkerPtr& worker);
     void begin_newcomer(const WorkerPtr& worker);
     void keep_own_model(const WorkerPtr& worker);
     void report_workers(std::vector<control::WorkerReport>& reports) const;

@@ -82,6 +82,8 @@ struct JobState {
     std::function<std::shared_ptr<Scratch>(const std::vector<BufferPtr>&)> place_for_model;
     // What the node has of a parameter server's model. Set by the job; may be null.
     std::function<control::ServerReport()> server_report;
+    // What the report needs to know is looked up anew; then calls, unless the job is over by then.
+    std::function<void(std::function<void()>)> before_server_report;
     // A newcomer has got a model with the results of so many rounds. Set by the job.
     std::function<void(const Worker&, uint64_t)> adopted;
 

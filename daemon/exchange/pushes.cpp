@@ -129,10 +129,12 @@ Result<bool> Pushes::keep(control::Rank rank, uint64_t life, uint64_t clock, Upd
 }
 
 void Pushes::send(control::Rank rank, uint64_t clock, Push& push) {
+    const uint64_t generation = host_.generation();
     for (uint32_t shard = 0; shard < push.parts.size(); ++shard) {
         if (push.held[shard]) continue;
         if (host_.keeps(shard)) {
             host_.hold(shard, rank, clock, push.parts[shard]);
+            if (host_.generation() != generation) return;  // it has given up the model
             push.held[shard] = true;
             --push.missing;
             continue;
@@ -146,7 +148,10 @@ void Pushes::send(control::Rank rank, uint64_t clock, Push& push) {
         letter.position = push.number;
         post(letter, push.parts[shard]);
     }
-    tell_if_held(rank, clock, push);
+    if (!job_.options.unsynchronized)
+        tell_held(rank);
+    else if (!push.ordered)
+        tell(rank, clock);
 }
 
 void Pushes::post(server::Letter letter, const server::Shard::Update& update) {
@@ -163,20 +168,36 @@ void Pushes::post(server::Letter letter, const server::Shard::Update& update) {
     strand_.run(
         2 * update->bytes(),
         [coded, update] { coded->bytes = server::write_elements(*update, coded->letter); },
-        [this, coded](const Result<>& memory) {
-            // The model is another one meanwhile; or another view sends it again.
+        [this, coded, epoch = job_.view.epoch](const Result<>& memory) {
             if (!memory) job_.wants_view = true;
-            if (!memory || coded->letter.generation != host_.generation()) return;
+            // Another view has it sent again, if it is to be sent still.
+            if (!memory || epoch != job_.view.epoch || !awaits(coded->letter)) return;
             const size_t size = coded->bytes.size();
             const auto sent = base::released(std::move(coded->bytes), size);
             mail_.send(host_.places()[coded->letter.shard], coded->letter, {sent, *sent});
         });
 }
 
-void Pushes::tell_if_held(control::Rank rank, uint64_t clock, const Push& push) const {
-    if (!push.ordered && (push.missing == 0 || job_.options.unsynchronized))
-        job_.services.control->send(
-            control::ServerStored{job_.id, host_.generation(), rank, clock});
+// It has not been held since, nor is it of another model or of a worker that is gone.
+bool Pushes::awaits(const server::Letter& letter) const {
+    const auto out = out_.find(letter.rank);
+    if (letter.generation != host_.generation() || out == out_.end()) return false;
+    const auto push = out->second.unordered.find(letter.clock);
+    return push != out->second.unordered.end() && push->second.number == letter.position &&
+           !push->second.held[letter.shard];
+}
+
+// In their order: of those before what it is told of, the controller takes none any more.
+void Pushes::tell_held(control::Rank rank) const {
+    for (const auto& [clock, push] : out_.at(rank).unordered) {
+        if (push.ordered) continue;
+        if (push.missing != 0) return;
+        tell(rank, clock);
+    }
+}
+
+void Pushes::tell(control::Rank rank, uint64_t clock) const {
+    job_.services.control->send(control::ServerStored{job_.id, host_.generation(), rank, clock});
 }
 
 void Pushes::held(uint32_t shard, control::Rank rank, uint64_t clock, uint64_t number) {
@@ -191,7 +212,7 @@ void Pushes::held(uint32_t shard, control::Rank rank, uint64_t clock, uint64_t n
     if (push->second.ordered) {
         out->second.unordered.erase(push);
     } else if (!job_.options.unsynchronized) {
-        tell_if_held(rank, clock, push->second);
+        tell_held(rank);
     }
 }
 
@@ -216,11 +237,18 @@ void Pushes::forget(control::Rank rank) {
     out_.erase(rank);
 }
 
+void Pushes::drop_taking(control::Rank rank) {
+    const auto out = out_.find(rank);
+    if (out == out_.end()) return;
+    out->second.life = ++lives_;
+    out->second.waiting = std::make_shared<Waiting::element_type>();
+}
+
 void Pushes::commit(bool anew) {
     const auto& workers = host_.ledger().workers;
     std::erase_if(out_, [this](const auto& out) { return !job_.find(out.first); });
     for (const auto& [rank, worker] : job_.workers) {
-        if (!job_.view.contains(rank)) continue;  // of its rank, not of it
+        if (job_.view.node_of(rank) != job_.services.self) continue;  // another's of its rank
         Out& out = out_of(rank);
         if (anew) {
             out.life = ++lives_;

@@ -33,7 +33,7 @@ class Pushes {
     // Whether another update of the worker can be taken.
     bool has_room(control::Rank rank) const;
     // False: it has that of this step already, from a call whose end the trainer may not have heard of. Nothing is changed then, nor with an
-    // error. ErrorKind::invalid, naming what is wrong. ErrorKind::aborted: the worker begins elsewhere than it did; the request is to be
+    // error, except that what is too small to send may be kept of an update for which there was no memory. ErrorKind::invalid, naming what is wrong. ErrorKind::aborted: the worker begins elsewhere than it did; the request is to be
     // taken as if it were new.
     using Taken = std::function<void(const base::Result<bool>& taken)>;
     // Takes the update that the request's buffers hold, which nobody is to change until `taken` is called: perhaps before this returns.
@@ -51,6 +51,8 @@ class Pushes {
     void ordered(const control::ServerEntry& entry);
     // The worker is gone, or must begin anew.
     void forget(control::Rank rank);
+    // What of the worker is being taken does not count. Its buffers may be changed from now on.
+    void drop_taking(control::Rank rank);
 
     // A view has committed: sends again what may not have arrived. `anew`: the model is another one, to which no update belongs.
     void commit(bool anew);
@@ -78,7 +80,9 @@ class Pushes {
     base::Result<bool> keep(control::Rank rank, uint64_t life, uint64_t clock, Updates parts);
     void send(control::Rank rank, uint64_t clock, Push& push);
     void post(server::Letter letter, const server::Shard::Update& update);
-    void tell_if_held(control::Rank rank, uint64_t clock, const Push& push) const;
+    bool awaits(const server::Letter& letter) const;
+    void tell_held(control::Rank rank) const;
+    void tell(control::Rank rank, uint64_t clock) const;
 
     JobState& job_;
     ShardHost& host_;

@@ -30,6 +30,7 @@ class Questions {
     uint64_t new_ticket() { return next_ticket_++; }
     // Sends the question. False: there is no controller now.
     bool ask(uint64_t ticket, Question question);
+    bool asks(uint64_t ticket) const { return asked_.contains(ticket); }
     // Ends the question, if it is asked still.
     bool take(uint64_t ticket, Question& ret_question);
     void send_all_again();

@@ -97,10 +97,9 @@ void Rounds::try_start() {
     round_view_ = job_.view;
     Exchange::Plan plan = plan_round(members);
     if (first.verb == Verb::reduce) {
-        if (const auto chosen = compression_.choose(plan, members); !chosen) {
-            fail_round(members, chosen.error());
-            return;
-        }
+        const auto chosen = compression_.choose(plan, members);
+        if (!chosen) fail_round(members, chosen.error());
+        if (!chosen || !*chosen) return;
     }
     // What top-k owes is in the members' own measure.
     if (is_mean(first) && !plan.top_k) plan.make_room(job_.view.roster().largest_node());
@@ -182,6 +181,7 @@ void Rounds::begin(Exchange::Plan plan, const std::vector<WorkerPtr>& members) {
     });
     if (begun) return;
     // Nothing moves them: whoever meets this ends their requests.
+    compression_.chosen_ended();
     if (std::exchange(lent_, false)) retained_.drop();
     for (const WorkerPtr& worker : members)
         if (worker->state == Worker::State::moving) worker->state = Worker::State::waiting;
@@ -365,9 +365,11 @@ std::string Rounds::awaited() const {
     return names.empty() ? std::string("its exchange") : "workers on" + names;
 }
 
-Result<> Rounds::run_local(const Worker& worker) {
-    return worker.head().verb == Verb::residual_save ? compression_.save(worker)
-                                                     : compression_.load(worker);
+void Rounds::run_local(const WorkerPtr& worker, const Compression::Done& done) {
+    if (worker->head().verb == Verb::residual_save)
+        compression_.save(worker, done);
+    else
+        compression_.load(worker, done);
 }
 
 void Rounds::fail_round(const std::vector<WorkerPtr>& members, const base::Error& error) {

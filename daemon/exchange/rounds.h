@@ -40,7 +40,7 @@ class Rounds {
     // It is gone for good.
     void left(const Worker& worker);
     // A verb that concerns this node alone.
-    base::Result<> run_local(const Worker& worker);
+    void run_local(const WorkerPtr& worker, const Compression::Done& done);
 
     // A worker's state has changed otherwise.
     void look_again() {
@@ -128,6 +128,7 @@ class Rounds {
     void fail_round(const std::vector<WorkerPtr>& members, const base::Error& error);
     void wait_again(const WorkerPtr& worker);
     void answer_prepare();
+    void send_prepared();
     void fetch_from(NodeId donor);
     void fetch_hidden(NodeId donor);
     void result_is_lost();

@@ -36,6 +36,13 @@ void Rounds::prepare(uint64_t epoch) {
 }
 
 void Rounds::answer_prepare() {
+    if (!job_.before_server_report) return send_prepared();
+    job_.before_server_report([this, epoch = preparing_] {
+        if (preparing_ == epoch) send_prepared();
+    });
+}
+
+void Rounds::send_prepared() {
     end_suspended();
     control::ViewPrepared prepared;
     prepared.job = job_.id;

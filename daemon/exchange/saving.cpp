@@ -44,6 +44,13 @@ void Saving::tell_asked(control::Rank rank) const {
         control::CheckpointAsked{job_.id, host_.generation(), rank, asked->second.back().own});
 }
 
+void Saving::lower(control::Rank rank, uint64_t own) {
+    const auto asked = asked_.find(rank);
+    if (asked == asked_.end() || asked->second.empty() || asked->second.back().own <= own) return;
+    for (Asked& one : asked->second) one.own = std::min(one.own, own);
+    tell_asked(rank);
+}
+
 bool Saving::cancel(const WorkerPtr& worker, uint64_t id, const Ending& ending) {
     std::vector<Asked>& all = asked_[worker->rank];
     const auto found = std::find_if(all.begin(), all.end(),
@@ -90,6 +97,13 @@ void Saving::ended(const control::CheckpointEnded& ended) {
 void Saving::commit(std::vector<NodeId> nodes) {
     nodes_ = std::move(nodes);
     for (const auto& [rank, asked] : asked_) tell_asked(rank);
+}
+
+void Saving::list(const std::function<void()>& listed) {
+    disk_.list([this, listed](std::vector<control::SavedModel> models) {
+        listed_ = std::move(models);
+        listed();
+    });
 }
 
 // ------------------------------------------------------------------------------ what the order says

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -32,6 +33,8 @@ class Saving {
     // Ends the worker's requests.
     void end_all(const WorkerPtr& worker, const Ending& ending);
     void forget(control::Rank rank) { asked_.erase(rank); }
+    // The worker's updates from clock `own` on do not come: nobody waits for them.
+    void lower(control::Rank rank, uint64_t own);
 
     // The order has come to a checkpoint: the shard is to be saved as it is.
     void save(uint32_t shard, ShardHost::Copy copy, const server::Ledger& ledger);
@@ -43,7 +46,9 @@ class Saving {
 
     // A view has committed, with these nodes, sorted.
     void commit(std::vector<NodeId> nodes);
-    std::vector<control::SavedModel> list() { return disk_.list(); }
+    // Lists anew what is on this node's disk, and then calls: perhaps before this returns.
+    void list(const std::function<void()>& listed);
+    const std::vector<control::SavedModel>& listed() const { return listed_; }
 
   private:
     struct Asked {
@@ -61,6 +66,7 @@ class Saving {
     ServerMail& mail_;
     Ended ended_;
     ShardDisk disk_;
+    std::vector<control::SavedModel> listed_;
     std::vector<NodeId> nodes_;
     std::map<control::Rank, std::vector<Asked>> asked_;
 };

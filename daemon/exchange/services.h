@@ -57,8 +57,10 @@ struct Services {
     kernels::WorkerPool& pool;
     Counters& counters;
     ExchangeOptions options;
-    base::BackgroundThread& disk;
+    base::BackgroundThread& disk;  // writes and reads files
     std::shared_ptr<Accounts> accounts = Accounts::create();
+    // Looks at what files there are, and does not wait for those that are being written.
+    std::shared_ptr<base::BackgroundThread> lists = std::make_shared<base::BackgroundThread>();
     device::Devices* gpus = nullptr;       // null: none, ever
     GpuGroups* gpu_groups = nullptr;       // set by the engine
     ControllerLink* control = nullptr;     // set before any request arrives

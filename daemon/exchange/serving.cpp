@@ -87,8 +87,8 @@ void Serving::push(const WorkerPtr& worker, Request request) {
 }
 
 void Serving::try_pushes(const WorkerPtr& worker) {
-    if (!has_view() || !job_.view.contains(worker->rank)) return;
     const control::Rank rank = worker->rank;
+    if (!has_view() || job_.view.node_of(rank) != job_.services.self) return;
     std::deque<Request>& requests = waiting_[rank];
     while (!requests.empty() && !taking_.contains(rank) && pushes_.has_room(rank)) {
         const auto request = std::make_shared<const Request>(std::move(requests.front()));
@@ -136,9 +136,10 @@ void Serving::end_aside(const WorkerPtr& worker, const Request& request, Ending 
 void Serving::end_push(const WorkerPtr& worker, const Request& request, const Ending& ending) {
     learn_step(*worker);
     end_aside(worker, request, ending);
-    // A pull after it waits for an update that does not come.
-    const bool waits = pulls_.asks(worker->rank) && !pulls_.is_writing(worker->rank);
-    if (ending.outcome != Outcome::done && waits) ask(worker);
+    // A pull or a checkpoint after it waits for an update that does not come.
+    if (ending.outcome == Outcome::done) return;
+    if (pulls_.asks(worker->rank) && !pulls_.is_writing(worker->rank)) ask(worker);
+    saving_.lower(worker->rank, next_clock(worker->rank));
 }
 
 bool Serving::cancel(const WorkerPtr& worker, uint64_t id, const std::string& message) {
@@ -154,8 +155,11 @@ bool Serving::cancel(const WorkerPtr& worker, uint64_t id, const std::string& me
 }
 
 void Serving::end_asides(const WorkerPtr& worker, const Ending& ending) {
-    if (const auto taking = taking_.extract(worker->rank))
+    if (const auto taking = taking_.extract(worker->rank)) {
+        // Its trainer may change the buffers now.
+        pushes_.drop_taking(worker->rank);
         end_push(worker, *taking.mapped(), ending);
+    }
     for (const Request& request : std::exchange(waiting_[worker->rank], {}))
         end_push(worker, request, ending);
     saving_.end_all(worker, ending);
@@ -219,6 +223,8 @@ void Serving::deliver(ShardHost::Part part) {
         pulls_.add(std::move(part));
         return;
     }
+    // The view has had it asked for again.
+    if (part.position <= view_position_) return;
     Letter letter;
     letter.kind = LetterKind::part;
     letter.shard = part.shard;
@@ -262,6 +268,8 @@ Result<> Serving::take(NodeId from, const Letter& letter, Parcel parcel) {
     switch (letter.kind) {
         case LetterKind::held:
             pushes_.held(letter.shard, letter.rank, letter.clock, letter.position);
+            // There may be room for another one now.
+            if (const WorkerPtr worker = job_.find(letter.rank)) try_pushes(worker);
             return {};
         case LetterKind::part: {
             PACE_TRY_ASSIGN(values, floats_of(letter, letter.count, std::move(parcel)));
@@ -305,11 +313,14 @@ void Serving::read_update(NodeId from, const Letter& letter, Parcel parcel) {
             reading->update = read ? Result(paid_update(std::move(*read), payer))
                                    : Result<server::Shard::Update>(read.error());
         },
-        [this, from, letter, reading, epoch = job_.view.epoch](const Result<>&) {
+        [this, from, letter, reading, epoch = job_.view.epoch,
+         leaves = host_.leaves_of(letter.rank)](const Result<>&) {
             // Another view has it sent again.
             if (letter.generation != host_.generation() || epoch != job_.view.epoch ||
                 !host_.keeps(letter.shard))
                 return;
+            // Its worker is gone, and the next of that rank counts anew.
+            if (leaves != host_.leaves_of(letter.rank)) return;
             if (!reading->update) return makes_no_sense(from, reading->update.error());
             hold(from, letter, std::move(*reading->update));
         });

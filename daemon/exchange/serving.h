@@ -62,8 +62,9 @@ class Serving {
                      const std::shared_ptr<Scratch>& copy);
 
     void order(const control::ServerOrder& order);
-    // Blocks for the disk, briefly.
+    // With the checkpoints that were listed last.
     control::ServerReport report();
+    void list_saved(const std::function<void()>& listed) { saving_.list(listed); }
     // The view is in the JobState already.
     void commit(const control::CommitView& view);
     // This node was excluded, or stops: nothing goes to others until there is another view.
@@ -143,6 +144,7 @@ class Serving {
     std::map<control::Rank, RequestPtr> taking_;            // the one before those, if it has begun
     // Of the last model that a view has named, also when what this node had of it was of no use. 0: none yet.
     uint64_t generation_ = 0;
+    uint64_t view_position_ = 0;          // of the order, at which the view begins
     std::optional<base::Error> no_room_;  // for a shard that this node is to keep
     bool lost_ = false;                   // the model; everyone is to broadcast it anew
     // A round that is to be the model, until the order says that it is: the controller may be another one by then.

@@ -39,6 +39,7 @@ void Serving::commit(const control::CommitView& view) {
         return;
     }
     generation_ = view.generation;
+    view_position_ = view.ledger.position;
     if (anew) assigning_.reset();
     if (anew) assigned_.reset();
     no_room_.reset();
@@ -78,6 +79,8 @@ void Serving::commit(const control::CommitView& view) {
         learn_step(*worker);
         try_pushes(worker);
         if (worker->state != Worker::State::pulling) continue;
+        // It has the model nearly whole, which is better than half.
+        if (lost_ && pulls_.is_writing(rank)) continue;
         if (lost_ && worker->head().verb == Verb::broadcast) {
             if (awaits_root(*worker)) continue;
             pulls_.forget(rank);  // from now on the request waits for a round
@@ -170,7 +173,7 @@ void Serving::assigned(uint64_t round) {
 
 control::ServerReport Serving::report() {
     control::ServerReport report = host_.report();
-    report.saved = saving_.list();
+    report.saved = saving_.listed();
     report.model_lost = lost_;
     return report;
 }

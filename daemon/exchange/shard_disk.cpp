@@ -1,7 +1,8 @@
 #include "daemon/exchange/shard_disk.h"
 
 #include <algorithm>
-#include <new>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include "base/attempt.h"
@@ -34,23 +35,8 @@ base::Error no_folder() {
                             "configuration to a folder");
 }
 
-}  // namespace
-
-ShardDisk::ShardDisk(Services& services, const control::JobOptions& options, uint32_t uid)
-    : services_(services),
-      job_(options.name),
-      elements_(options.elements),
-      folder_(services.options.checkpoints, uid, options.name) {}
-
-Result<> ShardDisk::check(const Services& services, const control::JobOptions& options,
-                          uint32_t uid) {
-    const bool needs_folder = options.checkpoint_every_ms != 0 || options.restore;
-    if (services.options.checkpoints.empty()) {
-        if (needs_folder) return no_folder();
-        return {};
-    }
-    if (!options.restore) return {};
-    const CheckpointFolder folder(services.options.checkpoints, uid, options.name);
+// Reads the newest checkpoint's head.
+Result<> check_newest(const CheckpointFolder& folder, uint64_t elements) {
     PACE_TRY_ASSIGN(names, folder.list());
     if (names.empty()) return {};
     const std::string path = folder.path_of(names.back());
@@ -60,21 +46,67 @@ Result<> ShardDisk::check(const Services& services, const control::JobOptions& o
         return base::make_error(kind == ErrorKind::corrupt ? ErrorKind::disk : kind, "{}",
                                 about.error().message);
     }
-    if (about->elements == options.elements) return {};
+    if (about->elements == elements) return {};
     return base::make_error(ErrorKind::mismatch,
                             "elements is {}, but the checkpoint {} is of a model of {}; open the "
                             "job with that many, or without restore, or under another name",
-                            options.elements, path, about->elements);
+                            elements, path, about->elements);
+}
+
+// Does the work in this thread and tells of it in the loop's.
+template <typename Result>
+void run_in(base::BackgroundThread& thread, base::EventLoop& loop, const base::Scope& owner,
+            std::function<Result()> work, std::function<void(Result)> done, Result otherwise) {
+    thread.run([post = loop.poster(), work = std::move(work), told = owner.bind(std::move(done)),
+                result = std::make_shared<Result>(std::move(otherwise))] {
+        (void)base::attempt([&] { *result = work(); });  // else it is what it was
+        post([result, told] { told(std::move(*result)); });
+    });
+}
+
+}  // namespace
+
+// What is in the folder, of this job's model. For the thread that lists alone.
+class ShardDisk::Contents {
+  public:
+    Contents(CheckpointFolder folder, std::string job, uint64_t elements)
+        : folder_(std::move(folder)), job_(std::move(job)), elements_(elements) {}
+
+    std::vector<control::SavedModel> list(const std::set<CheckpointName>& bad);
+
+  private:
+    const std::optional<server::Checkpoint>& about(const CheckpointName& name);
+    bool fits(const CheckpointName& name, const server::Checkpoint& about) const;
+
+    CheckpointFolder folder_;
+    std::string job_;
+    uint64_t elements_;
+    std::map<CheckpointName, std::optional<server::Checkpoint>> abouts_;  // none: of no use
+};
+
+ShardDisk::ShardDisk(Services& services, const control::JobOptions& options, uint32_t uid)
+    : services_(services),
+      elements_(options.elements),
+      folder_(services.options.checkpoints, uid, options.name),
+      contents_(std::make_shared<Contents>(folder_, options.name, options.elements)) {}
+
+void ShardDisk::check(Services& services, const base::Scope& owner,
+                      const control::JobOptions& options, uint32_t uid, const Checked& checked) {
+    const bool needs_folder = options.checkpoint_every_ms != 0 || options.restore;
+    if (services.options.checkpoints.empty())
+        return checked(needs_folder ? Result<>(no_folder()) : Result<>());
+    if (!options.restore) return checked({});
+    const CheckpointFolder folder(services.options.checkpoints, uid, options.name);
+    run_in<Result<>>(
+        *services.lists, services.loop, owner,
+        [folder, elements = options.elements] { return check_newest(folder, elements); }, checked,
+        base::out_of_memory());
 }
 
 template <typename Result>
 void ShardDisk::run(std::function<Result()> work, std::function<void(Result)> done) {
-    services_.disk.run([post = services_.loop.poster(), work = std::move(work),
-                        told = scope_.bind(std::move(done))] {
-        auto result = std::make_shared<Result>(base::out_of_memory());
-        (void)base::attempt([&] { *result = work(); });  // otherwise it is that error
-        post([result, told] { told(std::move(*result)); });
-    });
+    run_in<Result>(services_.disk, services_.loop, scope_, std::move(work), std::move(done),
+                   base::out_of_memory());
 }
 
 void ShardDisk::save(const server::Checkpoint& about, std::shared_ptr<const server::Shard> shard,
@@ -127,8 +159,15 @@ void ShardDisk::remove_before(uint64_t generation, uint64_t position) {
         [folder = folder_, generation, position] { folder.remove_before(generation, position); });
 }
 
+void ShardDisk::list(const Listed& listed) {
+    using Models = std::vector<control::SavedModel>;
+    if (services_.options.checkpoints.empty()) return listed({});
+    run_in<Models>(*services_.lists, services_.loop, scope_,
+                   [contents = contents_, bad = bad_] { return contents->list(bad); }, listed, {});
+}
+
 // Read once.
-const std::optional<server::Checkpoint>& ShardDisk::about(const CheckpointName& name) {
+const std::optional<server::Checkpoint>& ShardDisk::Contents::about(const CheckpointName& name) {
     const auto [entry, is_new] = abouts_.try_emplace(name);
     if (!is_new) return entry->second;
     auto read = read_about_of(folder_.path_of(name));
@@ -143,14 +182,13 @@ const std::optional<server::Checkpoint>& ShardDisk::about(const CheckpointName& 
     return entry->second;
 }
 
-bool ShardDisk::fits(const CheckpointName& name, const server::Checkpoint& about) const {
+bool ShardDisk::Contents::fits(const CheckpointName& name, const server::Checkpoint& about) const {
     return name_of(about) == name && about.job == job_ && about.elements == elements_ &&
            about.shards <= protocol::kShardsMax;
 }
 
-std::vector<control::SavedModel> ShardDisk::list() {
+std::vector<control::SavedModel> ShardDisk::Contents::list(const std::set<CheckpointName>& bad) {
     std::vector<control::SavedModel> models;
-    if (services_.options.checkpoints.empty()) return models;
     const auto names = folder_.list();
     if (!names) {
         base::log_warning("checkpoints cannot be listed",
@@ -161,7 +199,7 @@ std::vector<control::SavedModel> ShardDisk::list() {
         return !std::binary_search(names->begin(), names->end(), entry.first);
     });
     for (const CheckpointName& name : *names) {
-        if (bad_.contains(name)) continue;
+        if (bad.contains(name)) continue;
         const auto& known = about(name);
         if (!known) continue;
         const bool same = !models.empty() && models.back().generation == name.generation &&

@@ -1,13 +1,12 @@
 // ShardDisk: the checkpoints of one server job's shards on this daemon's disk.
 //
-// What takes long, the services' disk thread does. What a call has to say then comes in the loop's thread, unless this is gone by then.
+// The services' threads for the disk do it. What a call has to say comes in the loop's thread, unless this is gone by then; and at once
+// if there is no folder.
 #pragma once
 
 #include <cstddef>
 #include <functional>
-#include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -27,9 +26,10 @@ class ShardDisk {
     ShardDisk(Services& services, const control::JobOptions& options, uint32_t uid);
 
     // Whether a job with these options can begin here: if it saves, there is a folder; if it restores, the newest checkpoint in it is of
-    // its model. Errors name the file. Blocks for the disk, briefly.
-    static base::Result<> check(const Services& services, const control::JobOptions& options,
-                                uint32_t uid);
+    // its model. Errors name the file.
+    using Checked = std::function<void(const base::Result<>&)>;
+    static void check(Services& services, const base::Scope& owner,
+                      const control::JobOptions& options, uint32_t uid, const Checked& checked);
 
     using Saved = std::function<void(base::Result<std::vector<std::byte>> file)>;
     using Kept = std::function<void(base::Result<> kept)>;
@@ -44,23 +44,21 @@ class ShardDisk {
     void load(const server::CheckpointName& name, Loaded loaded);
     void remove_before(uint64_t generation, uint64_t position);
 
-    // What is there of this model. Blocks for the disk, briefly.
-    std::vector<control::SavedModel> list();
+    // What is there of this model.
+    using Listed = std::function<void(std::vector<control::SavedModel>)>;
+    void list(const Listed& listed);
 
   private:
-    using Abouts = std::map<server::CheckpointName, std::optional<server::Checkpoint>>;
+    class Contents;
 
     // Does the work in the disk's thread and tells of it in the loop's.
     template <typename Result>
     void run(std::function<Result()> work, std::function<void(Result)> done);
-    const std::optional<server::Checkpoint>& about(const server::CheckpointName& name);
-    bool fits(const server::CheckpointName& name, const server::Checkpoint& about) const;
 
     Services& services_;
-    std::string job_;
     uint64_t elements_;
     server::CheckpointFolder folder_;
-    Abouts abouts_;                         // of files that were listed; none: of no use
+    std::shared_ptr<Contents> contents_;
     std::set<server::CheckpointName> bad_;  // could not be loaded
     base::Scope scope_;
 };

@@ -102,7 +102,10 @@ Result<std::vector<control::ServerEntry>> ShardHost::commit(const control::Commi
         return heard;
     }
     PACE_TRY(hear(view.missed, heard));
-    if (ledger_.position == view.ledger.position) return heard;
+    if (ledger_.position == view.ledger.position) {
+        ledger_ = server::ledger_of(view.ledger);
+        return heard;
+    }
     return base::make_error(ErrorKind::internal,
                             "this node has heard the order up to position {}, the view begins at "
                             "{}",
@@ -124,16 +127,19 @@ Result<> ShardHost::check_shards(const control::CommitView& view, control::NodeI
 }
 
 Result<> ShardHost::begin_anew(const control::CommitView& view, control::NodeId self) {
+    const size_t let_go = bytes_of_shards();
     forget();
     generation_ = view.generation;
     places_ = view.shards;
     ledger_ = server::ledger_of(view.ledger);
     std::vector<Kept> shards;
+    size_t bytes = 0;
     for (uint32_t shard = 0; shard < places_.size(); ++shard) {
         if (places_[shard] != self) continue;
-        PACE_TRY_ASSIGN(kept, room_for(shard));
-        shards.push_back(std::move(kept));
+        bytes += partition().range(shard).size() * sizeof(float);
+        shards.push_back({shard, Shard(0)});
     }
+    if (!shards.empty()) PACE_TRY(make_room(bytes, let_go));
     make_shards(std::move(shards));
     if (view.saved_generation == 0) return {};
     for (const auto& [shard, seen] : seen_) {
@@ -143,12 +149,15 @@ Result<> ShardHost::begin_anew(const control::CommitView& view, control::NodeId 
     return {};
 }
 
-// What somebody else sizes: there must be room for it, in its user's account and on this node, before it is made.
-Result<ShardHost::Kept> ShardHost::room_for(uint32_t shard) const {
-    const uint64_t bytes = uint64_t{partition().range(shard).size()} * sizeof(float);
-    PACE_TRY_ASSIGN(charge, payer_.charge(bytes, "a shard of a model"));
-    PACE_TRY(check_memory_room("a shard of a model", bytes, memory_room()));
-    return Kept{shard, Shard(0), std::move(charge)};
+// What somebody else sizes: there must be room for it, in its user's account and on this node, before it is made. What was let go of
+// is given back meanwhile.
+Result<> ShardHost::make_room(size_t bytes, size_t let_go) {
+    PACE_TRY_ASSIGN(charge, payer_.charge(bytes, "this node's shards of a model"));
+    const uint64_t room = memory_room();
+    PACE_TRY(check_memory_room("this node's shards of a model", bytes,
+                               room + std::min<uint64_t>(let_go, UINT64_MAX - room)));
+    charge_ = std::move(charge);
+    return {};
 }
 
 void ShardHost::make_shards(std::vector<Kept> shards) {
@@ -173,6 +182,7 @@ void ShardHost::forget() {
     // Ends what is not done. What is under way keeps its shards until it is.
     strand_ = std::make_unique<kernels::Strand>();
     shards_.reset();
+    charge_ = Charge();
     seen_.clear();
     coming_bytes_ = 0;
     generation_ = 0;
@@ -183,6 +193,7 @@ void ShardHost::forget() {
     to_act_.clear();
     to_save_.clear();
     tail_.clear();
+    leaves_.clear();
 }
 
 Result<> ShardHost::loaded(uint32_t shard, Shard saved) {
@@ -202,10 +213,15 @@ Result<> ShardHost::loaded(uint32_t shard, Shard saved) {
 void ShardHost::hold(uint32_t shard, uint32_t rank, uint64_t clock, Shard::Update update) {
     const size_t bytes = update->bytes();
     coming_bytes_ += bytes;
+    // The shards act upon it later than it was heard, after what they do now.
+    const bool to_act =
+        std::any_of(to_act_.begin(), to_act_.end(), [&](const server::Entry& entry) {
+            return entry.step == Step::push && entry.rank == rank && entry.clock == clock;
+        });
     work_on(
         shard, unsynchronized_ ? bytes : 0,
-        [rank, clock, update = std::move(update), ordered = has_ordered(rank, clock)](Kept& kept,
-                                                                                      Outcome&) {
+        [rank, clock, update = std::move(update), ordered = has_ordered(rank, clock) && !to_act](
+            Kept& kept, Outcome&) {
             if (!ordered || kept.shard.awaits(rank, clock)) kept.shard.hold(rank, clock, update);
         },
         [this, bytes](uint32_t, Outcome&) { coming_bytes_ -= bytes; });
@@ -231,6 +247,7 @@ Result<> ShardHost::hear(const std::vector<control::ServerEntry>& entries,
                                     ledger_.position);
         const server::Entry own = server::entry_of(entry);
         ledger_.add(own);
+        if (own.step == Step::leave) ++leaves_[own.rank];
         if (keeps_any()) {
             to_act_.push_back(own);
             if (own.step == Step::checkpoint) to_save_[own.position] = ledger_;

@@ -109,6 +109,11 @@ class ShardHost {
         const auto worker = ledger_.workers.find(rank);
         return worker != ledger_.workers.end() && clock < worker->second.clock;
     }
+    // How many workers of this rank have left, as far as was heard.
+    uint64_t leaves_of(uint32_t rank) const {
+        const auto leaves = leaves_.find(rank);
+        return leaves == leaves_.end() ? 0 : leaves->second;
+    }
     control::ServerReport report() const;
     void forget();
 
@@ -116,7 +121,6 @@ class ShardHost {
     struct Kept {
         uint32_t number = 0;
         server::Shard shard;
-        Charge charge;
     };
     using Shards = std::shared_ptr<std::vector<Kept>>;
     struct Outcome {
@@ -133,7 +137,7 @@ class ShardHost {
 
     base::Result<> begin_anew(const control::CommitView& view, control::NodeId self);
     base::Result<> check_shards(const control::CommitView& view, control::NodeId self) const;
-    base::Result<Kept> room_for(uint32_t shard) const;
+    base::Result<> make_room(size_t bytes, size_t let_go);
     void make_shards(std::vector<Kept> shards);
     void act();
     bool has_model(uint64_t round) const;
@@ -161,6 +165,8 @@ class ShardHost {
     std::deque<server::Entry> to_act_;                               // heard, in order
     std::map<uint64_t, server::Ledger> to_save_;  // at checkpoints that were heard, by position
     std::deque<control::ServerEntry> tail_;       // the last that was heard
+    std::map<uint32_t, uint64_t> leaves_;         // by rank
+    Charge charge_;                               // for the shards
     int inside_ = 0;                              // calls that return an error
     std::optional<base::Error> error_;            // for them
     // Only the strand's work looks at the shards.

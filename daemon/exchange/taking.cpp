@@ -11,8 +11,28 @@ using base::Result;
 std::shared_ptr<Transfer> Taking::take(const base::Scope& owner, Services& services,
                                        Transfer::About about, uint64_t number, uint32_t check,
                                        size_t bytes, const Done& done) {
+    return begin(owner, services, std::move(about), number, check, bytes,
+                 [done, bytes](const Result<std::shared_ptr<Transfer>>& taken) {
+                     if (!taken) return done(taken.error());
+                     done(std::span<const std::byte>((*taken)->memory.data(), bytes));
+                 });
+}
+
+std::shared_ptr<Transfer> Taking::take_memory(const base::Scope& owner, Services& services,
+                                              Transfer::About about, uint64_t number,
+                                              uint32_t check, size_t bytes, const Given& done) {
+    return begin(owner, services, std::move(about), number, check, bytes,
+                 [done](const Result<std::shared_ptr<Transfer>>& taken) {
+                     if (!taken) return done(taken.error());
+                     done(std::move((*taken)->memory));
+                 });
+}
+
+std::shared_ptr<Transfer> Taking::begin(const base::Scope& owner, Services& services,
+                                        Transfer::About about, uint64_t number, uint32_t check,
+                                        size_t bytes, const Ended& ended) {
     const auto fail = [&](base::Error error) {
-        services.loop.defer(owner.callback([done, error = std::move(error)] { done(error); }));
+        services.loop.defer(owner.callback([ended, error = std::move(error)] { ended(error); }));
         return nullptr;
     };
     const auto peer = services.peers.peer(about.node);
@@ -29,14 +49,14 @@ std::shared_ptr<Transfer> Taking::take(const base::Scope& owner, Services& servi
     base::EventLoop& loop = services.loop;
     base::spawn<Result<>>(
         collectives::transfer_from(taking->communicator, 0, *memory, services.options.transfer),
-        [taking, span = *memory, &loop, told = owner.bind(done)](const Result<>& result) {
+        [taking, &loop, told = owner.bind(ended)](const Result<>& result) {
             taking->log_failure(result);
-            // Later: one that ends at once would do so inside take().
-            loop.defer(base::keep(taking, [span, told, result](const Transfer&) {
+            // Later: one that ends at once would do so inside begin().
+            loop.defer(base::keep(taking, [taking, told, result](const Transfer&) {
                 if (result) {
-                    told(Result<std::span<const std::byte>>(span));
+                    told(Result<std::shared_ptr<Transfer>>(taking));
                 } else {
-                    told(Result<std::span<const std::byte>>(result.error()));
+                    told(Result<std::shared_ptr<Transfer>>(result.error()));
                 }
             }));
         });

@@ -21,6 +21,19 @@ class Taking {
     static std::shared_ptr<Transfer> take(const base::Scope& owner, Services& services,
                                           Transfer::About about, uint64_t number, uint32_t check,
                                           size_t bytes, const Done& done);
+
+    // The same; `done` gets the memory.
+    using Given = std::function<void(base::Result<Scratch>)>;
+    static std::shared_ptr<Transfer> take_memory(const base::Scope& owner, Services& services,
+                                                 Transfer::About about, uint64_t number,
+                                                 uint32_t check, size_t bytes, const Given& done);
+
+  private:
+    // `ended` is called once, not before this returns.
+    using Ended = std::function<void(base::Result<std::shared_ptr<Transfer>>)>;
+    static std::shared_ptr<Transfer> begin(const base::Scope& owner, Services& services,
+                                           Transfer::About about, uint64_t number, uint32_t check,
+                                           size_t bytes, const Ended& ended);
 };
 
 }  // namespace pace::daemon

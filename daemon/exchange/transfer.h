@@ -44,6 +44,7 @@ class Transfer : public Active {
     void log_failure(const base::Result<>& result) const;
 
     Scratch memory;
+    std::shared_ptr<const void> held;  // other memory that is given
     collectives::Communicator communicator;
 
   private:

@@ -88,8 +88,19 @@ Result<> Residual::absorb(std::span<const float> other) {
                                 "a residual of {} elements cannot be added to one of {}; both must "
                                 "belong to the same buffers",
                                 other.size(), count_);
-    for (size_t i = 0; i < count_; ++i) values_.data()[i] += other[i];
+    add(0, other);
     return {};
+}
+
+void Residual::add(size_t begin, std::span<const float> other) {
+    float* const values = values_.data() + begin;
+    for (size_t i = 0; i < other.size(); ++i) values[i] += other[i];
+}
+
+Floats Residual::give_up() {
+    count_ = 0;
+    next_ = Floats();
+    return std::exchange(values_, Floats());
 }
 
 std::vector<std::byte> Residual::save() const {

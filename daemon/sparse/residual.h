@@ -44,7 +44,9 @@ class Residual {
     // discard() or begin(). None of one that is elsewhere: its far() has them.
     std::span<float> begin();
     void commit();
-    void discard() { begun_ = false; }
+    void discard() {
+        if (begun_) begun_ = false;
+    }
     bool begun() const { return begun_; }
     // Changes the next one.
     void write_next(size_t begin, std::span<const uint32_t> indices, std::span<const float> values);
@@ -62,6 +64,10 @@ class Residual {
     // Adds another worker's residual to this one, which is here: what it owed is owed here.
     // ErrorKind::invalid if the counts differ or an exchange has begun.
     base::Result<> absorb(std::span<const float> other);
+    // Adds to the elements from `begin` on, of one that is here and in no exchange.
+    void add(size_t begin, std::span<const float> other);
+    // Hands out the memory of one that is here, and has no elements from now on.
+    Floats give_up();
 
     // Of one that is here.
     std::vector<std::byte> save() const;
