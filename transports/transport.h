@@ -42,8 +42,7 @@
 
 namespace pace::transports {
 
-// Index of a peer in one transport instance; stays valid, and is never reused, while the instance
-// lives.
+// Names a peer in one transport instance; is never given to another one while the instance lives.
 using PeerId = uint32_t;
 
 struct Tag {

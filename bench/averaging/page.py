@@ -19,6 +19,11 @@ Ratios are over all-reduce in the same setting: above 1 is faster.
 ![updates and time to accuracy](averaging.png)
 """
 
+AIMS = """\
+These aims are ours. 4.4 is a number of Prague's paper, too; there it is the speed-up of a whole training, with five iteration times added to one
+worker's, so that an aim which is met or missed here says nothing of that figure.
+"""
+
 FOOT = """\
 * **An update**: time from one of a worker's averages to the next, its step included; the median worker. **Updates/s**: of all workers together. Both
   without the first tenth of the run. How much an update mixes, this does not say: **workers** is how many were in one on average.
@@ -36,7 +41,7 @@ FOOT = """\
 def text(rows, records, flags):
     aims = list(_aims(rows, flags.target))
     if aims:
-        aims = ["## What was aimed at", "", "| aim | measured | |", "|---|---|---|", *aims, ""]
+        aims = ["## What was aimed at", "", AIMS, "| aim | measured | |", "|---|---|---|", *aims, ""]
     return "\n".join([_head(flags), *_table(rows, flags), "", *aims, _foot(records, flags)])
 
 

@@ -17,12 +17,11 @@ def real_line_of(record):
             f"simulated {_number(record['simulated'], '.1f')}")
 
 
-def _row(row, reference):
+def _row(row):
     cells = [METHODS[row["method"]].label, f"{row['learning_rate']:g}", _number(row["time"], ".1f")]
     spread = row["time_spread"]
     cells.append("" if spread is None else f"{spread[0]:.1f} .. {spread[1]:.1f}")
     cells += [_number(row["updates"], ".0f"), "" if row["time"] is None else f"{row['time'] / row['updates']:.4f}"]
-    cells.append("" if row["time"] is None or reference is None else f"{reference / row['time']:.2f}")
     cells += [f"{row['accuracy']:.3f}", f"{row['versions_max']}", f"{row['memory']:.1%}"]
     return "| " + " | ".join(cells) + " |"
 
@@ -31,12 +30,11 @@ def _section(problem, level, rows):
     own = [row for row in rows if (row["problem"], row["level"]) == (problem, level)]
     if not own:
         return []
-    reference = next((row["time"] for row in own if row["method"] == "ssp-10"), None)
     kind = PROBLEMS[problem]
     lines = [f"### {kind.label}, {LEVELS[level]}", "", f"Until the objective is {kind.target:g}.", "",
-             "| method | learning rate | time | of all runs | updates | time / update | times as fast as SSPSGD, s = 10 | accuracy then | "
-             "live versions | their memory, of the model's |", "|---|---|---|---|---|---|---|---|---|---|"]
-    return lines + [_row(row, reference) for row in own] + [""]
+             "| method | learning rate | time | of all runs | updates | time / update | accuracy then | live versions | their memory, of the model's |",
+             "|---|---|---|---|---|---|---|---|---|"]
+    return lines + [_row(row) for row in own] + [""]
 
 
 def _real_section(records):

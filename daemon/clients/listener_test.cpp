@@ -1,5 +1,10 @@
 #include "daemon/clients/listener.h"
 
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +17,34 @@
 
 namespace pace::daemon {
 namespace {
+
+// As long as this lives, the process has no descriptor for anything more.
+class NoMoreDescriptors {
+  public:
+    NoMoreDescriptors() {
+        EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
+        const base::UniqueFd first_free(open("/dev/null", O_RDONLY | O_CLOEXEC));
+        EXPECT_TRUE(first_free.valid());
+        const rlimit none_free{static_cast<rlim_t>(first_free.get()), before_.rlim_max};
+        EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &none_free), 0);
+    }
+    ~NoMoreDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+    NoMoreDescriptors(const NoMoreDescriptors&) = delete;
+    NoMoreDescriptors& operator=(const NoMoreDescriptors&) = delete;
+
+  private:
+    rlimit before_{};
+};
+
+base::UniqueFd connect_to_listener(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    base::UniqueFd client(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    EXPECT_EQ(connect(client.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)),
+              0);
+    return client;
+}
 
 class ListenerTest : public ::testing::Test {
   protected:
@@ -69,6 +102,31 @@ TEST_F(ListenerTest, KeepsOthersOutWhileTheyStopAndStart) {
         });
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(most, 1) << "two had the lock";
+}
+
+// It waits for the listener's own timer, about a second. What comes first shows that the loop does not spin meanwhile.
+TEST_F(ListenerTest, AcceptsAgainOnceThereAreDescriptors) {
+    std::vector<base::UniqueFd> accepted;
+    const auto listener = Listener::create(
+        *loop_, folder_ + "/paced.sock", "",
+        [&accepted](base::UniqueFd client) { accepted.push_back(std::move(client)); });
+    ASSERT_TRUE(listener);
+    const base::UniqueFd early = connect_to_listener((*listener)->path());
+    {
+        const NoMoreDescriptors none;
+        loop_->turn(true);
+        EXPECT_TRUE(accepted.empty());
+    }
+    bool late = false;
+    const base::Timer deadline =
+        loop_->run_after(std::chrono::seconds(20), [&late] { late = true; });
+    int turns = 0;
+    for (; accepted.empty() && !late; ++turns) loop_->turn(true);
+    EXPECT_EQ(accepted.size(), 1U) << "the one that came while there were none";
+    EXPECT_LT(turns, 10) << "the loop sleeps, although the socket is readable";
+    const base::UniqueFd next = connect_to_listener((*listener)->path());
+    while (accepted.size() == 1 && !late) loop_->turn(true);
+    EXPECT_EQ(accepted.size(), 2U);
 }
 
 TEST_F(ListenerTest, LeavesNothingBehind) {

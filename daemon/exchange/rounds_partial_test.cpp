@@ -47,6 +47,14 @@ class PartialJob : public JobFixture {
         job_->submit(workers_[rank], std::move(reduce));
         return id;
     }
+    uint64_t barrier(size_t rank) {
+        Request barrier = request(Verb::barrier, buffers_[rank], 0);
+        barrier.buffers.clear();
+        barrier.elements = barrier.ready = 0;
+        const uint64_t id = barrier.id;
+        job_->submit(workers_[rank], std::move(barrier));
+        return id;
+    }
     bool until_ended(uint64_t id) {
         const base::TimePoint deadline = base::now() + std::chrono::seconds(20);
         while (!port_.ended(id) && base::now() < deadline) loop_->turn(false);
@@ -80,6 +88,25 @@ TEST_F(PartialJob, GivesALateWorkerWhatItHasMissedAndTakesWhatItBrings) {
     expect_all(1, 3);
     const Ending& next = finish(reduce(0, 4));
     EXPECT_EQ(next.contributors, 2U);
+    expect_all(0, 104);
+}
+
+// Barriers have numbers too, but no sum.
+TEST_F(PartialJob, TellsALateWorkerTheRoundOfTheLastSumAndNotThatOfABarrier) {
+    begin(2);
+    finish(reduce(0, 1));
+    const uint64_t newest = finish(reduce(0, 2)).group;
+    EXPECT_EQ(newest, 1U);
+    for (uint64_t round = newest + 1; round < newest + 4; ++round) {
+        const uint64_t first = barrier(0);
+        EXPECT_EQ(finish(barrier(1)).group, round);
+        EXPECT_EQ(finish(first).group, round);
+    }
+    const Ending& late = finish(reduce(1, 100));
+    EXPECT_TRUE(late.late);
+    EXPECT_EQ(late.rounds, 2U);
+    EXPECT_EQ(late.group, newest);
+    EXPECT_EQ(finish(reduce(0, 4)).group, newest + 4);
     expect_all(0, 104);
 }
 

@@ -52,7 +52,16 @@ class Standstill : public TwoNodes, public testing::WithParamInterface<Round> {
     void has_their_result() {
         ASSERT_TRUE(until([this] { return port_.ended(ours_); }));
         EXPECT_EQ(outcome_of(ours_), Outcome::done);
-        EXPECT_EQ(port_.endings.at(ours_).group, other_port_.endings.at(theirs_).group);
+        const Ending& ours = port_.endings.at(ours_);
+        const Ending& theirs = other_port_.endings.at(theirs_);
+        EXPECT_EQ(ours.group, theirs.group);
+        EXPECT_EQ(ours.nodes, 2U);
+        ASSERT_NE(ours.members, nullptr);
+        EXPECT_EQ(ours.members->size(), 2U);
+        EXPECT_EQ(ours.divisor, theirs.divisor);
+        EXPECT_EQ(ours.contributors, theirs.contributors);
+        EXPECT_EQ(ours.entries, theirs.entries);
+        EXPECT_EQ(ours.dense, theirs.dense);
         if (GetParam().verb == Verb::barrier) return;
         EXPECT_TRUE(std::ranges::equal(floats(*buffer_), floats(*other_buffer_)));
     }
@@ -88,6 +97,30 @@ TEST_P(Standstill, GetsTheResultThatOthersHaveInTheNextView) {
     EXPECT_TRUE(is_as_it_was());
     commit(2, {kSelf});
     has_their_result();
+    be_sure();
+}
+
+// The round was the job's last: whoever has its result leaves, and gives it from outside of the view.
+TEST_P(Standstill, IsToldOfTheRoundAsItWasThoughTheOthersHaveLeft) {
+    prepare(2);
+    other_job_->remove(other_worker_);
+    other_job_->prepare({.job = 0, .epoch = 2, .token = kToken});
+    ASSERT_TRUE(until([this] { return !job_->rounds().is_exchanging(); }));
+    control::CommitView view;
+    view.epoch = 2;
+    view.base_round = 1;
+    view.donor = kOther;
+    view.behind = {kSelf};
+    view.leavers = {kOther};
+    view.members = {{kOurs, kSelf, 0, 0}};
+    for (Job* job : {&*job_, &*other_job_}) job->commit(view);
+    has_their_result();
+    const Ending& ours = port_.endings.at(ours_);
+    EXPECT_EQ(ours.entries > 0, job_->state().options.compression == control::Compression::spardl);
+    if (GetParam().verb == Verb::reduce) {
+        EXPECT_GT(ours.bytes_sent, 0U);
+        EXPECT_GT(ours.bytes_received, 0U);
+    }
     be_sure();
 }
 

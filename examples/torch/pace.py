@@ -6,12 +6,25 @@ F32 = 1
 ALL_REDUCE = 1
 FOREVER = -1
 STALE = 4
+INTERRUPTED = 6
 
 
 class _JobOptions(c.Structure):
-    # The first fields; struct_size says that there are no more.
     _fields_ = [("struct_size", c.c_uint32), ("rank", c.c_uint32), ("world", c.c_uint32), ("policy", c.c_int32),
-                ("name", c.c_char_p)]
+                ("name", c.c_char_p), ("group_size", c.c_uint32), ("group_min", c.c_uint32), ("weights", c.c_int32),
+                ("missing", c.c_int32), ("alpha", c.c_double), ("has_alpha", c.c_uint32),
+                ("group_wait_ms", c.c_uint32), ("history_window", c.c_uint32), ("worker_timeout_ms", c.c_uint32),
+                ("connect_ms", c.c_uint32), ("reserved", c.c_uint32), ("quorum", c.c_int32),
+                ("quorum_count", c.c_uint32), ("late", c.c_int32), ("staleness_max", c.c_uint32),
+                ("divide_by", c.c_int32), ("resync_every", c.c_uint32), ("compression", c.c_int32),
+                ("residuals", c.c_int32), ("density", c.c_double), ("teams", c.c_uint32), ("team_gather", c.c_int32),
+                ("indices", c.c_int32), ("values", c.c_int32), ("hierarchy", c.c_int32),
+                ("dense_fallback", c.c_int32), ("reject_nonfinite", c.c_uint32), ("progress_gap", c.c_uint32),
+                ("edge_count", c.c_uint32), ("edges", c.POINTER(c.c_uint32)), ("elements", c.c_uint64),
+                ("rate", c.c_int32), ("has_filter", c.c_uint32), ("constant_rate", c.c_double), ("filter", c.c_double),
+                ("shards", c.c_uint32), ("checkpoint_every_ms", c.c_uint32), ("checkpoint_copies", c.c_uint32),
+                ("restore", c.c_uint32), ("unsynchronized", c.c_uint32), ("run_id", c.c_char_p),
+                ("resume", c.c_uint32), ("interruptible", c.c_uint32)]
 
 
 class _Error(c.Structure):
@@ -38,7 +51,7 @@ class _Request(c.Structure):
 
 
 class _RequestInfo(c.Structure):
-    # Likewise the first fields.
+    # The first fields; struct_size says that there are no more.
     _fields_ = [("struct_size", c.c_uint32), ("status", c.c_int32), ("iteration", c.c_uint64)]
 
 
@@ -80,7 +93,7 @@ class Session:
                                                         c.c_void_p]
         self._error = _Error()
         self._session = c.c_void_p()
-        options = _JobOptions(c.sizeof(_JobOptions), rank, world, ALL_REDUCE, job.encode())
+        options = _JobOptions(c.sizeof(_JobOptions), rank, world, ALL_REDUCE, job.encode(), interruptible=1)
         self._call(self._pace.pace_session_open, endpoint.encode(), c.byref(options), c.byref(self._session))
 
     def buffer(self, count, cuda=None):
@@ -102,18 +115,14 @@ class Session:
         return self._begin(self._pace.pace_reduce, handle, c.byref(options))
 
     def wait(self, request):
-        info = _RequestInfo(struct_size=c.sizeof(_RequestInfo))
-        self._call(self._pace.pace_request_wait, self._session, request, FOREVER, c.byref(info))
-        return info.iteration
+        return self._end(self._pace.pace_request_wait, request)
 
     def use_stream(self, stream):
         """Calls follow what is on this stream (a cudaStream_t) by then."""
         self._call(self._pace.pace_session_set_stream, self._session, c.c_void_p(stream))
 
     def wait_on_stream(self, request, stream):
-        info = _RequestInfo(struct_size=c.sizeof(_RequestInfo))
-        self._call(self._pace.pace_request_wait_stream, self._session, request, c.c_void_p(stream), FOREVER, c.byref(info))
-        return info.iteration
+        return self._end(self._pace.pace_request_wait_stream, request, c.c_void_p(stream))
 
     def close(self):
         self._pace.pace_session_free(self._session)
@@ -123,7 +132,18 @@ class Session:
         self._call(verb, self._session, c.byref(handle), c.c_size_t(1), argument, c.byref(request))
         return request
 
+    def _end(self, function, *which):
+        info = _RequestInfo(struct_size=c.sizeof(_RequestInfo))
+        arguments = (self._session, *which, FOREVER, c.byref(info))
+        # Python handles signals between two calls: Ctrl-C ends the wait by KeyboardInterrupt.
+        while (status := function(*arguments, c.byref(self._error))) == INTERRUPTED:
+            pass
+        self._check(function, status)
+        return info.iteration
+
     def _call(self, function, *arguments):
-        status = function(*arguments, c.byref(self._error))
+        self._check(function, function(*arguments, c.byref(self._error)))
+
+    def _check(self, function, status):
         if status != 0:
             raise (Stale if status == STALE else PaceError)(f"{function.__name__}: {self._error.message.decode()}")

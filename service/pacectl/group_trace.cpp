@@ -79,6 +79,7 @@ Json arguments_of(const Json& group) {
     Json arguments{{"group", text(group, "group")},  {"state", text(group, "state")},
                    {"size", count(group, "size")},   {"iteration", count(group, "iteration")},
                    {"bytes", count(group, "bytes")}, {"moving_ms", number(group, "moving_ms")}};
+    if (member(group, "reason").is_string()) arguments["reason"] = text(group, "reason");
     Json& members = arguments["members"] = Json::array();
     for (const Json& member : list(group, "members")) {
         if (members.size() == kNamedMax) break;

@@ -22,7 +22,7 @@ Json traced() {
               {"rank": 1, "node": 2, "iteration": 5, "weight": 0.75, "signalled_us": 2000,
                "ended_us": 3500}]},
            {"group": 9223372036854775808, "state": "failed", "ordered_us": 5000, "size": 2,
-            "iteration": 6, "members": [
+            "reason": "the exchange failed at node 'b'", "iteration": 6, "members": [
               {"rank": 0, "node": 1, "iteration": 6, "signalled_us": 4000, "ended_us": 6000},
               {"rank": 1, "node": 2, "iteration": 6, "signalled_us": 5000, "ended_us": 6000}]},
            {"group": 9223372036854775809, "state": "moving", "ordered_us": 8000, "size": 2,
@@ -97,6 +97,21 @@ TEST(GroupTrace, EventsTellTheirGroup) {
         return;
     }
     FAIL() << "no such event";
+}
+
+TEST(GroupTrace, AFailedGroupTellsWhy) {
+    const Json trace = trace_of(traced());
+    size_t failed = 0;
+    for (const Json& event : trace["traceEvents"]) {
+        const Json& arguments = event["args"];
+        if (event["name"] != "failed") {
+            EXPECT_FALSE(arguments.contains("reason"));
+            continue;
+        }
+        EXPECT_EQ(arguments["reason"], "the exchange failed at node 'b'");
+        ++failed;
+    }
+    EXPECT_EQ(failed, 2U) << "its members";
 }
 
 TEST(GroupTrace, ProcessesAreNodesAndThreadsAreRanks) {

@@ -87,9 +87,16 @@ std::string members_text(const Json& group) {
     return members;
 }
 
+// Why the group failed; "" of one that has not.
+std::string failure_text(const Json& group) {
+    if (!member(group, "reason").is_string()) return {};
+    return fmt::format("  group {} failed: {}\n", text(group, "group"), text(group, "reason"));
+}
+
 std::string groups_text(const Json& job, size_t limit) {
     const Json& groups = list(job, "recent_groups");
     if (groups.empty() || limit == 0) return {};
+    std::string failures;
     Columns columns({">GROUP", "STATE", ">AGO", ">MOVING", ">SENT", "RANK@ITERATION×WEIGHT"});
     for (size_t i = groups.size() - std::min(groups.size(), limit); i < groups.size(); ++i) {
         const Json& group = groups[i];
@@ -97,8 +104,9 @@ std::string groups_text(const Json& job, size_t limit) {
                      duration_text(number(group, "ordered_ms_ago", -1)),
                      duration_text(number(group, "moving_ms", -1)),
                      bytes_text(number(group, "bytes")), members_text(group)});
+        failures += failure_text(group);
     }
-    return "\n" + columns.text();
+    return "\n" + columns.text() + failures;
 }
 
 std::string staleness_text(const Json& job) {

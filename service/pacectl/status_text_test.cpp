@@ -87,6 +87,19 @@ TEST(StatusText, NamesTheSlowestTheLastGroupsAndTheStaleness) {
     EXPECT_TRUE(has(shown, "and 5 more nodes")) << shown;
 }
 
+TEST(StatusText, SaysWhyGroupsFailed) {
+    EXPECT_FALSE(has(status_text(example(), {}), "failed:"));
+    Json status = example();
+    Json& group = status["jobs"][0]["recent_groups"][0];
+    group["state"] = "failed";
+    group["reason"] = "the exchange failed at node 'b': no\nmemory";
+    const std::string line = "  group 76 failed: the exchange failed at node 'b': no?memory\n";
+    EXPECT_TRUE(has(status_text(status, {}), line)) << status_text(status, {});
+    EXPECT_FALSE(has(status_text(status, {.groups = 1}), line)) << "of the groups that are shown";
+    group.erase("reason");
+    EXPECT_FALSE(has(status_text(status, {}), "failed:")) << "of an older controller";
+}
+
 TEST(StatusText, TellsWhereNodesAreAndWhatTheirLinksTake) {
     const std::string shown = status_text(example(), {});
     EXPECT_TRUE(has(shown, "rack-3")) << shown;
@@ -195,6 +208,15 @@ TEST(StatusText, AJobIsFoundByItsName) {
     ASSERT_NE(job, nullptr);
     EXPECT_TRUE(has(job_options_text(*job), "group_size"));
     EXPECT_EQ(find_job(status, "other"), nullptr);
+}
+
+TEST(StatusText, TheOptionsOfAParameterServerAreShownWithTheRest) {
+    const Json job = Json::parse(R"({"options": {"policy": "ssp", "shards": 3,
+        "checkpoint_copies": 2, "restore": true}})");
+    const std::string shown = job_options_text(job);
+    EXPECT_TRUE(has(shown, "  shards             3\n")) << shown;
+    EXPECT_TRUE(has(shown, "  checkpoint_copies  2\n")) << shown;
+    EXPECT_TRUE(has(shown, "  restore            true\n")) << shown;
 }
 
 }  // namespace

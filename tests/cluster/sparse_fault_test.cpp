@@ -1,9 +1,12 @@
 // What must hold when something dies or freezes while top-k compression leaves out most of the gradients: nobody hangs, all
 // replicas are equal bit for bit, and what workers that lived on have handed in is in them or still owed. Every test prints its seed.
 #include <algorithm>
+#include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <ostream>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -26,6 +29,30 @@ struct Variant {
 
 std::ostream& operator<<(std::ostream& out, const Variant& variant) {
     return out << variant.name;
+}
+
+// A round waits for a stopped trainer for stopped_wait_ms, which is 300 in these tests. The rest is a guess at what a busy machine
+// needs under a sanitizer.
+constexpr uint64_t kFreezePauseMaxUs = 5'000'000;
+
+// As the trainers' lines tell the time.
+uint64_t now_us() {
+    return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
+                                     std::chrono::steady_clock::now().time_since_epoch())
+                                     .count());
+}
+
+// The longest time from one step to the next, from `since_us` on, in the lines read so far.
+uint64_t longest_pause_us(const Process& trainer, uint64_t since_us) {
+    uint64_t longest = 0;
+    uint64_t before = since_us;
+    for (const std::string& line : trainer.lines()) {
+        unsigned long made = 0;
+        const bool is_step = std::sscanf(line.c_str(), "step %*u %lu", &made) == 1;
+        if (is_step && made > since_us)
+            longest = std::max(longest, made - std::exchange(before, made));
+    }
+    return longest;
 }
 
 class SparseFaults : public testing::TestWithParam<Variant> {
@@ -197,8 +224,14 @@ TEST_P(SparseFaults, AFrozenTrainerIsNeverAReasonForAnotherToHang) {
     Cluster cluster({.nodes = 2, .controller_flags = {"--stopped-wait-ms", "300"}});
     auto trainers = cluster.trainers(4, flags());
     let_step(trainers[0], 5 + random_.below(20), cluster);
+    const uint64_t frozen = now_us();
     trainers[2].signal(SIGSTOP);
-    for (const size_t rank : {0U, 1U, 3U}) let_step(trainers[rank], 50, cluster);
+    for (const size_t rank : {0U, 1U, 3U}) {
+        let_step_from_now(trainers[rank], 50, cluster);
+        EXPECT_LT(longest_pause_us(trainers[rank], frozen), kFreezePauseMaxUs)
+            << "worker " << rank << "\n"
+            << cluster.logs();
+    }
     trainers[2].signal(SIGCONT);
     // It may have lines from before in its pipe.
     let_step(trainers[2], 60, cluster);

@@ -256,6 +256,44 @@ TEST(Sparse, OneNodeAloneSumsExactly) {
     crew.expect_nothing_lost();
 }
 
+// Whoever is alone, a node or, flat, a member, has a dense result, though dense_fallback is never, and is told so.
+TEST(Sparse, WhoeverIsAloneHasADenseResultAndIsToldSo) {
+    struct Place {
+        const char* job;
+        int32_t hierarchy;
+        std::vector<size_t> of_worker;
+        bool is_alone;
+    };
+    const std::vector<Place> places = {{"node", PACE_HIERARCHY_NODE, {0, 0, 0}, true},
+                                       {"member", PACE_HIERARCHY_FLAT, {0}, true},
+                                       {"members", PACE_HIERARCHY_FLAT, {0, 0, 0}, false}};
+    Cluster cluster({.nodes = 1, .controller = false});
+    base::Random random(4);
+    for (const Place& place : places) {
+        SCOPED_TRACE(place.job);
+        Crew crew(
+            cluster, place.of_worker,
+            [&](pace_job_options& job) {
+                job.compression = PACE_COMPRESSION_SPARDL;
+                job.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
+                job.hierarchy = place.hierarchy;
+            },
+            place.job);
+        for (int round = 0; round < 2; ++round) {
+            crew.round(random);
+            for (const auto& worker : crew.workers) {
+                EXPECT_EQ(worker->info().dense, place.is_alone ? 1U : 0U);
+                EXPECT_EQ(worker->info().entries == 0, place.is_alone);
+                EXPECT_LT(worker->info().entries, kElements);
+                EXPECT_EQ(worker->info().node_count, 1U);
+            }
+        }
+        EXPECT_EQ(crew.applied == crew.given, place.is_alone);
+        crew.expect_nothing_lost();
+        if (testing::Test::HasFatalFailure()) return;
+    }
+}
+
 TEST(Sparse, HalvesTravelAndComeOutAlike) {
     Cluster cluster({.nodes = 3});
     for (const int32_t compression : {PACE_COMPRESSION_F16, PACE_COMPRESSION_BF16}) {

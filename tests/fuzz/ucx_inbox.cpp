@@ -36,7 +36,7 @@ class Meeting {
           inbox_(peers_, outbox_, completions_, counters_, options()) {
         const auto connected = peers_.connect(other_.address());
         require(connected.ok());
-        peer_ = *connected;
+        peer_ = connected->peer;
         inbox_.on_connected(peer_);
     }
 

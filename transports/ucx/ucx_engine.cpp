@@ -45,9 +45,7 @@ UcxEngine::~UcxEngine() {
 void UcxEngine::end() {
     if (std::exchange(ended_, true)) return;
     const base::Error error = has_ended();
-    for (PeerId peer = 0; peer < peers_.count(); ++peer) {
-        if (!peers_.gone(peer)) end_peer(peer, error);
-    }
+    for (const PeerId peer : peers_.present()) end_peer(peer, error);
     peers_.close_all();
     // Closing is quick but not always immediate. What UCX has not given back by then it frees with the worker.
     for (int turn = 0; turn < kCloseTurns && !outbox_.idle(); ++turn)
@@ -75,21 +73,20 @@ base::Result<> UcxEngine::listen() {
 
 base::Result<PeerId> UcxEngine::connect(std::span<const std::byte> address) {
     if (ended_) return make_error(ErrorKind::closed, "the transport has ended");
-    const PeerId known = peers_.count();
-    PACE_TRY_ASSIGN(peer, peers_.connect(address));
-    if (peer >= known) inbox_.on_connected(peer);
-    return peer;
+    PACE_TRY_ASSIGN(connected, peers_.connect(address));
+    if (connected.is_new) inbox_.on_connected(connected.peer);
+    return connected.peer;
 }
 
 void UcxEngine::disconnect(PeerId peer) {
-    if (!peers_.exists(peer) || peers_.gone(peer)) return;
+    if (peers_.gone(peer)) return;
     UcxPeers::Link& link = peers_.link(peer);
     end_peer(peer, make_error(ErrorKind::unavailable, "peer {} was disconnected", peer));
     if (outbox_.lends_memory()) peers_.close(link);
 }
 
 void UcxEngine::give_up(PeerId peer, const base::Error& error) {
-    if (ended_ || !peers_.exists(peer) || peers_.gone(peer)) return;
+    if (ended_ || peers_.gone(peer)) return;
     peers_.fail(peer, error);
     lose_failed_peers();
     // The endpoint is closed: UCX gives back what it holds of the user's, without waiting for anybody.
@@ -116,11 +113,11 @@ void UcxEngine::close_exchange(uint64_t exchange) {
 }
 
 void UcxEngine::ping(PeerId peer) {
-    if (!ended_ && peers_.exists(peer) && !peers_.gone(peer)) outbox_.ping(peer);
+    if (!ended_ && !peers_.gone(peer)) outbox_.ping(peer);
 }
 
 base::TimePoint UcxEngine::heard(PeerId peer) const {
-    return peers_.exists(peer) && !peers_.gone(peer) ? peers_.link(peer).heard : base::TimePoint{};
+    return peers_.gone(peer) ? base::TimePoint{} : peers_.link(peer).heard;
 }
 
 void UcxEngine::set_peer_lost_handler(PeerLostHandler handler) {
@@ -197,7 +194,8 @@ bool UcxEngine::lose_failed_peers() {
     bool worked = false;
     for (const uint64_t instance : peers_.take_failed()) {
         UcxPeers::Link* link = peers_.find(instance);
-        if (link == nullptr) continue;
+        // One that was closed meanwhile, and maybe made anew.
+        if (link == nullptr || !link->error) continue;
         if (const std::optional<PeerId> peer = link->peer) {
             const base::Error error =
                 make_error(link->error->kind, "peer {}: {}", *peer, link->error->message);

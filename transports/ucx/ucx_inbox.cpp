@@ -26,7 +26,7 @@ void UcxInbox::receive(Receive receive) {
     }
     const MatchKey key = match_key(receive.peer, receive.tag);
     if (auto message = messages_.take(key)) {
-        unexpected_bytes_[receive.peer] -= charge(message->bytes.size());
+        peers_.link(receive.peer).unexpected_bytes -= charge(message->bytes.size());
         match(std::move(receive), *message, message->bytes);
         return;
     }
@@ -42,7 +42,7 @@ void UcxInbox::close_exchange(uint64_t exchange) {
     for (Receive& receive : receives_.take_exchange(exchange))
         completions_.push(std::move(receive.completion), canceled_by_close(receive.tag));
     for (const Arrived& message : messages_.take_exchange(exchange)) {
-        unexpected_bytes_[message.peer] -= charge(message.bytes.size());
+        peers_.link(message.peer).unexpected_bytes -= charge(message.bytes.size());
         drop(message);
     }
 }
@@ -75,7 +75,6 @@ void UcxInbox::on_message(const wire::Header& header, std::span<const std::byte>
 }
 
 void UcxInbox::on_connected(PeerId peer) {
-    unexpected_bytes_.resize(peers_.count(), 0);
     Strangers::Stranger stranger = strangers_.take(peers_.link(peer).instance);
     if (stranger.overflowed)
         fail(peer, "it sent more than is kept for an instance that is not connected yet");
@@ -87,7 +86,7 @@ void UcxInbox::end_peer(PeerId peer, const base::Error& error) {
     for (Receive& receive : receives_.take_peer(peer))
         completions_.push(std::move(receive.completion), error);
     for (const Arrived& message : messages_.take_peer(peer)) drop(message);
-    unexpected_bytes_[peer] = 0;
+    peers_.link(peer).unexpected_bytes = 0;
     std::erase_if(arriving_, [&](auto& entry) {
         if (entry.second.receive.peer != peer) return false;
         completions_.push(std::move(entry.second.receive.completion), error);
@@ -143,13 +142,14 @@ void UcxInbox::take_in(PeerId peer, const wire::Header& header, std::span<const 
 void UcxInbox::keep(const MatchKey& key, const wire::Header& header,
                     std::span<const std::byte> bytes) {
     const PeerId peer = key.peer;
-    if (unexpected_bytes_[peer] + charge(bytes.size()) > unexpected_bytes_max_)
+    size_t& unexpected_bytes = peers_.link(peer).unexpected_bytes;
+    if (unexpected_bytes + charge(bytes.size()) > unexpected_bytes_max_)
         return fail(peer, fmt::format("it sent more than {} bytes that nobody has asked for",
                                       unexpected_bytes_max_));
     if (messages_.contains(key))
         return fail(peer, fmt::format("it sent slot {} of exchange {:016x} twice", header.slot,
                                       header.exchange));
-    unexpected_bytes_[peer] += charge(bytes.size());
+    unexpected_bytes += charge(bytes.size());
     Arrived message{peer,          Tag{header.exchange, header.slot, header.check},
                     header.size,   header.kind == wire::Kind::offer,
                     header.ticket, {bytes.begin(), bytes.end()}};

@@ -79,7 +79,6 @@ class UcxInbox {
     MatchTable<Receive> receives_;
     MatchTable<Arrived> messages_;
     std::unordered_map<uint64_t, Arriving> arriving_;
-    std::vector<size_t> unexpected_bytes_;  // by peer
     uint64_t next_ticket_ = 1;
     RecentIds closed_;
     Strangers strangers_;

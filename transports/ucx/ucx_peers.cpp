@@ -1,5 +1,6 @@
 #include "transports/ucx/ucx_peers.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -65,7 +66,7 @@ UcxPeers::UcxPeers(UcxWorker& worker, const UcxOptions& options, uint64_t instan
       eager_window_(options.unexpected_bytes_max / 2),
       address_(make_address(instance, eager_window_, segment_bytes_, worker.address())) {}
 
-base::Result<PeerId> UcxPeers::connect(std::span<const std::byte> address) {
+base::Result<UcxPeers::Connected> UcxPeers::connect(std::span<const std::byte> address) {
     PACE_TRY_ASSIGN(header, parse_address(address));
     if (header.instance == instance_)
         return make_error(ErrorKind::invalid, "the address is this transport's own");
@@ -76,7 +77,12 @@ base::Result<PeerId> UcxPeers::connect(std::span<const std::byte> address) {
             "all nodes",
             header.segment_bytes, segment_bytes_);
     Link* link = find(header.instance);
+    if (link != nullptr && link->peer) return Connected{*link->peer, false};
+    if (by_id_.full())
+        return make_error(ErrorKind::limit, "{} peers are connected already",
+                          PeerSlots<Link>::kSlotsMax);
     if (link == nullptr) {
+        forget_unused();
         const auto worker = address.subspan(sizeof(header));
         auto made = std::make_unique<Link>();
         made->owner = this;
@@ -87,11 +93,8 @@ base::Result<PeerId> UcxPeers::connect(std::span<const std::byte> address) {
         links_.emplace(header.instance, std::move(made));
         departed_.remove(header.instance);
     }
-    if (!link->peer) {
-        link->peer = count();
-        by_id_.push_back(link);
-    }
-    return *link->peer;
+    link->peer = by_id_.add(*link);
+    return Connected{*link->peer, true};
 }
 
 UcxPeers::Link* UcxPeers::find(uint64_t instance) {
@@ -129,8 +132,20 @@ void UcxPeers::fail(PeerId peer, base::Error error) {
 }
 
 void UcxPeers::leave(PeerId peer) {
-    by_id_[peer]->peer.reset();
-    by_id_[peer] = nullptr;
+    Link& left = link(peer);
+    left.peer.reset();
+    by_id_.remove(peer);
+    if (left.endpoint != nullptr) return;
+    if (std::find(unused_.begin(), unused_.end(), left.instance) == unused_.end())
+        unused_.push_back(left.instance);
+}
+
+void UcxPeers::forget_unused() {
+    while (unused_.size() > kUnusedMax) {
+        Link* link = find(unused_.front());
+        unused_.pop_front();
+        if (link != nullptr && !link->peer && link->endpoint == nullptr) close(*link);
+    }
 }
 
 void UcxPeers::close(Link& link) {

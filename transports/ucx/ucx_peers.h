@@ -2,12 +2,14 @@
 //
 // A peer is what the user of the transport sees: it begins with connect() and ends with disconnect() or its loss. A
 // link is what UCX sees: an endpoint to an instance. The link outlives the peer when the user disconnects, so that
-// late offers can be refused and a later connect() finds it open; it ends with the instance.
+// late offers can be refused and a later connect() finds it open; it ends with the instance. UCX tells of that end if there is
+// an endpoint. Of the links that have neither a peer nor an endpoint the last kUnusedMax are kept.
 #pragma once
 
 #include <ucp/api/ucp.h>
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -19,12 +21,16 @@
 #include "base/result.h"
 #include "transports/recent_ids.h"
 #include "transports/transport.h"
+#include "transports/ucx/peer_slots.h"
 #include "transports/ucx/ucx_worker.h"
 
 namespace pace::transports {
 
 class UcxPeers {
   public:
+    // A guess: more than nodes that restart at one time.
+    static constexpr size_t kUnusedMax = 64;
+
     struct Link {
         UcxPeers* owner = nullptr;
         uint64_t instance = 0;
@@ -41,6 +47,8 @@ class UcxPeers {
         uint64_t eager_taken = 0;     // of the other's, by this instance
         uint64_t eager_reported = 0;  // what the other was told of that
 
+        size_t unexpected_bytes = 0;  // of the peer's messages that nobody has asked for yet
+
         base::TimePoint heard{};  // the last message
     };
 
@@ -54,16 +62,22 @@ class UcxPeers {
     // How far ahead others may be, as the address tells them.
     uint64_t eager_window() const { return eager_window_; }
 
-    // The peer behind `address`, made if need be. No bytes move.
-    base::Result<PeerId> connect(std::span<const std::byte> address);
+    struct Connected {
+        PeerId peer = 0;
+        bool is_new = false;
+    };
 
-    PeerId count() const { return static_cast<PeerId>(by_id_.size()); }
-    bool exists(PeerId peer) const { return peer < by_id_.size(); }
-    bool gone(PeerId peer) const { return by_id_[peer] == nullptr; }
+    // The peer behind `address`, made if need be. No bytes move.
+    base::Result<Connected> connect(std::span<const std::byte> address);
+
+    // Whether connect() ever gave the id; whether no peer has it now.
+    bool exists(PeerId peer) const { return by_id_.was_given(peer); }
+    bool gone(PeerId peer) const { return by_id_.find(peer) == nullptr; }
+    std::vector<PeerId> present() const { return by_id_.present(); }
 
     // The link of a peer that is not gone.
-    Link& link(PeerId peer) { return *by_id_[peer]; }
-    const Link& link(PeerId peer) const { return *by_id_[peer]; }
+    Link& link(PeerId peer) { return *by_id_.find(peer); }
+    const Link& link(PeerId peer) const { return *by_id_.find(peer); }
 
     // The link to an instance, if there is one, with a peer or without.
     Link* find(uint64_t instance);
@@ -91,7 +105,12 @@ class UcxPeers {
     void close(Link& link);
     void close_all();
 
+    // What is kept, for tests.
+    size_t slots() const { return by_id_.slots(); }
+    size_t links() const { return links_.size(); }
+
   private:
+    void forget_unused();
     static void on_endpoint_error(void* link, ucp_ep_h endpoint, ucs_status_t status);
 
     UcxWorker& worker_;
@@ -100,7 +119,9 @@ class UcxPeers {
     uint64_t eager_window_;
     Address address_;
     std::unordered_map<uint64_t, std::unique_ptr<Link>> links_;  // UCX holds pointers to them
-    std::vector<Link*> by_id_;
+    PeerSlots<Link> by_id_;
+    // Instances whose link had no endpoint when their peer left, the oldest first.
+    std::deque<uint64_t> unused_;
     RecentIds departed_;
     std::vector<uint64_t> failed_;
     bool opened_ = false;

@@ -86,6 +86,26 @@ TEST_F(CoreStatisticsTest, AFailedGroupIsCountedAsThatAndItsTimeToo) {
     EXPECT_EQ(view.recent_groups.at(0).times.at(1).ended, now());
 }
 
+TEST_F(CoreStatisticsTest, AFailedGroupKeepsTheReasonThatItsNodeGave) {
+    const auto nodes = start(averaging(2));
+    for (const std::string& reason : {std::string("a buffer is not there"), std::string()}) {
+        signal(nodes[0], 0);
+        signal(nodes[1], 1);
+        const GroupId group = ordered();
+        send(GroupDone{
+            .node = nodes[0], .job = 1, .group = group, .failed = true, .reason = reason});
+        const std::string told = "the exchange failed at node 'node0': ";
+        const GroupRecord record = job().recent_groups.back();
+        EXPECT_EQ(record.order.group, group);
+        EXPECT_TRUE(record.failed);
+        EXPECT_EQ(record.reason, told + (reason.empty() ? "?" : reason));
+        const auto aborts = take<GroupAbort>();
+        ASSERT_EQ(aborts.size(), 1U);
+        EXPECT_EQ(aborts[0].node, nodes[1]);
+        EXPECT_EQ(aborts[0].reason, record.reason);
+    }
+}
+
 TEST_F(CoreStatisticsTest, ASignalEndsTheExchangeOfItsWorkerOnly) {
     const auto nodes = start(averaging(3, 2));
     signal(nodes[0], 0);

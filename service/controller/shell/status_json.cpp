@@ -9,6 +9,7 @@
 #include "protocol/nccl.h"
 #include "protocol/version.h"
 #include "service/controller/core/option_words.h"
+#include "service/controller/shell/options_json.h"
 
 namespace pace::controller {
 
@@ -22,6 +23,9 @@ constexpr size_t kWorkersMax = 4096;  // of all jobs together
 // itself counts for as many as its fields take room.
 constexpr size_t kGroupRoom = 8192;
 constexpr size_t kGroupCost = 2;
+// So many bytes of why it failed count for one more: about half as many as a member's fields take, because
+// in JSON each may become two.
+constexpr size_t kReasonBytesOfOne = 64;
 constexpr size_t kLinksMax = 4096;
 // Of the zones of all jobs together: nodes, and each zone counts for one more.
 constexpr size_t kZoneRoom = 4096;
@@ -41,66 +45,6 @@ Json json_of(const NodeView& node) {
             {"status", name_of(node.status)},
             {"silent_ms", milliseconds(node.silent)},
             {"patience_ms", milliseconds(node.patience)}};
-}
-
-Json of_groups(const JobOptions& options) {
-    Json json{{"weights", name_of(options.weights)}, {"missing", name_of(options.missing)}};
-    if (options.weights == Weights::dynamic) json["alpha"] = options.alpha;
-    if (options.policy == Policy::automatic) return json;  // what it has chosen is told beside
-    json.update({{"group_size", options.group_size}, {"history_window", options.history_window}});
-    if (options.policy == Policy::partial_reduce)
-        json.update({{"group_min", options.group_min}, {"group_wait_ms", options.group_wait_ms}});
-    if (options.policy == Policy::prague_smart) json["progress_gap"] = options.progress_gap;
-    // How many there are: of a large graph, to list them would take more room than all else.
-    if (!options.edges.empty()) json["edges"] = options.edges.size() / 2;
-    return json;
-}
-
-Json of_rounds(const JobOptions& options) {
-    Json json{{"quorum", name_of(options.quorum)},
-              {"resync_every", options.resync_every},
-              {"compression", name_of(options.compression)},
-              {"reject_nonfinite", options.reject_nonfinite}};
-    if (options.quorum == Quorum::count) json["quorum_count"] = options.quorum_count;
-    if (is_partial(options))
-        json.update({{"late", name_of(options.late)},
-                     {"staleness_max", options.staleness_max},
-                     {"divide_by", name_of(options.divide_by)}});
-    if (is_top_k(options.compression))
-        json.update({{"density", options.density},
-                     {"residuals", name_of(options.residuals)},
-                     {"indices", name_of(options.indices)},
-                     {"values", name_of(options.values)},
-                     {"hierarchy", name_of(options.hierarchy)},
-                     {"dense_fallback", name_of(options.dense_fallback)}});
-    if (options.compression == Compression::spardl)
-        json.update({{"teams", options.teams}, {"team_gather", name_of(options.team_gather)}});
-    return json;
-}
-
-Json of_server(const JobOptions& options) {
-    Json json{{"elements", options.elements},
-              {"rate", name_of(options.rate)},
-              {"filter", options.filter},
-              {"shards", options.shards},  // 0: as many as the first view has nodes
-              {"checkpoint_copies", options.checkpoint_copies},
-              {"restore", options.restore}};
-    if (options.policy == Policy::ssp) json["staleness_max"] = options.staleness_max;
-    if (options.rate == Rate::constant) json["constant_rate"] = options.constant_rate;
-    if (options.checkpoint_every_ms != 0) json["checkpoint_every_ms"] = options.checkpoint_every_ms;
-    if (options.unsynchronized) json["unsynchronized"] = true;
-    return json;
-}
-
-// Only what counts in such a job.
-Json json_of(const JobOptions& options) {
-    Json json{{"world", options.world},
-              {"policy", name_of(options.policy)},
-              {"worker_timeout_ms", options.worker_timeout_ms}};
-    if (forms_groups(options.policy)) json.update(of_groups(options));
-    if (options.policy == Policy::all_reduce) json.update(of_rounds(options));
-    if (family_of(options.policy) == Family::server) json.update(of_server(options));
-    return json;
 }
 
 Json json_of(const AutoView& chosen) {
@@ -189,15 +133,20 @@ Json json_of(const GroupHistory::Staleness& staleness) {
     return buckets;
 }
 
+size_t cost_without_members(const GroupRecord& group) {
+    return kGroupCost + group.reason.size() / kReasonBytesOfOne;
+}
+
 // The latest groups that there is room for, oldest first; of the oldest of them maybe not all
 // members.
 void add_recent_groups(const JobView& job, TimePoint now, size_t room, Json& json) {
     std::vector<Json> latest;
-    for (auto group = job.recent_groups.rbegin();
-         group != job.recent_groups.rend() && room > kGroupCost; ++group) {
-        const size_t listed = std::min(group->times.size(), room - kGroupCost);
+    for (auto group = job.recent_groups.rbegin(); group != job.recent_groups.rend(); ++group) {
+        const size_t cost = cost_without_members(*group);
+        if (room <= cost) break;
+        const size_t listed = std::min(group->times.size(), room - cost);
         latest.push_back(json_of(*group, now, listed));
-        room -= kGroupCost + listed;
+        room -= cost + listed;
     }
     json["recent_groups_left_out"] = job.recent_groups.size() - latest.size();
     std::reverse(latest.begin(), latest.end());
@@ -314,7 +263,7 @@ Json json_of(const JobView& job, TimePoint now, Room& room) {
     const bool in_groups = family_of(job.options.policy) == Family::averaging;
     Json json{{"job", job.job},
               {"name", job.options.name},
-              {"options", json_of(job.options)},
+              {"options", options_json(job.options)},
               {"uid", job.uid},
               {"run", {{"id", job.run.id}, {"began_ns", job.run.began}}},
               {"epoch", job.epoch},

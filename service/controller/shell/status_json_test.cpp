@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "protocol/control_codec.h"
+#include "service/controller/core/core_fixture.h"
 
 namespace pace::controller {
 namespace {
@@ -150,6 +151,45 @@ TEST(StatusJson, OfManyRecentGroupsTheLatestAreListed) {
     EXPECT_EQ(job["recent_groups"].back()["members"].size(), 30U);
 }
 
+TEST(StatusJson, WhyAGroupFailedTakesRoomFromOlderOnes) {
+    StatusView view;
+    view.jobs = {averaging_job()};
+    GroupRecord group = view.jobs[0].recent_groups[0];
+    group.failed = true;
+    group.reason = std::string(protocol::kReasonBytesMax, '"');
+    view.jobs[0].recent_groups.assign(2000, group);
+    const std::string text = status_json(view, ShellView{}, base::now());
+    const Json json = Json::parse(text);
+    const Json& groups = json["jobs"][0]["recent_groups"];
+    EXPECT_EQ(groups.back()["state"], "failed");
+    EXPECT_EQ(groups.back()["reason"], group.reason);
+    EXPECT_LT(groups.size(), 2000U);
+    EXPECT_LT(text.size(), protocol::kToDaemonBytesMax / 2);
+}
+
+// What the daemon says of a group's end comes as far as the document.
+TEST(StatusJson, TellsWhyAGroupFailed) {
+    CoreFixture controller;
+    const auto nodes = controller.start(averaging(2));
+    controller.send(Ready{nodes[0], 1, 0, 0, 7});
+    controller.send(Ready{nodes[1], 1, 1, 0, 7});
+    const GroupId group = controller.take<GroupOrder>().at(0).group;
+    const auto shown = [&] {
+        return Json::parse(status_json(controller.core().status(controller.now()), ShellView{},
+                                       controller.now()))["jobs"][0]["recent_groups"][0];
+    };
+    EXPECT_EQ(shown()["state"], "moving");
+    EXPECT_FALSE(shown().contains("reason"));
+    controller.send(GroupDone{.node = nodes[1],
+                              .job = 1,
+                              .group = group,
+                              .failed = true,
+                              .reason = "a buffer is not there"});
+    EXPECT_EQ(shown()["group"], group);
+    EXPECT_EQ(shown()["state"], "failed");
+    EXPECT_EQ(shown()["reason"], "the exchange failed at node 'node1': a buffer is not there");
+}
+
 TEST(StatusJson, ShowsTheOptionsThatCountInTheJob) {
     const auto options_of = [](const JobOptions& options) {
         StatusView view;
@@ -201,6 +241,18 @@ TEST(StatusJson, ShowsTheOptionsThatCountInTheJob) {
     options.policy = Policy::ad_psgd;
     options.edges = {0, 1, 1, 2, 2, 3};
     EXPECT_EQ(options_of(options)["edges"], 3);
+    for (const char* key : {"shards", "checkpoint_copies", "restore"})
+        EXPECT_FALSE(options_of(options).contains(key)) << key;
+    options.policy = Policy::ssp;
+    options.shards = 3;
+    options.checkpoint_copies = 2;
+    options.restore = true;
+    shown = options_of(options);
+    EXPECT_EQ(shown["shards"], 3);
+    EXPECT_EQ(shown["checkpoint_copies"], 2);
+    EXPECT_EQ(shown["restore"], true);
+    options.restore = false;
+    EXPECT_EQ(options_of(options)["restore"], false);
 }
 
 TEST(StatusJson, TellsWhatPolicyAutoHasChosenAndWhy) {

@@ -18,8 +18,6 @@ base::Error zmq_error(base::ErrorKind kind, std::string_view what) {
 constexpr int kReconnectMs = 50;    // ZeroMQ adds up to as much again at random
 constexpr int kConnectMs = 1000;    // a host that does not answer at all
 constexpr int kHandshakeMs = 2000;  // a peer that accepts and then says nothing
-// Bytes that nobody acknowledges. Longer than any silence that both ends bear: they give the attachment up before.
-constexpr int kUnmovedMs = 4000;
 // A connection without traffic, whose host may have vanished, is asked after; in seconds.
 constexpr int kKeepaliveIdle = 10;
 constexpr int kKeepaliveInterval = 5;
@@ -37,8 +35,8 @@ base::Result<Socket> Socket::create(std::shared_ptr<Context> context, SocketType
     PACE_TRY(socket.set(ZMQ_LINGER, 0, "set linger"));
     PACE_TRY(socket.set(ZMQ_SNDHWM, queues.send_max, "limit send queue"));
     PACE_TRY(socket.set(ZMQ_RCVHWM, queues.receive_max, "limit receive queue"));
-    PACE_TRY(socket.set(ZMQ_TCP_MAXRT, kUnreadMs, "set the deadline of peers that do not read"));
     PACE_TRY(socket.set(ZMQ_HANDSHAKE_IVL, kHandshakeMs, "set handshake deadline"));
+    // On Linux TCP_USER_TIMEOUT: of bytes that are not acknowledged, and of those for which the peer has no room.
     PACE_TRY(socket.set(ZMQ_TCP_MAXRT, kUnmovedMs, "bound how long bytes may be on their way"));
     PACE_TRY(socket.set(ZMQ_TCP_KEEPALIVE, 1, "ask after silent connections"));
     PACE_TRY(socket.set(ZMQ_TCP_KEEPALIVE_IDLE, kKeepaliveIdle, "set keepalive"));

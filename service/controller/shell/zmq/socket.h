@@ -36,11 +36,12 @@ class Socket {
         int send_max = 0;
         int receive_max = 0;
     };
-    // `bytes_max`: a peer that sends a longer frame is disconnected; so is one that does not read, when messages for it have waited
-    // for kUnreadMs.
+    // `bytes_max`: a peer that sends a longer frame is disconnected; so is one that is not reached, or does not read, when bytes for
+    // it have been on their way for kUnmovedMs.
     static base::Result<Socket> create(std::shared_ptr<Context> context, SocketType type,
                                        size_t bytes_max, Queues queues);
-    static constexpr int kUnreadMs = 10'000;
+    // Longer than the silence of two seconds after which, by default, both ends have given the attachment up.
+    static constexpr int kUnmovedMs = 4000;
     Socket(Socket&& other) noexcept;
     Socket& operator=(Socket&& other) noexcept;
     ~Socket();

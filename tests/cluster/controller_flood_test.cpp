@@ -1,0 +1,155 @@
+// Somebody who reaches the controller's port and sends as fast as it can, whatever that is, and reads nothing: it waits in its own
+// memory and not in the controller's, which serves the others meanwhile.
+#include <zmq.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <fstream>
+#include <ostream>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "cluster.h"
+#include "protocol/control_codec.h"
+#include "worker.h"
+
+namespace pace::cluster {
+namespace {
+
+namespace control = protocol::control;
+using Bytes = std::vector<std::byte>;
+
+constexpr size_t kMessages = 1'000'000;
+// Far less than what comes, and than the answers to it: of both, a number that is bounded waits.
+constexpr unsigned long kGrowthMaxKib = 30 * 1024;
+
+Bytes nonsense() {
+    Bytes bytes(400);
+    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 37);
+    return bytes;
+}
+
+Bytes copy_of(std::span<const std::byte> bytes) {
+    return {bytes.begin(), bytes.end()};
+}
+
+// What a daemon says that is attached no more: each is answered.
+Bytes heartbeat() {
+    protocol::EnvelopeWriter writer;
+    auto& builder = writer.begin();
+    std::vector<flatbuffers::Offset<control::WorkerReport>> workers;
+    for (uint32_t rank = 0; rank < 10; ++rank)
+        workers.push_back(control::CreateWorkerReport(builder, 1, rank, 1000 + rank, 1000));
+    return copy_of(writer.finish(7, 99, control::CreateHeartbeatDirect(builder, &workers)));
+}
+
+Bytes status_request() {
+    protocol::EnvelopeWriter writer;
+    return copy_of(writer.finish(0, 0, control::CreateStatusRequest(writer.begin(), 1)));
+}
+
+// Sends one message over and over, on a thread of its own.
+class Sender {
+  public:
+    Sender(const std::string& endpoint, Bytes message) : message_(std::move(message)) {
+        constexpr int kPatienceMs = 20'000;
+        constexpr int kNoLinger = 0;
+        zmq_setsockopt(socket_, ZMQ_SNDTIMEO, &kPatienceMs, sizeof(kPatienceMs));
+        zmq_setsockopt(socket_, ZMQ_LINGER, &kNoLinger, sizeof(kNoLinger));
+        EXPECT_EQ(zmq_connect(socket_, endpoint.c_str()), 0);
+        thread_ = std::thread([this] { send_all(); });
+    }
+    ~Sender() {
+        over_ = true;
+        thread_.join();
+        zmq_close(socket_);
+        zmq_ctx_term(context_);
+    }
+    Sender(const Sender&) = delete;
+    Sender& operator=(const Sender&) = delete;
+    bool is_done() const { return done_; }
+    size_t sent() const { return sent_; }
+
+  private:
+    void send_all() {
+        while (!over_ && sent_ < kMessages &&
+               zmq_send(socket_, message_.data(), message_.size(), 0) >= 0)
+            ++sent_;
+        done_ = true;
+    }
+
+    const Bytes message_;
+    void* const context_ = zmq_ctx_new();
+    void* const socket_ = zmq_socket(context_, ZMQ_DEALER);
+    std::atomic<size_t> sent_ = 0;
+    std::atomic<bool> over_ = false;
+    std::atomic<bool> done_ = false;
+    std::thread thread_;
+};
+
+unsigned long resident_kib(const Process& process) {
+    std::ifstream file("/proc/" + std::to_string(process.pid()) + "/status");
+    for (std::string line; std::getline(file, line);)
+        if (line.starts_with("VmRSS:")) return std::stoul(line.substr(6));
+    ADD_FAILURE() << "no VmRSS of the controller";
+    return 0;
+}
+
+struct Kind {
+    const char* name;
+    Bytes (*message)();
+};
+
+std::ostream& operator<<(std::ostream& out, const Kind& kind) {
+    return out << kind.name;
+}
+
+class ControllerFlood : public testing::TestWithParam<Kind> {};
+
+INSTANTIATE_TEST_SUITE_P(Messages, ControllerFlood,
+                         testing::Values(Kind{"Nonsense", nonsense}, Kind{"Heartbeats", heartbeat},
+                                         Kind{"StatusRequests", status_request}),
+                         [](const auto& kind) { return std::string(kind.param.name); });
+
+TEST_P(ControllerFlood, WaitsInItsSendersMemoryAndOthersAreServed) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "a sanitizer keeps memory of its own";
+#endif
+    Cluster cluster({.nodes = 1});
+    int served = 0;
+    const auto serve = [&] {
+        Worker worker(
+            {.endpoint = cluster.endpoint(0), .job = "job-" + std::to_string(served % 4)});
+        ASSERT_EQ(worker.opened(), PACE_OK) << worker.complaint() << cluster.logs();
+        worker.add_floats(10, 1);
+        worker.finish(worker.reduce());
+        ++served;
+    };
+    for (int i = 0; i < 4; ++i) serve();
+    const unsigned long before = resident_kib(cluster.controller());
+    unsigned long most = before;
+    {
+        const Sender sender(cluster.controller_endpoint(), GetParam().message());
+        const Deadline in_time = within(std::chrono::seconds(100));
+        while (!sender.is_done() && std::chrono::steady_clock::now() < in_time) {
+            ASSERT_NO_FATAL_FAILURE(serve());
+            most = std::max(most, resident_kib(cluster.controller()));
+        }
+        EXPECT_EQ(sender.sent(), kMessages) << "the controller takes no more\n" << cluster.logs();
+        most = std::max(most, resident_kib(cluster.controller()));
+    }
+    EXPECT_LT(most, before + kGrowthMaxKib);
+    ASSERT_NO_FATAL_FAILURE(serve());
+    EXPECT_EQ(cluster.said(Cluster::name(0), "nothing heard from the controller"), 0U)
+        << cluster.logs();
+}
+
+}  // namespace
+}  // namespace pace::cluster
