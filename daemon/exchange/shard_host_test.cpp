@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/event_loop.h"
+#include "base/release_thread.h"
 
 namespace pace::daemon {
 namespace {
@@ -69,6 +70,53 @@ TEST_F(ShardHostTest, AShardIsPaidForUntilItIsForgotten) {
     EXPECT_EQ(payer.accounts->bytes_used(), 16U) << "another in its place";
     host_.forget();
     EXPECT_EQ(payer.accounts->bytes_used(), 0U);
+}
+
+// Its memory is given back in a thread of its own, which may take longer.
+TEST_F(ShardHostTest, AShardOfAnotherGenerationIsNotPaidForBesideTheOldOne) {
+    constexpr uint64_t kElements = uint64_t{4} << 20U;  // of which it keeps half
+    const base::ReleaseThread releaser;
+    const auto accounts = Accounts::create({.user_bytes_max = kElements * 3});
+    ShardHost host(kElements, false, {accounts, 1001},
+                   {.pulled = [](ShardHost::Part) {},
+                    .save = [](uint32_t, ShardHost::Copy, const server::Ledger&) {},
+                    .load = [](uint32_t, uint64_t, uint64_t) {},
+                    .failed = [](const base::Error& error) { ADD_FAILURE() << error.message; }});
+    for (uint64_t generation = 1; generation < 20; ++generation) {
+        const auto committed = host.commit(view(generation, 0, true), kKeeper);
+        ASSERT_TRUE(committed) << committed.error().message;
+        EXPECT_EQ(accounts->bytes_used(), kElements * 2);
+    }
+}
+
+// It has come before the model of the round that the order speaks of first.
+TEST_F(ShardHostTest, AnUpdateThatWasOrderedBeforeItCameIsKeptUntilTheOrderIsActedUpon) {
+    const auto accounts = Accounts::create({});
+    std::vector<ShardHost::Part> pulled;
+    ShardHost host(8, true, {accounts, 1001},
+                   {.pulled = [&](ShardHost::Part part) { pulled.push_back(std::move(part)); },
+                    .save = [](uint32_t, ShardHost::Copy, const server::Ledger&) {},
+                    .load = [](uint32_t, uint64_t, uint64_t) {},
+                    .failed = [](const base::Error& error) { ADD_FAILURE() << error.message; }});
+    ASSERT_TRUE(host.commit(view(1, 0, true), kKeeper));
+    const auto step = [](uint64_t position, ServerStep what, uint64_t clock, uint64_t reached) {
+        ServerEntry one = entry(position, what);
+        one.clock = clock;
+        one.rate = 1;
+        one.worker.clock = reached;
+        return one;
+    };
+    std::vector<ServerEntry> news;
+    ASSERT_TRUE(host.hear({step(1, ServerStep::join, 0, 0), step(2, ServerStep::assign, 5, 0),
+                           step(3, ServerStep::push, 0, 1), step(4, ServerStep::pull, 1, 1)},
+                          news));
+    ASSERT_EQ(host.awaited_round(), 5U);
+    host.hold(0, 0, 0,
+              std::make_shared<const server::HybridVector>(
+                  server::HybridVector::of(std::vector<float>(4, 2.0F))));
+    ASSERT_TRUE(host.hold_model(0, 5, server::Floats::of(std::vector<float>(4, 1.0F))));
+    ASSERT_EQ(pulled.size(), 1U);
+    EXPECT_TRUE(std::ranges::equal(pulled[0].elements.elements, std::vector<float>(4, 3.0F)));
 }
 
 TEST_F(ShardHostTest, AShardIsMadeWhenItsGenerationBegins) {

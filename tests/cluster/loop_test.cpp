@@ -241,6 +241,33 @@ TEST(Loop, GoesOnDuringRoundsThatDoNotWaitForALateWorker) {
     expect_calm(cluster, 2);
 }
 
+// Each node owes as much as a model; the one whose worker leaves gives it to the other.
+TEST(Loop, GoesOnWhileMuchIsOwed) {
+    SKIP_WITHOUT_ROOM_FOR(6);
+    Cluster cluster({.nodes = 2, .daemon_flags = room_for_models()});
+    {
+        Pair pair(cluster, {.tune = [](pace_job_options& job) {
+                      job.compression = PACE_COMPRESSION_SPARDL;
+                      job.density = 0.001;
+                      job.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
+                  }});
+        pair.both([](Worker& worker) { return worker.load_residual(); });
+        pair.set(0);
+        pair.both([](Worker& worker) { return worker.save_residual(); });
+        for (size_t rank = 0; rank < 2; ++rank)
+            EXPECT_EQ(pair.data[rank][model_floats() - 1], static_cast<float>(rank + 1));
+        pair.workers.pop_back();
+        const Deadline deadline = soon();
+        do {
+            pair.workers[0].finish(pair.workers[0].save_residual());
+        } while (pair.data[0][model_floats() - 1] != 3 &&
+                 std::chrono::steady_clock::now() < deadline);
+        EXPECT_EQ(pair.data[0][0], 3);
+        EXPECT_EQ(pair.data[0][model_floats() - 1], 3);
+    }
+    expect_calm(cluster, 2);
+}
+
 // Models of half the size: each worker has two, each node its shard, updates that it holds, and parts on their way.
 TEST(Loop, GoesOnWhileALargeModelIsPushedAndPulled) {
     SKIP_WITHOUT_ROOM_FOR(7);
