@@ -16,8 +16,9 @@ namespace pace::daemon {
 
 struct NodeConfig {
     std::string name;
-    std::string zone;    // empty: none
-    std::string socket;  // empty: no socket (embedded daemons)
+    std::string zone;     // empty: none
+    std::string socket;   // empty: no socket (embedded daemons)
+    bool hosted = false;  // in its trainer's process, which it does not outlive
     std::string socket_group;
     std::string controller;  // empty: one in this process
     std::string journal;

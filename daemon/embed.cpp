@@ -45,6 +45,7 @@ class EmbeddedDaemon {
                                                arguments.data(), environ));
         PACE_TRY_ASSIGN(config, node_config(loaded.settings));
         config.socket.clear();
+        config.hosted = true;
         if (loaded.settings.text("name").empty())
             config.name = config.name.substr(0, 48) + fmt::format("-{}", getpid());
         // Standard error is the host's: a library writes nothing there unless the host's owner asks.

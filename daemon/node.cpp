@@ -189,6 +189,7 @@ Result<> Node::State::open_control() {
     link_config.name = config.name;
     link_config.zone = config.zone;
     link_config.nccl = nccl.version;
+    link_config.hosted = config.hosted;
     link_config.generation = generation;
     link_config.address = transport->address();
     link_config.host = config.name;

@@ -45,9 +45,9 @@ void ControllerLink::State::begin_attaching() {
 void ControllerLink::State::say_hello() {
     hello_pending = false;
     outgoing.set_attachment(0, attachment);
-    transmit(
-        outgoing.write(control::Hello{config.name, config.generation, config.address, config.host,
-                                      config.processors, last_self, config.zone, config.nccl}));
+    transmit(outgoing.write(control::Hello{config.name, config.generation, config.address,
+                                           config.host, config.processors, last_self, config.zone,
+                                           config.nccl, config.hosted}));
 }
 
 void ControllerLink::State::set_timer(Duration delay, void (State::*then)()) {

@@ -23,8 +23,9 @@ struct ControllerLinkConfig {
     std::vector<std::byte> address;  // of the data plane; opaque here
     std::string host;                // for people
     uint32_t processors = 0;
-    std::string zone{};  // rack or data center (protocol/zone.h); may be empty
-    uint32_t nccl = 0;   // that this node could use (protocol/nccl.h); 0: none
+    std::string zone{};   // rack or data center (protocol/zone.h); may be empty
+    uint32_t nccl = 0;    // that this node could use (protocol/nccl.h); 0: none
+    bool hosted = false;  // this daemon lives in its trainer's process
 
     // CURVE, all or none: the controller's public key, and this daemon's secret key; files as
     // written by `pacectl keygen`.

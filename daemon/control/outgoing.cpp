@@ -24,7 +24,8 @@ Outgoing::Bytes Outgoing::write(const Hello& message) {
     const auto host = builder.CreateString(message.host);
     const auto zone = builder.CreateString(message.zone);
     return finish(wire::CreateHello(builder, protocol::kVersion, name, message.generation, address,
-                                    host, message.processors, message.node, zone, message.nccl));
+                                    host, message.processors, message.node, zone, message.nccl,
+                                    message.hosted));
 }
 
 Outgoing::Bytes Outgoing::write(const Heartbeat& message) {

@@ -22,6 +22,7 @@ struct Hello {
     NodeId node = 0;  // the last one; 0: none
     std::string zone{};
     uint32_t nccl = 0;
+    bool hosted = false;
 };
 
 // Writes envelopes under one attachment at a time; each is valid until the next.

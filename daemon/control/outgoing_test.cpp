@@ -14,7 +14,7 @@ TEST(Outgoing, AHelloTellsAllOfTheNode) {
     Outgoing outgoing;
     outgoing.set_attachment(0, 8);
     const auto envelope = protocol::verify_envelope(
-        outgoing.write(Hello{"a", 3, {std::byte{4}}, "host", 5, 6, "rack-7", 22105}));
+        outgoing.write(Hello{"a", 3, {std::byte{4}}, "host", 5, 6, "rack-7", 22105, true}));
     ASSERT_TRUE(envelope);
     const auto* hello = (*envelope)->body_as_Hello();
     ASSERT_NE(hello, nullptr);
@@ -27,6 +27,7 @@ TEST(Outgoing, AHelloTellsAllOfTheNode) {
     EXPECT_EQ(hello->node(), 6U);
     EXPECT_EQ(hello->zone()->str(), "rack-7");
     EXPECT_EQ(hello->nccl(), 22105U);
+    EXPECT_TRUE(hello->hosted());
 }
 
 TEST(Outgoing, AHeartbeatTellsAllOfWorkersGroupsAndLinks) {

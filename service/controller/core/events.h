@@ -22,9 +22,10 @@ struct NodeAttach {
     std::vector<std::byte> address;  // of its data plane
     std::string host;                // for people
     uint32_t processors = 0;
-    NodeId last_id = 0;  // as the daemon remembers it; 0: none
-    std::string zone{};  // rack or data center, in words of the operator; may be empty
-    uint32_t nccl = 0;   // the NCCL that it could use (protocol/nccl.h); 0: none
+    NodeId last_id = 0;   // as the daemon remembers it; 0: none
+    std::string zone{};   // rack or data center, in words of the operator; may be empty
+    uint32_t nccl = 0;    // the NCCL that it could use (protocol/nccl.h); 0: none
+    bool hosted = false;  // it lives in its trainer's process: when it is lost, so is the trainer
 };
 
 // Any message came from the node. Feeds the adaptive liveness.

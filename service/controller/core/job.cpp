@@ -163,10 +163,12 @@ bool Job::is_needed(const JobKept& kept) const {
 
 void Job::on_node_lost(NodeId node, const std::string& reason, const Turn& turn) {
     if (groups_) groups_->on_node_lost(node, reason, turn);
+    const Node* lost = cluster_.nodes.find(node);
+    const bool took_them_along = lost != nullptr && lost->hosted;
     for (Rank rank = 0; rank < workers_.size(); ++rank) {
         if (live_at(node, rank) == nullptr) continue;
-        detach(rank, WorkerState::lost, Placement::lost, turn);
-        workers_[rank].node_was_lost = true;
+        detach(rank, WorkerState::lost, took_them_along ? Placement::died : Placement::lost, turn);
+        workers_[rank].node_was_lost = !took_them_along;
         workers_[rank].may_return = true;
         all_lost_ = live_ == 0;
     }

@@ -55,6 +55,7 @@ NodeId Membership::attach(const NodeAttach& event, const Turn& turn) {
     node.nccl = event.nccl;
     node.liveness = Liveness(turn.now, options_.liveness_min, options_.liveness_max);
     schedule(node);
+    node.hosted = event.hosted;
     turn.act(Attached{id, node.name});
     turn.act(NodeKnown{0, id, node.name, node.address});
     for (const auto& [other_id, other] : nodes_) {

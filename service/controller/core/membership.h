@@ -38,6 +38,7 @@ struct Node {
     std::string label;          // its zone, in words of the operator; empty: none
     uint32_t label_number = 0;  // 0: none
     uint32_t nccl = 0;          // 0: none
+    bool hosted = false;        // in its trainer's process
     uint32_t workers = 0;       // live ones, of all jobs
     Liveness liveness;
     std::optional<TimePoint> probe_deadline;

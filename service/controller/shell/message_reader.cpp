@@ -178,6 +178,7 @@ base::Result<Hello> read_hello(const wire::Hello& table) {
     hello.node.last_id = table.node();
     hello.node.zone = zone;
     hello.node.nccl = table.nccl();
+    hello.node.hosted = table.hosted();
     return hello;
 }
 

@@ -21,7 +21,7 @@ Event event_of(NodeId node, Build build) {
 }
 
 // The hello of a node, with as much of it as matters here.
-base::Result<Hello> hello_with(uint32_t nccl) {
+base::Result<Hello> hello_with(uint32_t nccl, bool hosted = false) {
     protocol::EnvelopeWriter writer;
     auto& b = writer.begin();
     const auto name = b.CreateString("a");
@@ -29,9 +29,14 @@ base::Result<Hello> hello_with(uint32_t nccl) {
     const auto host = b.CreateString("machine");
     const auto zone = b.CreateString("rack-3");
     const auto hello =
-        wire::CreateHello(b, protocol::kVersion, name, 7, address, host, 2, 0, zone, nccl);
+        wire::CreateHello(b, protocol::kVersion, name, 7, address, host, 2, 0, zone, nccl, hosted);
     const auto envelope = protocol::verify_envelope(writer.finish(0, 9, hello));
     return read_hello(*(*envelope)->body_as_Hello());
+}
+
+TEST(MessageReader, AHelloTellsWhetherItsDaemonLivesInATrainersProcess) {
+    EXPECT_TRUE(hello_with(0, true)->node.hosted);
+    EXPECT_FALSE(hello_with(0, false)->node.hosted);
 }
 
 TEST(MessageReader, AHelloTellsTheZoneAndTheNcclOfItsNode) {
