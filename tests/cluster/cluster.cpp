@@ -73,6 +73,7 @@ void Cluster::start_daemon(size_t node) {
         arguments.insert(arguments.end(), {"--controller", controller_endpoint_for(node),
                                            "--data-interface", interface});
     }
+    if (options_.journal) arguments.insert(arguments.end(), {"--journal", journal()});
     if (options_.network != nullptr)
         arguments.insert(arguments.end(), {"--insecure", "--closed-network"});
     arguments.insert(arguments.end(), options_.daemon_flags.begin(), options_.daemon_flags.end());

@@ -18,6 +18,8 @@ class Cluster {
         size_t nodes = 1;
         // Without: one daemon, with the controller in its process.
         bool controller = true;
+        // Then: that one has a journal, too.
+        bool journal = false;
         std::vector<std::string> daemon_flags = {};
         std::vector<std::string> controller_flags = {};
         // By node: where it says that it is; empty: nothing.

@@ -6,8 +6,11 @@
 #include <array>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <fstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -63,20 +66,35 @@ TEST(Rejoin, ARequestThatItsDaemonLeftSaysWhatItsBuffersHold) {
     std::printf("as called %d, torn %d, whole %d\n", seen[0], seen[1], seen[2]);
 }
 
-// The whole job is killed and run again, its second worker a while after its first.
-TEST(Rerun, OfAJobWhoseWorkersAllDiedTrainsWithAllOfThem) {
-    Cluster cluster({.nodes = 2});
-    const std::vector<std::string> flags{"--mode",  "average",    "--group-size", "2",
-                                         "--steps", "1000000000", "--step-us",    "1000"};
-    {
-        auto trainers = cluster.trainers(2, flags);
-        let_step(trainers[0], 10, cluster);
-        for (Process& trainer : trainers) {
-            trainer.signal(SIGKILL);
-            ASSERT_TRUE(trainer.wait(soon()));
-        }
-    }
-    WorkerOptions options{.endpoint = cluster.endpoint(0),
+const std::vector<std::string> kEndless{"--mode",  "average",    "--group-size", "2",
+                                        "--steps", "1000000000", "--step-us",    "1000"};
+const std::vector<std::string> kAlone{"--mode",  "average",    "--group-size", "1",
+                                      "--steps", "1000000000", "--step-us",    "1000"};
+
+void kill_all(std::vector<Process>& trainers) {
+    for (Process& trainer : trainers) trainer.signal(SIGKILL);
+    for (Process& trainer : trainers) ASSERT_TRUE(trainer.wait(soon()));
+}
+
+// The endpoint of a daemon of this name in the process that opens it.
+std::string host_of(const Cluster& cluster, const std::string& name) {
+    const std::string file = cluster.directory() + "/" + name + ".toml";
+    std::ofstream(file) << "controller = \"" << cluster.controller_endpoint() << "\"\n"
+                        << "data_interface = \"lo\"\n"
+                        << "name = \"" << name << "\"\n";
+    return "embedded:" + file;
+}
+
+std::vector<std::string> trainer_of(const std::string& endpoint, int rank) {
+    std::vector<std::string> arguments{TRAINER,  "--endpoint",        endpoint, "--world", "2",
+                                       "--rank", std::to_string(rank)};
+    arguments.insert(arguments.end(), kEndless.begin(), kEndless.end());
+    return arguments;
+}
+
+// Two workers open the job, the second a while after the first, and train together from the first's model.
+void expect_a_new_run(Cluster& cluster, const std::vector<std::string>& endpoints) {
+    WorkerOptions options{.endpoint = endpoints[0],
                           .world = 2,
                           .policy = PACE_POLICY_PARTIAL_REDUCE,
                           .group_size = 2};
@@ -90,7 +108,7 @@ TEST(Rerun, OfAJobWhoseWorkersAllDiedTrainsWithAllOfThem) {
     const pace_request broadcast = first.broadcast(0);
     EXPECT_EQ(first.wait(broadcast, kMomentMs), PACE_TIMEOUT) << "it does not begin alone";
     options.rank = 1;
-    options.endpoint = cluster.endpoint(1);
+    options.endpoint = endpoints[1];
     Worker second(options);
     ASSERT_EQ(second.opened(), PACE_OK) << second.complaint();
     const float* model = second.add_floats(1000, 5);
@@ -105,6 +123,107 @@ TEST(Rerun, OfAJobWhoseWorkersAllDiedTrainsWithAllOfThem) {
     first.finish(average);
     EXPECT_EQ(first.info().member_count, 2U);
     EXPECT_NE(cluster.logs().find("job-rerun"), std::string::npos);
+}
+
+// The whole job is killed and run again, its second worker a while after its first.
+TEST(Rerun, OfAJobWhoseWorkersAllDiedTrainsWithAllOfThem) {
+    Cluster cluster({.nodes = 2});
+    {
+        auto trainers = cluster.trainers(2, kEndless);
+        let_step(trainers[0], 10, cluster);
+        kill_all(trainers);
+    }
+    expect_a_new_run(cluster, {cluster.endpoint(0), cluster.endpoint(1)});
+}
+
+// A trainer takes the daemon that it hosts along, and nobody tells the controller who has died.
+TEST(Rerun, OfAJobWhoseTrainersHostTheirDaemonsTrainsWithAllOfThem) {
+    setenv("PACE_LIBPACED", LIBPACED, 1);
+    Cluster cluster({.nodes = 0});
+    {
+        std::vector<Process> trainers;
+        for (int rank = 0; rank < 2; ++rank)
+            trainers.emplace_back(
+                trainer_of(host_of(cluster, "first" + std::to_string(rank)), rank),
+                cluster.directory() + "/trainers.log",
+                std::vector<std::string>{std::string("PACE_LIBPACED=") + LIBPACED});
+        for (Process& trainer : trainers) let_step(trainer, 10, cluster);
+        kill_all(trainers);
+    }
+    expect_a_new_run(cluster, {host_of(cluster, "again0"), host_of(cluster, "again1")});
+}
+
+// Nobody sees the workers die, and the controller waits for them when it is back.
+TEST(Rerun, AfterAPowerFailureTrainsWithAllOfThem) {
+    Cluster cluster(
+        {.nodes = 2, .controller_flags = {"--liveness-max-ms", "500", "--liveness-min-ms", "250"}});
+    {
+        auto trainers = cluster.trainers(2, kEndless);
+        let_step(trainers[0], 10, cluster);
+        cluster.kill_controller();
+        for (size_t node = 0; node < 2; ++node) cluster.daemon(node).signal(SIGKILL);
+        kill_all(trainers);
+    }
+    for (size_t node = 0; node < 2; ++node) ASSERT_TRUE(cluster.daemon(node).wait(soon()));
+    cluster.start_controller();
+    for (size_t node = 0; node < 2; ++node) cluster.start_daemon(node);
+    expect_a_new_run(cluster, {cluster.endpoint(0), cluster.endpoint(1)});
+}
+
+TEST(Rerun, OfAnotherIdentityIsToldHowToEndTheJobThatAPowerFailureLeft) {
+    Cluster cluster({.nodes = 1});
+    {
+        auto trainers = cluster.trainers(1, kAlone);
+        let_step(trainers[0], 10, cluster);
+        cluster.kill_controller();
+        cluster.daemon(0).signal(SIGKILL);
+        kill_all(trainers);
+    }
+    ASSERT_TRUE(cluster.daemon(0).wait(soon()));
+    cluster.start_controller();
+    cluster.start_daemon(0);
+    const auto open = [&cluster](uint32_t connect_ms) {
+        return Worker({.endpoint = cluster.endpoint(0),
+                       .policy = PACE_POLICY_PARTIAL_REDUCE,
+                       .group_size = 1,
+                       .connect_ms = connect_ms,
+                       .tune = [](pace_job_options& job) { job.run_id = "tuesday"; }});
+    };
+    const Worker hasty = open(200);
+    EXPECT_EQ(hasty.opened(), PACE_E_TAKEN);
+    EXPECT_TRUE(complains_of(hasty, "pacectl job delete test")) << hasty.complaint();
+    cluster.pacectl(0, {"job", "delete", "test"});
+    const Worker next = open(20000);
+    EXPECT_EQ(next.opened(), PACE_OK) << next.complaint();
+}
+
+// The daemon has seen its trainers die, and written it down.
+TEST(Rerun, UnderTheOnlyDaemonThatWasRestartedMeanwhileTrainsWithAllOfThem) {
+    Cluster cluster({.nodes = 1, .controller = false, .journal = true});
+    {
+        auto trainers = cluster.trainers(2, kEndless);
+        let_step(trainers[0], 10, cluster);
+        kill_all(trainers);
+    }
+    ASSERT_TRUE(cluster.wait_until_said(Cluster::name(0), "worker-died", 2, soon()));
+    cluster.daemon(0).signal(SIGKILL);
+    ASSERT_TRUE(cluster.daemon(0).wait(soon()));
+    cluster.start_daemon(0);
+    expect_a_new_run(cluster, {cluster.endpoint(0), cluster.endpoint(0)});
+}
+
+// It has not: it was dead before them.
+TEST(Rerun, UnderTheOnlyDaemonThatDiedBeforeItsTrainersTrainsWithAllOfThem) {
+    Cluster cluster({.nodes = 1, .controller = false, .journal = true});
+    {
+        auto trainers = cluster.trainers(2, kEndless);
+        let_step(trainers[0], 10, cluster);
+        cluster.daemon(0).signal(SIGKILL);
+        kill_all(trainers);
+    }
+    ASSERT_TRUE(cluster.daemon(0).wait(soon()));
+    cluster.start_daemon(0);
+    expect_a_new_run(cluster, {cluster.endpoint(0), cluster.endpoint(0)});
 }
 
 // Ctrl-C, in a language that runs its handlers between two calls.

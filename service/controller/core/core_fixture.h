@@ -25,6 +25,7 @@ class CoreFixture {
         core_ = std::make_unique<Core>(options_, [] { return lives << 40U; });
     }
     void replay_journal() { replay_journal(journal_.size()); }
+    void forget_journal() { journal_.clear(); }
     // As if no more than these records had become durable.
     void replay_journal(size_t records) {
         journal_.resize(records);
@@ -97,10 +98,17 @@ class CoreFixture {
     }
 
     NodeId attach(const std::string& name, NodeId last_id = 0) {
-        send(NodeAttach{name, 1, {std::byte{1}}, "host", 8, last_id});
+        return attach(NodeAttach{name, 1, {std::byte{1}}, "host", 8, last_id});
+    }
+    // The daemon lives in its trainer's process.
+    NodeId attach_hosted(const std::string& name) {
+        return attach(NodeAttach{name, 1, {std::byte{1}}, "host", 8, 0, "", 0, true});
+    }
+    NodeId attach(const NodeAttach& event) {
+        send(event);
         NodeId id = 0;
         for (const auto& attached : sent<Attached>()) {
-            if (attached.name == name) id = attached.node;
+            if (attached.name == event.name) id = attached.node;
         }
         return id;
     }

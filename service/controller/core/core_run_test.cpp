@@ -11,6 +11,9 @@ namespace {
 
 using JobRun = Run;  // GoogleTest has a Run, too
 
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
 class CoreRunTest : public ::testing::Test, public CoreFixture {
   protected:
     // A worker opens; returns what it was told.
@@ -48,9 +51,33 @@ class CoreRunTest : public ::testing::Test, public CoreFixture {
         return std::any_of(notes.begin(), notes.end(),
                            [&](const Note& note) { return note.event == event; });
     }
+    // Workers without an identity, one on each of the nodes, all of whose daemons and the controller stop at one time.
+    void lose_power(const std::string& run = "", Rerun rerun = Rerun::when_all_died) {
+        for (Rank rank = 0; rank < 2; ++rank)
+            open(attach("node" + std::to_string(rank)), rank, averaging(2), run, rerun);
+        begun_ = accepted().run;
+        restart();
+        replay_journal();
+        nodes_ = {attach("node0"), attach("node1")};
+    }
+    void wait(Duration duration) { pass_hearing(duration, nodes_); }
+    bool said(const std::string& event, const std::string& words) const {
+        const auto notes = sent<Note>();
+        return std::any_of(notes.begin(), notes.end(), [&](const Note& note) {
+            return note.event == event && note.detail.find(words) != std::string::npos;
+        });
+    }
+    void expect_new_run() {
+        EXPECT_FALSE(accepted().under_way);
+        EXPECT_GT(accepted().run.began, begun_.began);
+        EXPECT_TRUE(noted("job-rerun"));
+        EXPECT_TRUE(sent<CommitView>().empty()) << "it does not train alone";
+    }
     void kill(NodeId node, JobId job, Rank rank) { send(WorkerLeave{node, job, rank, false}); }
 
     uint64_t clock_ = 1000;
+    JobRun begun_;
+    std::vector<NodeId> nodes_;
 };
 
 TEST_F(CoreRunTest, OfANameWhoseWorkersAllDiedBeginsAnewWithAllOfItsWorkers) {
@@ -103,6 +130,110 @@ TEST_F(CoreRunTest, IsNotOverWhenItsDaemonsAreLost) {
     return_to(node, 0, averaging(2), run);
     EXPECT_TRUE(accepted().under_way);
     EXPECT_EQ(accepted().run, run);
+}
+
+// With it its trainer is gone.
+TEST_F(CoreRunTest, IsOverWhenTheProcessesThatHostTheirDaemonsAreLost) {
+    const std::vector<NodeId> nodes{attach_hosted("a"), attach_hosted("b")};
+    for (Rank rank = 0; rank < 2; ++rank) open(nodes[rank], rank, averaging(2), "");
+    begun_ = accepted().run;
+    for (const NodeId node : nodes) send(NodeLost{node, "killed"});
+    open(attach_hosted("c"), 0, averaging(2), "");
+    expect_new_run();
+}
+
+TEST_F(CoreRunTest, IsKnownToBeOverAfterARestartIfItsHostsWereLostBefore) {
+    const std::vector<NodeId> nodes{attach_hosted("a"), attach_hosted("b")};
+    for (Rank rank = 0; rank < 2; ++rank) open(nodes[rank], rank, averaging(2), "");
+    begun_ = accepted().run;
+    for (const NodeId node : nodes) send(NodeLost{node, "killed"});
+    restart();
+    replay_journal();
+    open(attach_hosted("c"), 0, averaging(2), "");
+    expect_new_run();
+}
+
+// It was frozen, or cut off, and nobody has opened the job anew meanwhile.
+TEST_F(CoreRunTest, TakesAHostBackThatWasNotGone) {
+    const NodeId node = attach_hosted("a");
+    open(node, 0, averaging(1), "");
+    const JobRun run = accepted().run;
+    send(NodeLost{node, "silent"});
+    return_to(attach_hosted("a"), 0, averaging(1), run);
+    EXPECT_EQ(accepted().run, run);
+}
+
+// A power failure: nobody has seen the workers die, and nobody comes back.
+TEST_F(CoreRunTest, IsOverWhenNobodyComesBackAfterTheControllersRestart) {
+    lose_power();
+    wait(seconds(11));
+    open(nodes_[0], 0, averaging(2), "");
+    expect_new_run();
+    open(nodes_[1], 1, averaging(2), "");
+    EXPECT_EQ(sent<CommitView>().at(0).members.size(), 2U);
+}
+
+TEST_F(CoreRunTest, OfALauncherIsOverWhenNobodyComesBackAfterTheControllersRestart) {
+    lose_power("torchrun-x", Rerun::when_none_lives);
+    wait(seconds(11));
+    open(nodes_[0], 0, averaging(2), "torchrun-x", Rerun::when_none_lives);
+    expect_new_run();
+}
+
+TEST_F(CoreRunTest, OfAnotherIdentityWaitsUntilNobodyComesBackAndIsToldHowToEndTheOneBefore) {
+    lose_power("monday");
+    open(nodes_[0], 0, averaging(2), "tuesday");
+    EXPECT_EQ(refused().kind, base::ErrorKind::taken);
+    EXPECT_NE(refused().message.find("`pacectl job delete job`"), std::string::npos)
+        << refused().message;
+    wait(seconds(11));
+    open(nodes_[0], 0, averaging(2), "tuesday");
+    expect_new_run();
+}
+
+// Whether it is one of those that go on, or the first of a rerun, shows when they are back, or are not. Its client asks again.
+TEST_F(CoreRunTest, TakesNobodyWhoOpensAnewBeforeItsOwnAreBackOrGivenUp) {
+    for (const Rerun rerun : {Rerun::when_all_died, Rerun::when_none_lives}) {
+        restart();
+        forget_journal();
+        lose_power();
+        open(nodes_[0], 0, averaging(2), "", rerun);
+        EXPECT_EQ(refused().kind, base::ErrorKind::no_controller);
+        EXPECT_NE(refused().message.find("`pacectl job delete job`"), std::string::npos)
+            << refused().message;
+        return_to(nodes_[1], 1, averaging(2), begun_);
+        EXPECT_EQ(accepted().run, begun_);
+        open(nodes_[0], 0, averaging(2), "", rerun);
+        EXPECT_TRUE(accepted().under_way);
+        EXPECT_EQ(accepted().run, begun_);
+    }
+}
+
+TEST_F(CoreRunTest, GoesOnWhenItsOwnAreBackHoweverLateIfNoOtherHasBegun) {
+    lose_power();
+    wait(seconds(60));
+    return_to(nodes_[0], 0, averaging(2), begun_);
+    EXPECT_EQ(accepted().run, begun_);
+}
+
+TEST_F(CoreRunTest, ThatAloneIsGoneOnWithSaysSo) {
+    lose_power("mine", Rerun::never);
+    open(nodes_[0], 0, averaging(2), "mine", Rerun::never);
+    EXPECT_TRUE(accepted().under_way);
+    EXPECT_TRUE(said("job-resumed", "rank 0"));
+    EXPECT_TRUE(said("job-resumed", "`pacectl job delete job`"));
+}
+
+// The machine of all trainers fails, and not the controller.
+TEST_F(CoreRunTest, IsOverWhenItsDaemonsWereLostAndNobodyHasComeBackForLong) {
+    nodes_ = {attach("a")};
+    for (Rank rank = 0; rank < 2; ++rank) open(nodes_[0], rank, averaging(2), "");
+    begun_ = accepted().run;
+    send(NodeLost{nodes_[0], "power failure"});
+    attach("a");
+    wait(seconds(11));
+    open(nodes_[0], 1, averaging(2), "");
+    expect_new_run();
 }
 
 // A launcher starts all of its workers when one has died, on whatever node.

@@ -184,14 +184,23 @@ void Job::set_run(Run run, uint64_t before) {
     views_.set_run_began(run_.began);
 }
 
-bool Job::is_deserted() const {
-    return live_ == 0 && has_been_joined() &&
-           std::none_of(workers_.begin(), workers_.end(),
-                        [](const Worker& worker) { return worker.state == WorkerState::missing; });
+bool Job::is_patience_over(TimePoint now) const {
+    return empty_since_ && now - *empty_since_ >= 5 * cluster_.options.liveness_max;
 }
 
-bool Job::have_all_died() const {
-    return is_deserted() &&
+bool Job::awaits_return(TimePoint now) const {
+    return live_ == 0 && !is_patience_over(now) &&
+           std::any_of(workers_.begin(), workers_.end(),
+                       [](const Worker& worker) { return worker.state == WorkerState::missing; });
+}
+
+bool Job::is_deserted(TimePoint now) const {
+    return live_ == 0 && has_been_joined() && !awaits_return(now);
+}
+
+bool Job::have_all_died(TimePoint now) const {
+    if (!is_deserted(now)) return false;
+    return is_patience_over(now) ||
            std::none_of(workers_.begin(), workers_.end(), [](const Worker& worker) {
                return worker.state == WorkerState::lost && worker.node_was_lost;
            });

@@ -45,10 +45,12 @@ class Job {
     // gets its own back with the first that was in it.
     void set_run(Run run, uint64_t before);
     bool has_been_joined() const { return ranks_seen_ > 0; }
-    // It had workers; none lives, nor is awaited after the controller's restart.
-    bool is_deserted() const;
-    // And none may live, though nobody speaks for it.
-    bool have_all_died() const;
+    // No worker is there, and some are awaited after the controller's restart.
+    bool awaits_return(TimePoint now) const;
+    // It had workers; none is there, nor awaited.
+    bool is_deserted(TimePoint now) const;
+    // And none may live, though nobody speaks for it: all are known to have gone, or nobody has come back for long.
+    bool have_all_died(TimePoint now) const;
     // Of its workers, how many have a daemon that speaks for them.
     uint32_t live() const { return live_; }
     // Nobody is in it yet; it does not wait for ever.
@@ -125,6 +127,8 @@ class Job {
   private:
     void furnish();
     Worker* live_at(NodeId node, Rank rank);
+    // Whoever has not come back after so long a time in which nobody was there is gone.
+    bool is_patience_over(TimePoint now) const;
     bool waits_for_return(TimePoint now);
     bool is_member_back(const WorkerJoin& event) const;
     void learn_of_start(uint64_t epoch, const Turn& turn);

@@ -159,7 +159,7 @@ Result<Job*> Jobs::admission(const WorkerJoin& event, const JobOptions& options,
         return make_error(ErrorKind::denied,
                           "job '{}' belongs to another user; choose another name", options.name);
     }
-    PACE_TRY_ASSIGN(choice, choose_run(event, *job));
+    PACE_TRY_ASSIGN(choice, choose_run(event, *job, turn.now));
     if (choice == RunChoice::begins_another) {
         const uint64_t before = job->run().began;
         turn.warn(
@@ -171,11 +171,12 @@ Result<Job*> Jobs::admission(const WorkerJoin& event, const JobOptions& options,
         return begin_run(options, event, before, turn);
     }
     if (choice == RunChoice::names_it) name_run(*job, event, job->run_before(), turn);
-    if (job->is_deserted() && job->is_started())
+    if (job->live() == 0 && job->is_started() && (event.run.began == 0 || !job->is_gathering()))
         turn.warn("job-resumed",
                   fmt::format("job {}: rank {} goes on with {}, of which no other worker is "
-                              "there",
-                              options.name, event.rank, text_of(job->run())));
+                              "there; if it is to begin anew, stop it and end the old one with "
+                              "`pacectl job delete {}`",
+                              options.name, event.rank, text_of(job->run()), options.name));
     if (options != job->options()) {
         return make_error(
             ErrorKind::mismatch,

@@ -15,8 +15,8 @@ struct Run {
 };
 
 // When a worker that opens anew begins another run of a job of the same name and identity: when all
-// workers are known to have died or left; also when their nodes were lost, since their launcher never
-// starts one alone; never.
+// workers are known to have died or left, or their nodes were lost and nobody has come back for long; as soon as
+// none is there, since their launcher never starts one alone; never.
 enum class Rerun : uint8_t { when_all_died = 0, when_none_lives = 1, never = 2 };
 
 }  // namespace pace::controller

@@ -27,33 +27,50 @@ Result<RunChoice> choose_known(const WorkerJoin& event, const Job& job) {
     // A run of which this controller has lost the journal's record.
     const bool is_newer = event.run.began > job.run().began && event.resume && event.epoch > 0;
     if (is_newer && !job.has_been_joined()) return RunChoice::names_it;
-    if (is_newer && job.is_deserted()) return RunChoice::begins_another;
+    if (is_newer && job.live() == 0) return RunChoice::begins_another;
     return RunChoice::takes_part;
 }
 
-}  // namespace
-
-Result<RunChoice> choose_run(const WorkerJoin& event, const Job& job) {
-    if (event.run.began != 0 && job.run().began != 0) return choose_known(event, job);
-    if (!job.has_been_joined()) return RunChoice::names_it;
-    const bool is_deserted = job.is_deserted();
-    if (event.run.id != job.run().id) {
-        if (is_deserted) return RunChoice::begins_another;
+base::Error another_is_under_way(const WorkerJoin& event, const Job& job) {
+    const std::string& name = job.options().name;
+    if (job.live() > 0)
         return make_error(
             ErrorKind::taken,
             "job '{}' is under way as {}, and this worker is of {}: stop that one, wait "
             "until its workers are gone, or choose another name",
-            job.options().name, text_of(job.run()), text_of(event.run));
+            name, text_of(job.run()), text_of(event.run));
+    return make_error(ErrorKind::taken,
+                      "job '{}' was under way as {} when the controller was restarted, and this "
+                      "worker is of {}: wait some seconds, in which workers of that one may come "
+                      "back, or end it now with `pacectl job delete {}`",
+                      name, text_of(job.run()), text_of(event.run), name);
+}
+
+base::Error not_known_yet(const Job& job) {
+    const std::string& name = job.options().name;
+    return make_error(ErrorKind::no_controller,
+                      "job '{}' was under way when the controller was restarted, and none of its "
+                      "workers is back yet: wait some seconds, after which they are given up and "
+                      "another run may begin, or end the old one now with `pacectl job delete {}`",
+                      name, name);
+}
+
+}  // namespace
+
+Result<RunChoice> choose_run(const WorkerJoin& event, const Job& job, TimePoint now) {
+    if (event.run.began != 0 && job.run().began != 0) return choose_known(event, job);
+    if (!job.has_been_joined()) return RunChoice::names_it;
+    const bool is_deserted = job.is_deserted(now);
+    if (event.run.id != job.run().id) {
+        if (is_deserted) return RunChoice::begins_another;
+        return another_is_under_way(event, job);
     }
-    switch (event.rerun) {
-        case Rerun::never:
-            return RunChoice::takes_part;
-        case Rerun::when_none_lives:
-            return is_deserted ? RunChoice::begins_another : RunChoice::takes_part;
-        case Rerun::when_all_died:
-            return job.have_all_died() ? RunChoice::begins_another : RunChoice::takes_part;
-    }
-    return RunChoice::takes_part;
+    if (event.rerun == Rerun::never || event.resume) return RunChoice::takes_part;
+    // A rerun would be taken for one of those that go on, and train alone if they do not.
+    if (job.awaits_return(now)) return not_known_yet(job);
+    const bool is_over =
+        event.rerun == Rerun::when_none_lives ? is_deserted : job.have_all_died(now);
+    return is_over ? RunChoice::begins_another : RunChoice::takes_part;
 }
 
 std::string text_of(const Run& run) {

@@ -177,7 +177,7 @@ TEST(ServerCheckpoints, AModelThatNobodyRemembersGoesOnFromTheNewestOne) {
     for (Rank rank = 0; rank < 3; ++rank) {
         ASSERT_EQ(hosts.attach("node" + std::to_string(rank), nodes[rank]), nodes[rank]);
         hosts.reports[nodes[rank]].saved = disks[nodes[rank]];
-        hosts.join(nodes[rank], rank, saving(3));
+        hosts.come_back(nodes[rank], rank, saving(3));
     }
     hosts.pass(seconds(3));
     for (Rank rank = 0; rank < 3; ++rank) hosts.send(WorkerAdmit{nodes[rank], 1, rank, false});

@@ -56,6 +56,13 @@ class Hosts {
         send(WorkerJoin{rank + 100, node, rank, options, 1000, false, 0, 0, 0});
         node_of[rank] = node;
     }
+    // A session that only reconnects.
+    void come_back(NodeId node, Rank rank, const JobOptions& options) {
+        WorkerJoin event{rank + 100, node, rank, options, 1000, false, 0, 0, 0};
+        event.rerun = Rerun::never;
+        send(event);
+        node_of[rank] = node;
+    }
     std::vector<NodeId> start(const JobOptions& options) {
         std::vector<NodeId> nodes;
         for (Rank rank = 0; rank < options.world; ++rank) {

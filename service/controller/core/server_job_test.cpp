@@ -222,7 +222,7 @@ TEST(ServerJob, AModelThatNobodyRemembersIsLostAndNotBegunAnew) {
     hosts.reports.clear();
     for (Rank rank = 0; rank < 2; ++rank) {
         ASSERT_EQ(hosts.attach("node" + std::to_string(rank), nodes[rank]), nodes[rank]);
-        hosts.join(nodes[rank], rank, serving(2));
+        hosts.come_back(nodes[rank], rank, serving(2));
     }
     hosts.pass(seconds(5));
     for (Rank rank = 0; rank < 2; ++rank) hosts.send(WorkerAdmit{nodes[rank], 1, rank, false});
