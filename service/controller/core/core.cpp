@@ -135,6 +135,7 @@ void Core::State::forget_nodes(const Turn& turn) {
     for (const auto& [id, job] : jobs.all()) job->add_nodes(needed);
     for (const NodeId node : cluster.nodes.forget_all_but(needed)) {
         cluster.links.forget(node);
+        for (const auto& [id, job] : jobs.all()) job->on_node_forgotten(node);
         turn.act(NodeForgotten{node});
     }
 }
@@ -275,8 +276,10 @@ void Core::State::on(const Heartbeat& event, const Turn& turn) {
 
 void Core::State::learn_links(const Heartbeat& event) {
     if (event.links.empty() || !cluster.nodes.is_attached(event.node)) return;
+    const auto is_gone = [this](NodeId node) { return !cluster.nodes.is_attached(node); };
     bool measured = false;
     for (const LinkReport& link : event.links) {
+        if (cluster.links.is_full(event.node)) cluster.links.forget_if(event.node, is_gone);
         if (cluster.nodes.find(link.node) != nullptr && cluster.links.add(event.node, link))
             measured = true;
     }

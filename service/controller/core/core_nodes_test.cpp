@@ -1,7 +1,10 @@
 // Liveness, probes, exclusion.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "service/controller/core/core_fixture.h"
+#include "service/controller/core/membership.h"
 
 namespace pace::controller {
 namespace {
@@ -135,6 +138,87 @@ TEST_F(CoreNodesTest, ForgetsNodesThatAreGoneAndThatNoJobRefersTo) {
     // Those that a job refers to keep their numbers.
     EXPECT_EQ(attach("a"), a);
     EXPECT_EQ(attach("b"), b);
+}
+
+// One name, for ever in another zone.
+TEST_F(CoreNodesTest, ForgetsLabelsThatNoNodeHas) {
+    Membership nodes{CoreOptions{}};
+    Actions actions;
+    const Turn turn{now(), actions};
+    NodeAttach other{"other", 1, {}, "host", 8, 0, "rack"};
+    const NodeId kept = nodes.attach(other, turn);
+    const uint32_t number = nodes.label_of(kept);
+    for (int i = 0; i < 5'000; ++i) {
+        const NodeAttach event{"a", 1, {}, "host", 8, 0, "zone" + std::to_string(i)};
+        nodes.detach(nodes.attach(event, turn), "test", false, turn);
+        ASSERT_LE(nodes.labels(), 100U);
+    }
+    other.name = "another";
+    EXPECT_EQ(nodes.label_of(nodes.attach(other, turn)), number);
+}
+
+// A node that lives long measures peer after peer, each of which has a name of its own.
+TEST_F(CoreNodesTest, HasRoomForWhatANodeMeasuresHoweverManyAreGone) {
+    const NodeId old = attach("old");
+    const NodeId stays = attach("stays");
+    send(Heartbeat{.node = old, .workers = {}, .links = {{stays, 1000, 1.0}}});
+    for (int i = 0; i < 200; ++i) {
+        const NodeId peer = attach("peer" + std::to_string(i));
+        send(Heartbeat{.node = old, .workers = {}, .links = {{peer, 1000, 1.0}}});
+        const auto links = core().status(now()).links;
+        const auto has = [&links](NodeId to) {
+            return std::any_of(links.begin(), links.end(),
+                               [to](const LinkView& link) { return link.to == to; });
+        };
+        ASSERT_TRUE(has(peer)) << "peer " << i;
+        ASSERT_TRUE(has(stays)) << "after peer " << i;
+        ASSERT_LE(links.size(), 64U);
+        send(NodeLost{peer, "test"});
+    }
+}
+
+// The other has not come back yet to a controller that was restarted, and what was measured is told once.
+TEST_F(CoreNodesTest, LearnsTheLinksToNodesThatItAwaits) {
+    const NodeId a = attach("a");
+    const NodeId b = attach("b");
+    restart();
+    replay_journal();
+    attach("a");
+    send(Heartbeat{.node = a, .workers = {}, .links = {{b, 1000, 1.0}}});
+    EXPECT_EQ(core().status(now()).links.size(), 1U);
+}
+
+// A job that goes on for ever, with workers on ever other nodes.
+TEST_F(CoreNodesTest, NamesNoNodeThatIsForgottenWhenAJobEnds) {
+    const NodeId a = attach("a");
+    join(a, 0, averaging(2));
+    for (int i = 0; i < 3'000; ++i) {
+        const NodeId node = attach("drawn" + std::to_string(i));
+        join(node, 1, averaging(2));
+        send(WorkerLeave{node, 1, 1, true});
+        send(NodeLost{node, "test"});
+        clear();
+    }
+    EXPECT_LT(core().status(now()).nodes.size(), 1100U);
+    send(WorkerLeave{a, 1, 0, true});
+    const auto ended = sent<JobEnded>();
+    ASSERT_EQ(ended.size(), 1U);
+    EXPECT_LT(ended[0].nodes.size(), 1100U);
+}
+
+// What top-k owes there is lost with it.
+TEST_F(CoreNodesTest, RemembersNoNodeForWhatItOwed) {
+    JobOptions options = reducing(2);
+    options.compression = Compression::spardl;
+    const NodeId a = attach("a");
+    join(a, 0, options);
+    for (int i = 0; i < 3'000; ++i) {
+        const NodeId node = attach("drawn" + std::to_string(i));
+        send(JobKept{node, 1, 0, false, true});
+        send(NodeLost{node, "test"});
+        clear();
+    }
+    EXPECT_LT(core().status(now()).nodes.size(), 1100U);
 }
 
 }  // namespace

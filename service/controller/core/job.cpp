@@ -173,6 +173,7 @@ void Job::on_node_lost(NodeId node, const std::string& reason, const Turn& turn)
         all_lost_ = live_ == 0;
     }
     left_out_.forget_node(node);
+    owing_.erase(node);  // should it live, it says so again
     if (views_.is_changing() && views_.covers(node)) view_broken_ = true;
     if (server_) server_->on_node_lost(node);
     if (server_ && server_->is_host(node)) request_view(0);

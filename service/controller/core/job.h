@@ -85,6 +85,8 @@ class Job {
     // anew.
     void on_link_lost(NodeId a, NodeId b);
     void on_node_lost(NodeId node, const std::string& reason, const Turn& turn);
+    // Its number is known no more.
+    void on_node_forgotten(NodeId node) { had_workers_.erase(node); }
     // The node has measured links.
     void on_links(NodeId node);
 
@@ -125,10 +127,10 @@ class Job {
     uint32_t zone_of(NodeId node) const;
 
   private:
-    void furnish();
-    Worker* live_at(NodeId node, Rank rank);
     // Whoever has not come back after so long a time in which nobody was there is gone.
     bool is_patience_over(TimePoint now) const;
+    void furnish();
+    Worker* live_at(NodeId node, Rank rank);
     bool waits_for_return(TimePoint now);
     bool is_member_back(const WorkerJoin& event) const;
     void learn_of_start(uint64_t epoch, const Turn& turn);

@@ -30,6 +30,17 @@ bool LinkTable::add(NodeId from, const LinkReport& report) {
     return true;
 }
 
+bool LinkTable::is_full(NodeId from) const {
+    const auto links = links_.find(from);
+    return links != links_.end() && links->second.size() >= kLinksOfNodeMax;
+}
+
+void LinkTable::forget_if(NodeId from, const std::function<bool(NodeId to)>& holds) {
+    const auto links = links_.find(from);
+    if (links == links_.end()) return;
+    std::erase_if(links->second, [&holds](const auto& link) { return holds(link.first); });
+}
+
 void LinkTable::forget(NodeId node) {
     links_.erase(node);
     for (auto& [from, links] : links_) links.erase(node);

@@ -1,7 +1,8 @@
 // LinkTable: what the ways between nodes were measured to take, as their daemons report it; the latest measurement of each
-// ordered pair. Soft state: a controller that is restarted is told again.
+// ordered pair. Those of a node that is gone are kept for its return, until there is no room for others. Soft state: a controller that is restarted is told again.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -27,6 +28,10 @@ class LinkTable {
     bool add(NodeId from, const LinkReport& report);
 
     void forget(NodeId node);
+    // No more of this node, but for those that are known.
+    bool is_full(NodeId from) const;
+    // What this node has measured to others of which that holds.
+    void forget_if(NodeId from, const std::function<bool(NodeId to)>& holds);
 
     const Link* find(NodeId from, NodeId to) const;
 

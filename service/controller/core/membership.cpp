@@ -11,6 +11,7 @@ constexpr Duration kBrokenLinkWindow = std::chrono::seconds(10);
 constexpr uint32_t kBrokenLinkReports = 3;
 constexpr NodeId kRememberedIdMax = NodeId{1} << 31U;
 constexpr size_t kGoneMax = 1024;     // nodes, besides as many as are attached
+constexpr size_t kLabelsMax = 64;     // of zones, besides as many as there are nodes
 constexpr size_t kReportsMax = 4096;  // a bound on what a babbling node can make us remember
 
 }  // namespace
@@ -33,6 +34,7 @@ NodeId Membership::id_for(const std::string& name, NodeId last_id, const Turn& t
 // From 1 on, in the order in which labels are first seen.
 uint32_t Membership::number_for(const std::string& label) {
     if (label.empty()) return 0;
+    if (label_numbers_.size() >= nodes_.size() + kLabelsMax) forget_labels();
     const auto [entry, is_new] = label_numbers_.emplace(label, next_label_);
     if (is_new) ++next_label_;
     return entry->second;
@@ -53,9 +55,9 @@ NodeId Membership::attach(const NodeAttach& event, const Turn& turn) {
     node.label = event.zone;
     node.label_number = number_for(event.zone);
     node.nccl = event.nccl;
+    node.hosted = event.hosted;
     node.liveness = Liveness(turn.now, options_.liveness_min, options_.liveness_max);
     schedule(node);
-    node.hosted = event.hosted;
     turn.act(Attached{id, node.name});
     turn.act(NodeKnown{0, id, node.name, node.address});
     for (const auto& [other_id, other] : nodes_) {
@@ -83,20 +85,21 @@ bool Membership::remembers_too_many() const {
 
 std::vector<NodeId> Membership::forget_all_but(const std::set<NodeId>& needed) {
     std::vector<NodeId> forgotten;
-    std::set<std::string> labels;
-    for (const auto& [id, node] : nodes_) {
-        if (node.attached || needed.contains(id)) {
-            labels.insert(node.label);
-        } else {
-            forgotten.push_back(id);
-        }
-    }
+    for (const auto& [id, node] : nodes_)
+        if (!node.attached && !needed.contains(id)) forgotten.push_back(id);
     for (const NodeId id : forgotten) {
         ids_.erase(nodes_.at(id).name);
         nodes_.erase(id);
     }
-    std::erase_if(label_numbers_, [&](const auto& entry) { return !labels.contains(entry.first); });
+    forget_labels();
     return forgotten;
+}
+
+// But those of nodes that are known.
+void Membership::forget_labels() {
+    std::set<std::string> labels;
+    for (const auto& [id, node] : nodes_) labels.insert(node.label);
+    std::erase_if(label_numbers_, [&](const auto& entry) { return !labels.contains(entry.first); });
 }
 
 void Membership::restore(NodeId id, const std::string& name) {

@@ -1,7 +1,7 @@
 // Membership: the nodes of the cluster, whether they live, and who says that they do not.
 //
 // A node's name keeps its id for the controller's life and, through the journal or the daemon's own
-// memory, beyond. So does the number of a zone's label, for the controller's life only. Of nodes that are gone, and that no job
+// memory, beyond. A zone's label keeps its number as long as a node has it. Of nodes that are gone, and that no job
 // refers to, only so many are remembered: names may be drawn anew at every start, for ever. A node is
 // excluded when it is silent beyond its adaptive liveness, when it does not answer a probe that a
 // peer's report caused, or at once when a second peer reports it while it is probed. A suspect that
@@ -82,6 +82,8 @@ class Membership {
     uint32_t nccl_of(NodeId id) const;   // 0: none, or no such node
     uint32_t label_of(NodeId id) const;  // the number of its zone's label; 0: none, or no such node
     const std::map<NodeId, Node>& nodes() const { return nodes_; }
+    size_t attached() const { return attached_; }
+    size_t labels() const { return label_numbers_.size(); }  // that are remembered
 
     // No later than the first deadline of a node; may be earlier.
     std::optional<TimePoint> next_deadline() const;
@@ -103,6 +105,7 @@ class Membership {
 
     NodeId id_for(const std::string& name, NodeId last_id, const Turn& turn);
     uint32_t number_for(const std::string& label);
+    void forget_labels();
     uint32_t reports_between(NodeId a, NodeId b, TimePoint now);
     static TimePoint deadline_of(const Node& node);
     void schedule(Node& node);
