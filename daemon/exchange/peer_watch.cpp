@@ -12,6 +12,9 @@ namespace {
 // How often suspects are pinged and looked at. A guess: a small part of the deadline, and few messages.
 constexpr base::Duration kPingEvery = std::chrono::milliseconds(200);
 
+// How often the controller is told of a cut, in progress deadlines: it may not have remembered it. A guess.
+constexpr int kTellEvery = 5;
+
 uint64_t milliseconds_of(base::Duration duration) {
     return static_cast<uint64_t>(duration / std::chrono::milliseconds(1));
 }
@@ -20,7 +23,7 @@ uint64_t milliseconds_of(base::Duration duration) {
 
 void PeerWatch::suspect(NodeId node) {
     if (node == services_.self || !services_.peers.connection(node)) return;
-    const auto [found, is_new] = suspects_.try_emplace(node, Suspect{base::now(), {}, false});
+    const auto [found, is_new] = suspects_.try_emplace(node, Suspect{.since = base::now()});
     if (!is_new) return;
     services_.transport.ping(*services_.peers.connection(node));
     look_later();
@@ -84,6 +87,8 @@ bool PeerWatch::ping(NodeId node, Suspect& suspect, base::TimePoint now) {
     const base::Duration silent = now - suspect.since;
     if (!suspect.cut && silent >= services_.options.progress_deadline)
         cut_off(node, suspect, silent);
+    else if (suspect.cut && now - suspect.told >= kTellEvery * services_.options.progress_deadline)
+        tell_of_cut(node, suspect);
     // By the connection that there is now: it may be another one.
     if (const auto current = services_.peers.connection(node)) services_.transport.ping(*current);
     return false;
@@ -94,7 +99,7 @@ void PeerWatch::cut_off(NodeId node, Suspect& suspect, base::Duration silent) {
         "no bytes from a node: going on without it",
         {{"peer", services_.peers.name(node)}, {"silent_ms", milliseconds_of(silent)}});
     suspect.cut = true;
-    suspect.since = base::now();
+    suspect.since = suspect.told = base::now();
     services_.peers.set_cut(node, true);
     tell_(node, true, silent);
     services_.peers.reconnect(node);
@@ -109,14 +114,18 @@ void PeerWatch::forget_all() {
 }
 
 void PeerWatch::attached() {
-    for (const auto& [node, suspect] : suspects_) known(node);
+    for (auto& [node, suspect] : suspects_)
+        if (suspect.cut) tell_of_cut(node, suspect);
 }
 
 void PeerWatch::known(NodeId node) {
     const auto found = suspects_.find(node);
-    if (found != suspects_.end() && found->second.cut)
-        tell_(node, true,
-              services_.options.progress_deadline + (base::now() - found->second.since));
+    if (found != suspects_.end() && found->second.cut) tell_of_cut(node, found->second);
+}
+
+void PeerWatch::tell_of_cut(NodeId node, Suspect& suspect) {
+    suspect.told = base::now();
+    tell_(node, true, services_.options.progress_deadline + (suspect.told - suspect.since));
 }
 
 }  // namespace pace::daemon

@@ -2,7 +2,7 @@
 //
 // Whoever waits for a node suspects it, whatever for. A suspect is pinged: one whose worker is merely slow answers. If nothing
 // at all has come from it for progress_deadline, the way to it is cut: what is under way with it ends, nothing begins, the
-// controller and the log are told. It is pinged on, over new connections, until something comes.
+// controller and the log are told, the controller again and again. It is pinged on, over new connections, until something comes.
 #pragma once
 
 #include <functional>
@@ -40,12 +40,14 @@ class PeerWatch {
     struct Suspect {
         base::TimePoint since{};       // it was suspected, or cut
         base::TimePoint last_heard{};  // by connections that are lost since
+        base::TimePoint told{};        // when the controller was told last that it is cut
         bool cut = false;
     };
 
     void look_later();
     void look();
     bool ping(NodeId node, Suspect& suspect, base::TimePoint now);
+    void tell_of_cut(NodeId node, Suspect& suspect);
     void cut_off(NodeId node, Suspect& suspect, base::Duration silent);
 
     Services& services_;

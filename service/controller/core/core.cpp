@@ -241,7 +241,8 @@ void Core::State::on(const LinkCut& event, const Turn& turn) {
         fmt::format("node '{}' and node '{}'", cluster.nodes.name_of(event.node),
                     cluster.nodes.name_of(event.from));
     const bool was_cut = cluster.cuts.is_cut(event.node, event.from);
-    const CutLinks::Outcome outcome = cluster.cuts.report(event, turn.now);
+    const CutLinks::Outcome outcome =
+        cluster.cuts.report(event, cluster.nodes.attached(), turn.now);
     if (event.cut && !was_cut)
         turn.warn("link-silent",
                   fmt::format("{}: no bytes from the second for {} ms", nodes, event.silent_ms));

@@ -169,6 +169,22 @@ TEST_F(CoreCutsTest, ACutOfNodesThatDoNotMeetInAJobDisturbsItNot) {
     EXPECT_TRUE(job().left_out.empty());
 }
 
+// A cluster of many nodes falls in two halves, of which both reach the controller.
+TEST_F(CoreCutsTest, ASplitOfManyNodesLeavesHalfOfThemOut) {
+    constexpr uint32_t kHalf = 100;
+    const auto nodes = start(reducing(2 * kHalf));
+    for (uint32_t i = 0; i < kHalf; ++i)
+        for (uint32_t j = kHalf; j < 2 * kHalf; ++j) cut(nodes[i], nodes[j]);
+    settle(nodes);
+    EXPECT_EQ(core().status(now()).cuts.size(), kHalf * kHalf);
+    EXPECT_EQ(nodes_of_last_view().size(), kHalf);
+    EXPECT_EQ(job().left_out.size(), kHalf);
+    for (uint32_t i = 0; i < kHalf; ++i)
+        for (uint32_t j = kHalf; j < 2 * kHalf; ++j) mend(nodes[i], nodes[j]);
+    EXPECT_TRUE(job().left_out.empty());
+    EXPECT_TRUE(core().status(now()).cuts.empty());
+}
+
 // Another donor than the one that is left out, if anybody else has the result.
 TEST_F(CoreCutsTest, TheDonorOfAMissedResultIsOneThatAllReach) {
     const auto nodes = start(reducing(3));

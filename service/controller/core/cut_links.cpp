@@ -13,33 +13,54 @@ CutLinks::Pair pair_of(NodeId a, NodeId b) {
 
 }  // namespace
 
-CutLinks::Outcome CutLinks::report(const LinkCut& event, TimePoint now) {
+CutLinks::Outcome CutLinks::report(const LinkCut& event, size_t attached, TimePoint now) {
     const Pair pair = pair_of(event.node, event.from);
     if (pair.low == pair.high) return Outcome::other;
     auto found = cuts_.find(pair);
     if (found == cuts_.end()) {
-        if (!event.cut || cuts_.size() >= kCutsMax) return Outcome::other;
+        if (!event.cut || cuts_.size() >= cuts_max(attached)) return Outcome::other;
         const auto silent =
             std::chrono::milliseconds(std::min<uint64_t>(event.silent_ms, 1U << 30U));
         found = cuts_.emplace(pair, Cut{.since = now, .silent = silent}).first;
+        others_[pair.low].insert(pair.high);
+        others_[pair.high].insert(pair.low);
         if (!first_unsettled_) first_unsettled_ = now;
         last_unsettled_ = now;
     }
     (event.node == pair.low ? found->second.low_says : found->second.high_says) = event.cut;
     if (found->second.low_says || found->second.high_says) return Outcome::other;
     const bool counted = found->second.counts;
-    cuts_.erase(found);
+    erase(pair);
     return counted ? Outcome::whole : Outcome::interrupted;
 }
 
 bool CutLinks::forget(NodeId node) {
     bool counted = false;
-    std::erase_if(cuts_, [&](const auto& entry) {
-        if (entry.first.low != node && entry.first.high != node) return false;
-        counted = counted || entry.second.counts;
-        return true;
-    });
+    const std::set<NodeId> others = others_of(node);
+    for (const NodeId other : others) {
+        counted = counted || is_cut(node, other);
+        erase(pair_of(node, other));
+    }
     return counted;
+}
+
+void CutLinks::erase(Pair pair) {
+    const auto found = cuts_.find(pair);
+    if (found->second.counts) ++version_;
+    cuts_.erase(found);
+    const auto forget_one = [this](NodeId node, NodeId other) {
+        const auto others = others_.find(node);
+        others->second.erase(other);
+        if (others->second.empty()) others_.erase(others);
+    };
+    forget_one(pair.low, pair.high);
+    forget_one(pair.high, pair.low);
+}
+
+const std::set<NodeId>& CutLinks::others_of(NodeId node) const {
+    static const std::set<NodeId> kNone;
+    const auto found = others_.find(node);
+    return found == others_.end() ? kNone : found->second;
 }
 
 std::optional<TimePoint> CutLinks::next_deadline() const {
@@ -53,6 +74,7 @@ bool CutLinks::settle(TimePoint now) {
     first_unsettled_.reset();
     bool more = false;
     for (auto& [pair, cut] : cuts_) more = !std::exchange(cut.counts, true) || more;
+    if (more) ++version_;
     return more;
 }
 

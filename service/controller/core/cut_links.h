@@ -4,10 +4,12 @@
 // nobody else reaches is told from one of two that miss each other alone by the reports of all.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -22,8 +24,11 @@ class CutLinks {
     static constexpr Duration kQuiet = std::chrono::milliseconds(200);
     static constexpr Duration kQuietMax = std::chrono::milliseconds(500);
 
-    // A bound on what babbling nodes can make us remember. Between the halves of a cluster of 128 nodes there are as many.
-    static constexpr size_t kCutsMax = 4096;
+    // A bound on what babbling nodes can make us remember: as many as there are between the halves of a cluster. Each pair has one entry,
+    // so that one node has no more than there are others.
+    static constexpr size_t cuts_max(size_t attached) {
+        return std::max<size_t>(4096, attached * attached / 4);
+    }
 
     struct Pair {
         NodeId low = 0;
@@ -43,8 +48,8 @@ class CutLinks {
         whole,       // a pair that counted is whole again
         interrupted  // one that was not cut for long enough to count is: only what was under way is lost
     };
-    // Both nodes are attached.
-    Outcome report(const LinkCut& event, TimePoint now);
+    // Both nodes are among those that are attached. What is one too many is not remembered; daemons say it again.
+    Outcome report(const LinkCut& event, size_t attached, TimePoint now);
     // The node is gone. True if that has ended a cut that counted.
     bool forget(NodeId node);
     // True if more cuts count than before.
@@ -52,11 +57,19 @@ class CutLinks {
     std::optional<TimePoint> next_deadline() const;
 
     bool is_cut(NodeId a, NodeId b) const;  // and counts
+    // From which nodes this one is cut, whether that counts or not.
+    const std::set<NodeId>& others_of(NodeId node) const;
+    // Another number whenever other cuts count than before.
+    uint64_t version() const { return version_; }
     bool empty() const { return cuts_.empty(); }
     const std::map<Pair, Cut>& all() const { return cuts_; }
 
   private:
+    void erase(Pair pair);
+
     std::map<Pair, Cut> cuts_;
+    std::map<NodeId, std::set<NodeId>> others_;  // of both ends of each
+    uint64_t version_ = 1;
     std::optional<TimePoint> first_unsettled_;
     TimePoint last_unsettled_{};
 };

@@ -54,21 +54,23 @@ class Search {
 
     // Always the node with most cuts that are left: the search's first bound, and exact for one node that misses many.
     std::set<NodeId> by_degree() const {
+        std::map<NodeId, std::set<NodeId>> left;
+        for (const Pair& cut : cuts_) {
+            left[cut.low].insert(cut.high);
+            left[cut.high].insert(cut.low);
+        }
+        const auto rank = [&](const auto& entry) {
+            return std::tuple(entry.second.size(), ~uint64_t{workers_of(entry.first)}, entry.first);
+        };
         std::set<NodeId> chosen;
-        while (first_uncovered(chosen) != nullptr) {
-            std::map<NodeId, size_t> degrees;
-            for (const Pair& cut : cuts_) {
-                if (chosen.contains(cut.low) || chosen.contains(cut.high)) continue;
-                ++degrees[cut.low];
-                ++degrees[cut.high];
-            }
-            const auto rank = [&](const auto& entry) {
-                return std::tuple(entry.second, ~uint64_t{workers_of(entry.first)}, entry.first);
-            };
-            chosen.insert(
-                std::max_element(degrees.begin(), degrees.end(), [&](const auto& a, const auto& b) {
-                    return rank(a) < rank(b);
-                })->first);
+        while (!left.empty()) {
+            const auto most =
+                std::max_element(left.begin(), left.end(),
+                                 [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+            if (most->second.empty()) break;
+            for (const NodeId other : most->second) left.at(other).erase(most->first);
+            chosen.insert(most->first);
+            left.erase(most);
         }
         return chosen;
     }

@@ -23,12 +23,11 @@ bool has_hosts(const LeftOut::Present& present) {
 NodeId cut_from(NodeId node, const CutLinks& cuts, const LeftOut::Present& present) {
     // Where there is a model on hosts, workers need its hosts and not each other.
     const bool hosted = has_hosts(present);
-    for (const auto& [pair, cut] : cuts.all()) {
-        if (!cut.counts || (pair.low != node && pair.high != node)) continue;
-        const NodeId other = pair.low == node ? pair.high : pair.low;
+    for (const NodeId other : cuts.others_of(node)) {
         const auto found = present.find(other);
         if (found == present.end() || !matters(found->second)) continue;
-        if (!hosted || found->second.is_host) return other;
+        if (hosted && !found->second.is_host) continue;
+        if (cuts.is_cut(node, other)) return other;
     }
     return 0;
 }
@@ -38,6 +37,8 @@ bool LeftOut::is_apart(NodeId node, const CutLinks& cuts, const Present& present
 }
 
 std::vector<NodeId> LeftOut::choose(const CutLinks& cuts, const Present& present) {
+    // Asked after every event; between the halves of a large cluster there are very many cuts.
+    if (seen_cuts_ == cuts.version() && seen_present_ == present) return {};
     std::vector<NodeId> chosen;
     if (has_hosts(present)) {
         for (const auto& [node, presence] : present)
@@ -52,6 +53,10 @@ std::vector<NodeId> LeftOut::choose(const CutLinks& cuts, const Present& present
         chosen = fewest_to_leave(among, workers);
     }
     nodes_.insert(chosen.begin(), chosen.end());
+    // Whoever is left out now is present no more when this is asked again.
+    const bool is_settled = chosen.empty();
+    seen_cuts_ = is_settled ? cuts.version() : 0;
+    seen_present_ = is_settled ? present : Present{};
     return chosen;
 }
 

@@ -22,6 +22,7 @@ class LeftOut {
     struct Presence {
         uint32_t workers = 0;  // that take part
         bool is_host = false;  // of a part of a model, without which no worker does
+        bool operator==(const Presence&) const = default;
     };
     using Present = std::map<NodeId, Presence>;
 
@@ -56,6 +57,9 @@ class LeftOut {
 
     std::set<NodeId> nodes_;
     std::map<Rank, Kept> kept_;
+    // With which nobody had to be left out; 0: none.
+    uint64_t seen_cuts_ = 0;
+    Present seen_present_;
 };
 
 // Which of the present the node is cut from; 0: none.
