@@ -246,6 +246,9 @@ void Engine::on_attached(control::NodeId self) {
         peer_watch_.forget_all();
     }
     services_.self = self;
+    services_.peers.expect_names();
+    naming_timer_ = services_.loop.run_after(services_.options.unnamed_keep,
+                                             [this] { forget_unnamed_peers(); });
     links_.attached();
     peer_watch_.attached();
     for (const auto& [name, job] : jobs_) {
@@ -284,6 +287,7 @@ void Engine::announce(const std::shared_ptr<Job>& job, const WorkerPtr& worker) 
 void Engine::on_detached(bool excluded, const std::string& reason) {
     base::log_warning(excluded ? "excluded by the controller" : "lost the controller",
                       {{"reason", reason}});
+    naming_timer_.cancel();
     if (!excluded) return;
     const auto error =
         base::make_error(ErrorKind::aborted, "the cluster excluded this node: {}", reason);

@@ -157,6 +157,7 @@ class Engine final : public ControlHandler {
     static Orphanage::Key key_of(const Seat& seat);
     void sweep_orphanage();
     bool give_up_kept(uint32_t user, uint64_t bytes);
+    void forget_unnamed_peers();
     void watch();
     void connect_anew(NodeId node);
     void log_wait(Active& exchange, base::Duration stalled_for,
@@ -173,6 +174,7 @@ class Engine final : public ControlHandler {
     PeerWatch peer_watch_;
     base::Timer watch_timer_;
     base::Timer drop_timer_;
+    base::Timer naming_timer_;
     base::Scope scope_;
 };
 

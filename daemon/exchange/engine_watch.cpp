@@ -56,6 +56,12 @@ void Engine::on_node_gone(const control::NodeGone& gone) {
     }
 }
 
+// They went while this node was not attached, and nobody says so again.
+void Engine::forget_unnamed_peers() {
+    for (const NodeId node : services_.peers.unnamed())
+        on_node_gone({node, "the controller does not know it any more"});
+}
+
 void Engine::on_not_attached(const base::Error& because, base::Duration since) {
     questions_.set_refusal(because);
     base::log_warning(

@@ -95,6 +95,20 @@ TEST_F(UnusedJobs, AreForgottenEachInItsOwnTimeAndNotInTheMiddleOfAnExchange) {
     EXPECT_TRUE(until([&] { return engine_.jobs() == 0; }));
 }
 
+// ------------------------------------------------------------------------------- peers that are gone
+
+// What went while this daemon had no controller, nobody says again.
+TEST_F(UnusedJobs, APeerThatTheControllerDoesNotNameIsForgottenAWhileAfterAttaching) {
+    services_.options.unnamed_keep = std::chrono::milliseconds(50);
+    const auto third = network_.create();
+    peers_.know(3, "third", third->address());
+    engine_.on_attached(kSelf);
+    EXPECT_TRUE(peers_.peer(kOther)) << "it may be on its way to a controller that was restarted";
+    engine_.on_node_known({3, "third", third->address()});
+    ASSERT_TRUE(until([&] { return !peers_.peer(kOther); }));
+    EXPECT_TRUE(peers_.peer(3));
+}
+
 // ------------------------------------------------------------------- jobs that are over, here or at all
 
 class EndedJobs : public UnusedJobs {

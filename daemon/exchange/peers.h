@@ -26,7 +26,19 @@ class Peers {
         if (entry.address != address) entry.cut = false;
         entry.name = std::move(name);
         entry.address = std::move(address);
+        entry.named = true;
         connect_early(node);
+    }
+
+    // From now on those that know() does not name again are unnamed().
+    void expect_names() {
+        for (auto& [node, entry] : entries_) entry.named = false;
+    }
+    std::vector<NodeId> unnamed() const {
+        std::vector<NodeId> nodes;
+        for (const auto& [node, entry] : entries_)
+            if (!entry.named) nodes.push_back(node);
+        return nodes;
     }
 
     // Ends all operations with the node.
@@ -118,6 +130,7 @@ class Peers {
         transports::PeerId peer = 0;
         bool connected = false;
         bool cut = false;  // nothing comes from it
+        bool named = true;
     };
 
     // Now and not at the first use: what a peer that was gone sends meanwhile is only taken once it is a peer again.

@@ -41,6 +41,9 @@ struct ExchangeOptions {
     base::Duration making_deadline = std::chrono::seconds(1);
     // A job without workers on this node is forgotten after this, if no exchange of it is under way.
     base::Duration unused_keep = std::chrono::seconds(30);
+    // A peer that the controller has not named so long after this node has attached is forgotten. Those of a controller that was
+    // restarted are there by then.
+    base::Duration unnamed_keep = std::chrono::seconds(10);
     // The folder for checkpoints of parameter servers; empty: none are kept.
     std::string checkpoints;
     // How long the buffers of a trainer that died are kept for its successor.
