@@ -84,8 +84,9 @@ void ControllerLink::State::on_refused(const wire::Refused& table) {
     hello_pending = false;
     refused_delay = std::clamp(refused_delay * 2, kHelloFirst, kHelloLastRefused);
     set_timer(refused_delay, &State::hello_is_due);
-    if (error.message == refusal) return;
+    const bool is_known = obstacle.is_refused() && error.message == refusal;
     obstacle.on_refused(error, base::now());
+    if (is_known) return;
     refusal = error.message;
     handler.on_refused(error);
 }

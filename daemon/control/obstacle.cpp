@@ -19,6 +19,7 @@ int detail(Kind kind) {
     switch (kind) {
         case Kind::accepted:
         case Kind::connected:
+        case Kind::ended:
             return 0;
         case Kind::broken_off:
         case Kind::silent:
@@ -42,14 +43,22 @@ void Obstacle::begin(TimePoint now) {
 
 void Obstacle::on_event(const control_zmq::ConnectionEvent& event, TimePoint now) {
     outcome_at_ = now;
+    // Who has refused was there: what happens to another connection, or to the end of that one, is news.
+    const bool is_news = refusal_ || (event.kind == Kind::ended && outcome_ == Kind::greeted);
+    if (is_news) {
+        refusal_.reset();
+        begin(now);
+    }
+    if (event.kind == Kind::ended) return;
     // What says less does not replace what became of the connection before: whoever closes first decides which of the two is seen.
     if (outcome_ && detail(event.kind) < detail(*outcome_)) return;
     outcome_ = event.kind;
 }
 
 void Obstacle::on_refused(const Error& refusal, TimePoint now) {
+    const bool is_known = refusal_ && refusal_->message == refusal.message;
     refusal_ = refusal;
-    repeated_.is_due(refusal.message, now);
+    if (!is_known) repeated_.is_due(refusal.message, now);
 }
 
 bool Obstacle::is_turned_away() const {
@@ -101,6 +110,7 @@ std::string Obstacle::words() const {
         case Kind::connected:
         case Kind::greeted:
         case Kind::silent:
+        case Kind::ended:
             break;
     }
     return fmt::format("what listens there does not answer: its process may be stopped; {}",

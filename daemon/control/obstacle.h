@@ -26,8 +26,9 @@ class Obstacle {
     // The daemon is not attached from now on.
     void begin(base::TimePoint now);
     void on_event(const control_zmq::ConnectionEvent& event, base::TimePoint now);
-    // The controller has said so, and this was said on.
+    // The controller has said so, and this is said on. It holds until something else becomes of the connection.
     void on_refused(const base::Error& refusal, base::TimePoint now);
+    bool is_refused() const { return refusal_.has_value(); }
     void on_attached() { refusal_.reset(); }
 
     // The last connection has failed in the handshake, after which ZeroMQ may not try again.

@@ -4,6 +4,8 @@
 #include <arpa/inet.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+
 #include "daemon/control/link_fixture.h"
 
 namespace pace::daemon {
@@ -20,12 +22,16 @@ class ObstacleTest : public LinkFixture {
         config.insecure = true;
         return config;
     }
+    static bool says(const TestDaemon& daemon, const std::string& words) {
+        return std::ranges::any_of(daemon.obstacles, [&](const base::Error& obstacle) {
+            return obstacle.message.find(words) != std::string::npos;
+        });
+    }
 };
 
 // A port of loopback, on which connections wait for an accept() that never comes; or nobody listens, once it is closed.
 struct Port {
     Port() : fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-        sockaddr_in address{};
         address.sin_family = AF_INET;
         address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
         socklen_t size = sizeof(address);
@@ -34,6 +40,7 @@ struct Port {
         endpoint = "tcp://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
     }
     base::UniqueFd fd;
+    sockaddr_in address{};
     std::string endpoint;
 };
 
@@ -73,6 +80,35 @@ TEST_F(ObstacleTest, OfANameThatIsTakenIsTheRefusal) {
     TestDaemon second(*loop_, daemon_config("a"));
     ASSERT_TRUE(until([&] { return !second.refusals.empty(); }));
     EXPECT_NE(second.refusals.front().message.find("in use"), std::string::npos);
+}
+
+TEST_F(ObstacleTest, OfANameThatIsTakenIsAnotherOnceTheControllerIsGone) {
+    serve({});
+    const auto first = attached_daemon("a");
+    TestDaemon second(*loop_, daemon_config("a"));
+    ASSERT_TRUE(until([&] { return !second.refusals.empty(); }));
+    server_.reset();
+    EXPECT_TRUE(until([&] { return says(second, "nothing listens on port"); }));
+    // Another one refuses it anew.
+    controller::ControllerConfig config;
+    config.listen = {endpoint_};
+    serve(config);
+    const auto again = attached_daemon("b");
+    EXPECT_TRUE(until([&] { return first->attachments + second.attachments == 2; }));
+}
+
+TEST_F(ObstacleTest, IsThatTheHostSwallowsWhatIsSentToIt) {
+    const Port full;
+    ASSERT_EQ(listen(full.fd.get(), 0), 0);
+    // One connection waits; what else comes is dropped without a word.
+    std::vector<base::UniqueFd> waiting;
+    for (int i = 0; i < 4; ++i) {
+        waiting.emplace_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+        connect(waiting.back().get(), reinterpret_cast<const sockaddr*>(&full.address),
+                sizeof(full.address));
+    }
+    TestDaemon daemon(*loop_, config_to(full.endpoint));
+    EXPECT_TRUE(until([&] { return says(daemon, "127.0.0.1 does not answer on port"); }));
 }
 
 TEST(ControllerLinkConfig, WithoutKeysLeadsToThisMachineUnlessItSaysInsecure) {

@@ -23,6 +23,7 @@ const char* Doorkeeper::words_for(Kind kind) const {
         case Kind::refused:
         case Kind::broken_off:
         case Kind::silent:
+        case Kind::ended:
             break;
     }
     return nullptr;

@@ -17,7 +17,7 @@ using Kind = ConnectionEvent::Kind;
 
 constexpr int kEvents = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_CONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
                         ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
-                        ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
+                        ZMQ_EVENT_HANDSHAKE_FAILED_AUTH | ZMQ_EVENT_DISCONNECTED;
 
 base::Error monitor_error(const char* what) {
     return base::make_error(base::ErrorKind::limit, "{}: {}", what, zmq_strerror(zmq_errno()));
@@ -68,6 +68,8 @@ std::optional<ConnectionEvent> event_of(uint16_t event, uint32_t value) {
             return ConnectionEvent{kind_of_protocol_error(value)};
         case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
             return ConnectionEvent{kind_without_detail(value)};
+        case ZMQ_EVENT_DISCONNECTED:
+            return ConnectionEvent{Kind::ended};
         default:
             return std::nullopt;
     }

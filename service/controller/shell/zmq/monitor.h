@@ -25,6 +25,7 @@ struct ConnectionEvent {
         broken_off,  // the other side closed the connection during the handshake
         silent,      // the other side said nothing in time
         nonsense,    // it said what no ZeroMQ says
+        ended,       // the connection is no more, whatever was said of it before
     };
     Kind kind = Kind::connected;
     std::string peer{};  // its address, of `accepted`; empty if it has gone again
