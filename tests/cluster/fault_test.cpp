@@ -271,6 +271,35 @@ TEST_P(Faults, AFrozenControllerOnlyDelaysNewGroups) {
     expect_no_line(trainers, "wrong");
 }
 
+// Frozen for six times as long as anybody waits for it, with jobs that do not wait for it and one that does.
+TEST(LongFreeze, OfTheControllerTakesNobodyOut) {
+    Cluster cluster({.nodes = 3});
+    std::vector<Process> trainers;
+    for (const char* mode : {"reduce", "average", "partial", "sparse"}) {
+        auto flags = endless("reduce");
+        flags.insert(flags.end(), {"--mode", mode, "--job", mode});
+        if (mode == std::string("partial")) flags.insert(flags.end(), {"--quorum", "majority"});
+        for (Process& trainer : cluster.trainers(3, flags)) trainers.push_back(std::move(trainer));
+    }
+    for (Process& trainer : trainers) let_step(trainer, 10, cluster);
+    cluster.controller().signal(SIGSTOP);
+    const Deadline thaw = within(std::chrono::seconds(12));
+    while (std::chrono::steady_clock::now() < thaw) {
+        trainers[0].read_line(std::min(thaw, within(milliseconds(100))));
+        // So that none waits for us.
+        for (Process& trainer : trainers)
+            while (trainer.read_line(within(milliseconds(0)))) {
+            }
+    }
+    cluster.controller().signal(SIGCONT);
+    for (Process& trainer : trainers) let_step_from_now(trainer, 30, cluster);
+    expect_no_line(trainers, "outcome");
+    expect_no_line(trainers, "wrong");
+    const std::string logs = cluster.logs();
+    EXPECT_EQ(logs.find("worker-suspended"), std::string::npos) << logs;
+    EXPECT_EQ(logs.find("node-excluded"), std::string::npos) << logs;
+}
+
 // Anything, at any moment, several times over: nobody hangs, no number is wrong.
 TEST_P(Faults, AStormLeavesTheRestTraining) {
     Cluster cluster({.nodes = 3, .controller_flags = {"--stopped-wait-ms", "300"}});
