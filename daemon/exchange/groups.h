@@ -42,6 +42,9 @@ class Groups {
     void abort(control::GroupId group, const base::Error& error);
     void abort_all(const base::Error& error);
 
+    // Every view and order is void.
+    void invalidate(const base::Error& error);
+
     // The view is about to change, and has changed: static groups follow from it.
     void prepare(const base::Error& error);
     void commit_view();
@@ -83,6 +86,7 @@ class Groups {
                 const std::string& reason);
     void signal(Worker& worker, control::ReadyStage stage);
     Scratch spare_memory();
+    void forget(const control::GroupOrder& order);
     bool has_cut(const std::vector<NodeId>& nodes) const;
     void signal_later(const WorkerPtr& worker);
     void ask_again(const WorkerPtr& worker);
@@ -112,6 +116,9 @@ class Groups {
     static control::GroupOrder with_iterations(const control::GroupOrder& order,
                                                const Exchange& exchange);
     void note_ended(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,
+    control::GroupId static_group(const std::vector<control::Rank>& ranks, uint64_t turn) const;
+    void leave_static();
+    void ask_for_view(const std::vector<WorkerPtr>& members);
                     const Exchange& exchange);
     void failed_static(const std::vector<WorkerPtr>& members, const base::Error& error,
                        NodeId unlike);
@@ -138,4 +145,5 @@ class Groups {
     std::map<control::Rank, base::Timer> pauses_;  // before a worker signals again
 };
 
+    uint64_t static_epoch_ = 0;  // of the view from which they follow; 0: none
 }  // namespace pace::daemon

@@ -112,7 +112,7 @@ void Job::invalidate(const base::Error& error) {
     state_.wants_view = false;
     adoptions_.stop(error);
     rounds_.invalidate(error);
-    groups_.abort_all(error);
+    groups_.invalidate(error);
     if (serving_) serving_->invalidate(error);
 }
 
