@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/log.h"
 #include "daemon/collectives/transfer.h"
 #include "daemon/exchange/digest.h"
 
@@ -124,10 +125,8 @@ void Adoptions::donate_from_device(const DeviceLane& lane, Model model, std::vec
             for (const Donation& donation : due) {
                 if (copied && queued) {
                     donate(donation, model);
-                } else if (donation.node != job_.services.self) {
-                    send_poison(job_.services, number(donation.newcomer), {donation.node});
                 } else {
-                    job_.wants_view = true;  // the next one names another donor
+                    cannot_give(donation, copied ? queued.error() : copied.error());
                 }
             }
         }));
@@ -202,10 +201,25 @@ void Adoptions::give(const Donation& donation, const Model& model) {
     packing->header.iteration = model.origin.iteration;
     packing->header.round = model.origin.round;
     packing->header.has_initial = packing->initial ? 1 : 0;
-    if (model.buffers.empty() || !packing->memory.reserve(packing->bytes, job_.payer())) {
+// The next view would name the same donor, which would not be able to either: the newcomer's call ends.
+void Adoptions::cannot_give(const Donation& donation, const base::Error& error) {
+    base::log_warning("cannot give a newcomer the model", {{"job", job_.options.name},
+                                                           {"donor", donation.donor},
+                                                           {"newcomer", donation.newcomer},
+                                                           {"reason", error.message}});
+    if (donation.node != job_.services.self) {
         send_poison(job_.services, number(donation.newcomer), {donation.node});
         return;
     }
+    const WorkerPtr newcomer = job_.find(donation.newcomer);
+    if (newcomer && newcomer->state == Worker::State::adopting)
+        taken(newcomer, {},
+              base::make_error(error.kind, "worker {} cannot give its model: {}", donation.donor,
+                               error.message));
+}
+
+    if (const auto room = packing->memory.reserve(packing->bytes, job_.payer()); !room)
+        return cannot_give(donation, room.error());
     copy_held(
         2 * packing->bytes, [packing] { packing->pack(); }, [this, packing] { packed(packing); });
 }
@@ -214,8 +228,7 @@ void Adoptions::packed(const std::shared_ptr<Packing>& packing) {
     const Donation& donation = packing->donation;
     if (job_.view.epoch != packing->epoch) return;  // the view that it is of is over
     if (!packing->model.stands()) {
-        // The next one names a donor again.
-        send_poison(job_.services, number(donation.newcomer), {donation.node});
+        // The next one names a donor again, and ends what the newcomer waits for.
         job_.wants_view = true;
         return;
     }
@@ -267,6 +280,7 @@ void Adoptions::take_from(const WorkerPtr& newcomer, NodeId node) {
     auto taking =
         std::make_shared<Transfer>(job_.services, std::move(group), about(newcomer->rank, node));
     const collectives::Layout layout = layout_of(newcomer->head().buffers);
+        job_.services.transport.close_exchange(number(newcomer->rank));
     const auto bytes =
         taking->memory.reserve(packed_bytes(layout, job_.keeps_initial()), job_.payer());
     if (!bytes) {
@@ -283,7 +297,8 @@ void Adoptions::take_from(const WorkerPtr& newcomer, NodeId node) {
             // Another view has named a donor since.
             if (job_.view.epoch != epoch || newcomer->state != Worker::State::adopting) return;
             taking->log_failure(result);
-            const bool is_lost = !result && result.error().kind != ErrorKind::mismatch;
+            const bool is_lost = !result && result.error().kind != ErrorKind::mismatch &&
+                                 result.error().kind != ErrorKind::memory;
             if (is_lost || newcomer->head().id != id) {
                 // The next view names a donor again. It is on its way if this one was stopped for it.
                 const bool stopped = !result && result.error().kind == ErrorKind::aborted;
@@ -351,6 +366,11 @@ void Adoptions::taken(const WorkerPtr& newcomer, Origin origin, const Result<>& 
     ending.iteration = origin.iteration;
     ending.group = origin.round == 0 ? 0 : origin.round - 1;  // the last that it has
     ending.queued_ns = base::now_ns() - newcomer->head().submitted_ns;
+        // It is a member without a model: what it calls next it calls as a newcomer, and pace_broadcast before any verb of all.
+        newcomer->newcomer = true;
+        newcomer->suspended = true;
+        newcomer->admit_sent = false;
+        job_.departed(*newcomer);
     job_.end_head(newcomer, std::move(ending));
 }
 

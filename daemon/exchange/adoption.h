@@ -67,6 +67,7 @@ class Adoptions {
     static std::vector<BufferPtr> model_of(const Worker& donor);
     void donate_from_device(const DeviceLane& lane, Model model, std::vector<Donation> due);
     void take_here(const WorkerPtr& newcomer, control::Rank donor, const Model& model);
+    void cannot_give(const Donation& donation, const base::Error& error);
     void take_from(const WorkerPtr& newcomer, NodeId node);
     void copied(const WorkerPtr& newcomer, Origin origin);
     void arrived(const std::shared_ptr<Transfer>& taking, const WorkerPtr& newcomer);

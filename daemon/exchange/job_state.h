@@ -86,6 +86,7 @@ struct JobState {
     std::function<void(std::function<void()>)> before_server_report;
     // A newcomer has got a model with the results of so many rounds. Set by the job.
     std::function<void(const Worker&, uint64_t)> adopted;
+    std::function<void(const Worker&)> departed;
 
     base::Scope scope;  // what the job's parts have begun, and is to call them back
 
