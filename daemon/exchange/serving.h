@@ -41,7 +41,7 @@ class Serving {
     bool awaits_root(const Worker& worker) const;
     // Called a few times a second: what has been held for too long goes on, and a view is asked for where letters do not come. Returns the
     // nodes that it waits for, and has for a while.
-    std::vector<NodeId> look_again();
+    std::vector<NodeId> look_again(base::TimePoint now = base::now());
     void begin_pull(const WorkerPtr& worker);
     // Its trainer has been in a job of this name through a daemon that is gone: it is told when it is to begin anew.
     void came_again(const Worker& worker) { unaware_.insert(worker.rank); }
@@ -103,7 +103,7 @@ class Serving {
     void try_pushes(const WorkerPtr& worker);
     void took(const WorkerPtr& worker, const RequestPtr& request, const base::Result<bool>& taken);
     void learn_step(Worker& worker) const;
-    std::vector<NodeId> watch_letters();
+    std::vector<NodeId> watch_letters(base::TimePoint now);
     void want_view(const std::string& reason, base::Duration silent);
     const char* refusal(const Worker& worker) const;
     void end_aside(const WorkerPtr& worker, const Request& request, Ending ending) const;
