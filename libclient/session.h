@@ -139,8 +139,8 @@ class Session {
     base::Result<bool> wait(RequestHandle handle, base::TimePoint deadline, RequestEnd* ret_end,
                             Waiter waiter = {});
 
-    // Before any other call: waits end when a signal has come, and often besides (RequestEnd::interrupted).
-    void allow_interruption() { interruptible_ = true; }
+    // What a request that is in flight waits for, as its daemon says once it has lasted for long; else empty.
+    std::string awaited(RequestHandle handle);
 
     base::Result<> cancel(RequestHandle handle);
 

@@ -40,8 +40,10 @@ uint64_t Adoptions::number(control::Rank newcomer) const {
 
 void Adoptions::commit(const control::CommitView& view) {
     donations_.clear();
+    donors_.clear();
     for (const control::Adoption& adoption : view.adoptions) {
         if (adoption.donor == control::kNoRank) continue;
+        donors_[adoption.newcomer] = adoption.donor;
         const NodeId from = job_.view.node_of(adoption.donor);
         const NodeId to = job_.view.node_of(adoption.newcomer);
         if (to == job_.services.self) {
@@ -60,6 +62,15 @@ void Adoptions::commit(const control::CommitView& view) {
             donor->state != Worker::State::taking && donor->head().is_made())
             at_boundary(donor);
     }
+}
+
+std::string Adoptions::awaited(const Worker& newcomer) const {
+    const auto donor = donors_.find(newcomer.rank);
+    if (donor == donors_.end()) return "a view that names a worker which gives it the model";
+    const NodeId node = job_.view.node_of(donor->second);
+    return fmt::format("the model of worker {} on {}, which gives it with its next call",
+                       donor->second,
+                       node == job_.services.self ? "this node" : job_.services.peers.name(node));
 }
 
 void Adoptions::stop(const base::Error& error) {
@@ -190,17 +201,6 @@ void Adoptions::donate(const Donation& donation, const Model& model) {
         take_here(newcomer, donation.donor, model);
 }
 
-void Adoptions::give(const Donation& donation, const Model& model) {
-    auto packing = std::make_shared<Packing>();
-    packing->donation = donation;
-    packing->model = model;
-    packing->epoch = job_.view.epoch;
-    packing->layout = layout_of(model.buffers);
-    packing->bytes = packed_bytes(packing->layout, job_.keeps_initial());
-    if (job_.keeps_initial() && job_.initial.valid) packing->initial = job_.initial.memory;
-    packing->header.iteration = model.origin.iteration;
-    packing->header.round = model.origin.round;
-    packing->header.has_initial = packing->initial ? 1 : 0;
 // The next view would name the same donor, which would not be able to either: the newcomer's call ends.
 void Adoptions::cannot_give(const Donation& donation, const base::Error& error) {
     base::log_warning("cannot give a newcomer the model", {{"job", job_.options.name},
@@ -218,6 +218,17 @@ void Adoptions::cannot_give(const Donation& donation, const base::Error& error) 
                                error.message));
 }
 
+void Adoptions::give(const Donation& donation, const Model& model) {
+    auto packing = std::make_shared<Packing>();
+    packing->donation = donation;
+    packing->model = model;
+    packing->epoch = job_.view.epoch;
+    packing->layout = layout_of(model.buffers);
+    packing->bytes = packed_bytes(packing->layout, job_.keeps_initial());
+    if (job_.keeps_initial() && job_.initial.valid) packing->initial = job_.initial.memory;
+    packing->header.iteration = model.origin.iteration;
+    packing->header.round = model.origin.round;
+    packing->header.has_initial = packing->initial ? 1 : 0;
     if (const auto room = packing->memory.reserve(packing->bytes, job_.payer()); !room)
         return cannot_give(donation, room.error());
     copy_held(
@@ -269,6 +280,7 @@ void Adoptions::take_from(const WorkerPtr& newcomer, NodeId node) {
     const auto peer = job_.services.peers.peer(node);
     if (!peer) {
         // The next view names another donor.
+        job_.services.transport.close_exchange(number(newcomer->rank));
         job_.wants_view = true;
         return;
     }
@@ -280,7 +292,6 @@ void Adoptions::take_from(const WorkerPtr& newcomer, NodeId node) {
     auto taking =
         std::make_shared<Transfer>(job_.services, std::move(group), about(newcomer->rank, node));
     const collectives::Layout layout = layout_of(newcomer->head().buffers);
-        job_.services.transport.close_exchange(number(newcomer->rank));
     const auto bytes =
         taking->memory.reserve(packed_bytes(layout, job_.keeps_initial()), job_.payer());
     if (!bytes) {
@@ -355,6 +366,11 @@ void Adoptions::copied(const WorkerPtr& newcomer, Origin origin) {
 
 void Adoptions::taken(const WorkerPtr& newcomer, Origin origin, const Result<>& result) {
     if (!result) {
+        // It is a member without a model: what it calls next it calls as a newcomer, and pace_broadcast before any verb of all.
+        newcomer->newcomer = true;
+        newcomer->suspended = true;
+        newcomer->admit_sent = false;
+        job_.departed(*newcomer);
         job_.end_head(newcomer, failed(result.error()));
         return;
     }
@@ -366,11 +382,6 @@ void Adoptions::taken(const WorkerPtr& newcomer, Origin origin, const Result<>& 
     ending.iteration = origin.iteration;
     ending.group = origin.round == 0 ? 0 : origin.round - 1;  // the last that it has
     ending.queued_ns = base::now_ns() - newcomer->head().submitted_ns;
-        // It is a member without a model: what it calls next it calls as a newcomer, and pace_broadcast before any verb of all.
-        newcomer->newcomer = true;
-        newcomer->suspended = true;
-        newcomer->admit_sent = false;
-        job_.departed(*newcomer);
     job_.end_head(newcomer, std::move(ending));
 }
 

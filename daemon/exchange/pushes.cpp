@@ -25,6 +25,20 @@ uint64_t Pushes::next_clock(control::Rank rank) const {
     return out == out_.end() ? 0 : out->second.next;
 }
 
+std::vector<NodeId> Pushes::missing(control::Rank rank) const {
+    std::vector<NodeId> nodes;
+    const auto out = out_.find(rank);
+    if (out == out_.end()) return nodes;
+    for (const auto& [clock, push] : out->second.unordered) {
+        for (uint32_t shard = 0; shard < push.held.size(); ++shard) {
+            const NodeId node = host_.places()[shard];
+            if (!push.held[shard] && std::find(nodes.begin(), nodes.end(), node) == nodes.end())
+                nodes.push_back(node);
+        }
+    }
+    return nodes;
+}
+
 namespace {
 
 // By shard. A shard of which the update has nothing gets nothing, and is told so.
