@@ -44,6 +44,8 @@ std::string_view error_kind_name(ErrorKind kind) {
             return "closed";
         case ErrorKind::corrupt:
             return "corrupt";
+        case ErrorKind::interrupted:
+            return "interrupted";
         case ErrorKind::internal:
             return "internal";
     }

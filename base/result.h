@@ -34,6 +34,7 @@ enum class ErrorKind : int32_t {
     canceled,       // ended because the caller asked
     closed,         // the session was closed
     corrupt,        // bytes from outside do not parse
+    interrupted,    // a signal has come to whoever waited, who asked to be told
     internal,       // a defect of Pace
 };
 

@@ -80,8 +80,9 @@ enum {
                          process was restarted. pace_broadcast takes the current model */
     PACE_PENDING = 5, /* pace_request_test: still in flight */
     PACE_INTERRUPTED =
-        6, /* pace_request_wait of an interruptible session: a signal has come, or half a second has
-                             passed, in which one may have; the request is still in flight */
+        6, /* of an interruptible session. pace_request_wait: a signal has come, or half a second has
+                             passed, in which one may have; the request is still in flight. A call that opens the
+                             session, or has to reconnect it: a signal has come; nothing was begun, call again */
 
     /* Faults. */
     PACE_E_INVALID = -1,   /* an argument or option is wrong */
@@ -398,7 +399,8 @@ typedef struct pace_job_options {
     uint32_t
         interruptible; /* 1: a wait returns PACE_INTERRUPTED when the waiting thread has handled a signal, and
                                twice a second besides, so that a trainer in a language that handles signals
-                               between its own steps can look; else 0 */
+                               between its own steps can look. So do pace_session_open, and verbs and buffer calls that
+                               reconnect, when a signal comes while they wait; else 0 */
 } pace_job_options;
 
 #define PACE_JOB_OPTIONS_INIT                                                                      \
@@ -428,7 +430,8 @@ typedef struct pace_session pace_session;
  * or none that answers), E_VERSION, E_NO_CONTROLLER, E_TAKEN (rank held by a live worker, the job by
  * another run, or the node's name by another daemon), E_MISMATCH (the job has other options: each is named), E_DENIED
  * (of the socket, or the job is another user's), E_LIMIT, E_MEMORY, E_DISK (the controller's
- * journal has no room for a new job). */
+ * journal has no room for a new job). Returns also: INTERRUPTED (a signal has come; only with interruptible; there is no session: call
+ * again). */
 PACE_API pace_status pace_session_open(const char* endpoint, const pace_job_options* job,
                                        pace_session** ret_session, pace_error* error);
 
@@ -653,7 +656,10 @@ typedef struct pace_request_info {
  * when the daemon dies (E_DAEMON_GONE). Threads: any; several may wait, each for its own request.
  * Blocks: at most timeout_ms. Fails with: E_INVALID (timeout_ms below PACE_FOREVER, ret_info),
  * E_HANDLE (never made, or collected already), and how the request failed: E_MISMATCH (workers
- * disagree about verb, types or lengths), E_DAEMON_GONE, or another fault. */
+ * disagree about verb, types or lengths), E_DAEMON_GONE, or another fault.
+ *
+ * Of a request that has lasted for ten seconds (the daemon's setting wait_notice_ms) the message of TIMEOUT, INTERRUPTED and PENDING
+ * says for whom it waits, or for what. */
 PACE_API pace_status pace_request_wait(pace_session* session, pace_request request,
                                        int64_t timeout_ms, pace_request_info* ret_info,
                                        pace_error* error);

@@ -95,9 +95,14 @@ Result<pace_status> wait(pace_session* session, pace_request request, TimePoint 
     end.local_iteration = info.local_iteration;
     PACE_TRY_ASSIGN(ended,
                     session->session->wait(capi::handle_of(request), deadline, &end, waiter));
-    if (!ended)
+    if (!ended) {
+        constexpr std::string_view kInFlight = "the request is still in flight; wait for it again";
+        const std::string awaited = session->session->awaited(capi::handle_of(request));
         return capi::report(error, end.interrupted ? PACE_INTERRUPTED : unended,
-                            "the request is still in flight; wait for it again");
+                            awaited.empty()
+                                ? std::string(kInFlight)
+                                : fmt::format("{}: it waits for {}", kInFlight, awaited));
+    }
     const pace_status status = capi::status_of(end.entry.outcome, end.entry.error_kind);
     fill(info, status, end);
     if (ret_info != nullptr)

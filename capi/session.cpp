@@ -102,8 +102,8 @@ pace_status pace_session_open(const char* endpoint, const pace_job_options* job,
         PACE_TRY_ASSIGN(where, client::resolve_endpoint(endpoint));
         const std::chrono::milliseconds connect(given.connect_ms == 0 ? kDefaultConnectMs
                                                                       : given.connect_ms);
-        PACE_TRY_ASSIGN(session, client::Session::open(where, options, given.rank, connect, run));
-        if (interruptible) session->allow_interruption();
+        PACE_TRY_ASSIGN(session, client::Session::open(where, options, given.rank, connect, run,
+                                                       interruptible));
         *ret_session = new pace_session{std::move(session)};
         return {};
     });

@@ -38,6 +38,8 @@ constexpr std::array kRows{
     Row{ErrorKind::closed, PACE_E_CLOSED, PACE_E_CLOSED},
     // The other side found our bytes, or its own, unreadable.
     Row{ErrorKind::corrupt, PACE_E_INTERNAL, PACE_E_INTERNAL},
+    // The one kind that is no fault; no request ends with it.
+    Row{ErrorKind::interrupted, PACE_INTERRUPTED, PACE_E_INTERNAL},
     Row{ErrorKind::internal, PACE_E_INTERNAL, PACE_E_INTERNAL},
 };
 

@@ -9,7 +9,7 @@
 
 namespace pace::capi {
 
-// The status of a call that failed with this kind. Always a fault (below 0): a call whose outputs
+// The status of a call that failed with this kind. Always a fault (below 0), except interrupted: a call whose outputs
 // were not written must not look like an outcome to handle.
 pace_status status_of_call(base::ErrorKind kind);
 

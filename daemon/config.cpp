@@ -29,6 +29,7 @@ bool is_name(const std::string& name) {
 
 void read_exchange(const settings::Settings& settings, ExchangeOptions& exchange) {
     exchange.progress_deadline = settings.milliseconds("progress_deadline_ms");
+    exchange.wait_notice = settings.milliseconds("wait_notice_ms");
     exchange.all_reduce.small_bytes_max = settings.bytes("small_bytes_max");
     exchange.all_reduce.chunk_bytes_max = settings.bytes("chunk_bytes");
     exchange.all_reduce.chunk_bytes_min =

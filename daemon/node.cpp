@@ -270,6 +270,8 @@ std::string Node::document() const {
     source.clients_max = state_->config.clients_max;
     source.clients = state_->clients->summaries();
     source.shards = state_->engine->shards();
+    source.waits = state_->engine->waits();
+    source.messages_unexpected = state_->transport->counters().messages_unexpected;
     source.gpus = state_->gpus.list();
     source.gpus_absent = state_->gpus.absence();
     source.cuda_version = state_->gpus.driver_version();

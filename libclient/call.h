@@ -20,8 +20,9 @@ struct Answer {
 // Receives the answer to `request`. A message that is neither an `Expected` nor a Failed with that
 // number is `corrupt`: every call is answered before the next is made.
 template <typename Expected>
-Answer receive_answer(Link& link, uint64_t request, base::TimePoint deadline) {
-    auto packet = link.receive(deadline);
+Answer receive_answer(Link& link, uint64_t request, base::TimePoint deadline,
+                      bool interruptible = false) {
+    auto packet = link.receive(deadline, interruptible);
     if (!packet) return {std::move(packet), false};
     // Number 0 answers nothing: the daemon says why it ends the connection.
     if (const auto* failed = packet->template body<wire::Failed>();
@@ -38,10 +39,10 @@ Answer receive_answer(Link& link, uint64_t request, base::TimePoint deadline) {
 
 template <typename Expected>
 Answer call(Link& link, const flatbuffers::FlatBufferBuilder& message, uint64_t request, int fd,
-            base::TimePoint deadline) {
+            base::TimePoint deadline, bool interruptible = false) {
     if (auto sent = link.send(message, fd, deadline); !sent)
         return {std::move(sent).error(), false};
-    return receive_answer<Expected>(link, request, deadline);
+    return receive_answer<Expected>(link, request, deadline, interruptible);
 }
 
 }  // namespace pace::client

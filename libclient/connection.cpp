@@ -58,15 +58,17 @@ wire::DType wire_type(protocol::DType type) {
 }  // namespace
 
 Result<std::shared_ptr<Connection>> Connection::join(Greeting greeting, const JobOptions& options,
-                                                     const Introduction& who, TimePoint deadline) {
+                                                     const Introduction& who, TimePoint deadline,
+                                                     bool interruptible) {
     flatbuffers::FlatBufferBuilder builder;
     const auto packed = pack(builder, options);
     const auto run = builder.CreateString(who.run.id);
     finish_packet(builder,
                   wire::CreateJoin(builder, kJoinRequest, who.rank, packed, who.began != 0,
                                    who.iteration, who.rounds, run, who.began, who.run.rerun));
-    PACE_TRY_ASSIGN(answer,
-                    call<wire::Joined>(greeting.link, builder, kJoinRequest, -1, deadline).packet);
+    PACE_TRY_ASSIGN(answer, call<wire::Joined>(greeting.link, builder, kJoinRequest, -1, deadline,
+                                               interruptible)
+                                .packet);
     const auto& joined = *answer.body<wire::Joined>();
     PACE_TRY(check_joined(joined, options, who.rank));
     std::vector<UniqueFd>& fds = answer.fds();

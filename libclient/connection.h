@@ -64,7 +64,8 @@ class Connection {
     static base::Result<std::shared_ptr<Connection>> join(Greeting greeting,
                                                           const JobOptions& options,
                                                           const Introduction& who,
-                                                          base::TimePoint deadline);
+                                                          base::TimePoint deadline,
+                                                          bool interruptible = false);
 
     const JoinFacts& facts() const { return facts_; }
     ClientRing& ring() { return ring_; }

@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 
 #include "libclient/embedded.h"
@@ -21,8 +22,9 @@ namespace {
 constexpr int kPauseMaxMs = 50;
 constexpr size_t kVersionBytesMax = 64;
 
-Result<Link> open_link(const Endpoint& endpoint, base::TimePoint deadline) {
-    if (endpoint.kind == EndpointKind::unix_socket) return Link::connect(endpoint.path, deadline);
+Result<Link> open_link(const Endpoint& endpoint, const Patience& patience) {
+    if (endpoint.kind == EndpointKind::unix_socket)
+        return Link::connect(endpoint.path, patience.deadline, patience.interruptible);
     PACE_TRY_ASSIGN(socket, connect_embedded(endpoint.path));
     return Link::adopt(std::move(socket));
 }
@@ -34,13 +36,14 @@ Error version_error(const Endpoint& endpoint, uint32_t version, std::string_view
                       endpoint.text(), program, version, PACE_VERSION, protocol::kVersion);
 }
 
-Result<Greeting> say_hello(const Endpoint& endpoint, Link link, base::TimePoint deadline) {
+Result<Greeting> say_hello(const Endpoint& endpoint, Link link, const Patience& patience) {
+    const base::TimePoint deadline = patience.deadline;
     flatbuffers::FlatBufferBuilder builder;
     finish_packet(builder,
                   wire::CreateHelloDirect(builder, protocol::kVersion, "libpace " PACE_VERSION));
     auto sent = link.send(builder, -1, deadline);
     // A daemon that is full refuses and closes before it is greeted: its reason is there to be read.
-    auto answered = link.receive(sent ? deadline : base::now());
+    auto answered = link.receive(sent ? deadline : base::now(), patience.interruptible);
     if (!answered) return sent ? std::move(answered).error() : std::move(sent).error();
     Packet& answer = *answered;
 
@@ -86,19 +89,20 @@ Error explained(const Endpoint& endpoint, Error error) {
 
 bool Retry::pause() {
     if (base::now() + std::chrono::milliseconds(pause_ms_) >= until_) return false;
-    (void)poll(nullptr, 0, pause_ms_);
+    interrupted_ = poll(nullptr, 0, pause_ms_) < 0 && errno == EINTR && interruptible_;
+    if (interrupted_) return false;
     pause_ms_ = std::min(2 * pause_ms_, kPauseMaxMs);
     return true;
 }
 
 Result<Greeting> greet(const Endpoint& endpoint, const Patience& patience) {
-    Retry retry(patience.absent_until);
+    Retry retry(patience.absent_until, patience.interruptible);
     for (;;) {
         Error error;
-        if (auto link = open_link(endpoint, patience.deadline); !link) {
+        if (auto link = open_link(endpoint, patience); !link) {
             error = std::move(link).error();
         } else {
-            auto greeting = say_hello(endpoint, std::move(*link), patience.deadline);
+            auto greeting = say_hello(endpoint, std::move(*link), patience);
             if (greeting) return greeting;
             error = std::move(greeting).error();
         }
@@ -106,7 +110,9 @@ Result<Greeting> greet(const Endpoint& endpoint, const Patience& patience) {
         const bool absent =
             endpoint.kind == EndpointKind::unix_socket &&
             (error.kind == ErrorKind::not_found || error.kind == ErrorKind::unavailable);
-        if (!absent || !retry.pause()) return explained(endpoint, std::move(error));
+        if (absent && retry.pause()) continue;
+        if (retry.interrupted()) return interrupted_error();
+        return explained(endpoint, std::move(error));
     }
 }
 

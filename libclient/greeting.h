@@ -23,6 +23,8 @@ struct Greeting {
 struct Patience {
     base::TimePoint deadline;
     base::TimePoint absent_until;
+    // A signal that comes to the waiting thread ends the wait: ErrorKind::interrupted.
+    bool interruptible = false;
 };
 
 // Connects and greets. Fails with not_found, unavailable or denied and a sentence that says what to
@@ -33,11 +35,16 @@ base::Result<Greeting> greet(const Endpoint& endpoint, const Patience& patience)
 // listens to yet. The pause doubles from 1 ms to 50 ms. False if `until` would pass meanwhile.
 class Retry {
   public:
-    explicit Retry(base::TimePoint until) : until_(until) {}
+    explicit Retry(base::TimePoint until, bool interruptible = false)
+        : until_(until), interruptible_(interruptible) {}
     bool pause();
+    // A signal has ended the last pause, which has returned false.
+    bool interrupted() const { return interrupted_; }
 
   private:
     base::TimePoint until_;
+    bool interruptible_;
+    bool interrupted_ = false;
     int pause_ms_ = 1;
 };
 

@@ -36,7 +36,8 @@ Result<std::shared_ptr<Connection>> connect_and_join(const Endpoint& endpoint,
                                                      const Patience& patience) {
     auto greeting = greet(endpoint, patience);
     if (!greeting) return settled(std::move(greeting).error());
-    auto joined = Connection::join(std::move(*greeting), options, who, patience.deadline);
+    auto joined = Connection::join(std::move(*greeting), options, who, patience.deadline,
+                                   patience.interruptible);
     if (!joined) return join_error(endpoint, options, std::move(joined).error(), patience.deadline);
     return joined;
 }
@@ -45,7 +46,7 @@ Result<std::shared_ptr<Connection>> connect_patiently(const Endpoint& endpoint,
                                                       const JobOptions& options,
                                                       const Introduction& who,
                                                       const Patience& patience) {
-    Retry retry(patience.deadline);
+    Retry retry(patience.deadline, patience.interruptible);
     auto made = connect_and_join(endpoint, options, who, patience);
     // Those of the run before may be dying still.
     const auto passes = [&who](ErrorKind kind) {
@@ -57,6 +58,7 @@ Result<std::shared_ptr<Connection>> connect_patiently(const Endpoint& endpoint,
         if (!again && ran_out(again.error(), patience.deadline)) break;
         made = std::move(again);
     }
+    if (retry.interrupted()) return interrupted_error();
     return made;
 }
 

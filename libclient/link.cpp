@@ -68,6 +68,11 @@ std::vector<UniqueFd> take_descriptors(msghdr& message) {
 
 }  // namespace
 
+base::Error interrupted_error() {
+    return make_error(ErrorKind::interrupted,
+                      "a signal has come while the daemon was waited for; call again to go on");
+}
+
 timespec time_left(TimePoint deadline) {
     constexpr Duration day = std::chrono::hours(24);
     const TimePoint now = base::now();
@@ -76,7 +81,7 @@ timespec time_left(TimePoint deadline) {
     return {left / 1000000000, left % 1000000000};
 }
 
-Result<Link> Link::connect(const std::string& path, TimePoint deadline) {
+Result<Link> Link::connect(const std::string& path, TimePoint deadline, bool interruptible) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     if (path.size() >= sizeof(address.sun_path))
@@ -88,6 +93,7 @@ Result<Link> Link::connect(const std::string& path, TimePoint deadline) {
     PACE_TRY(set_send_timeout(socket.get(), std::max(deadline - base::now(), Duration(1))));
     if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) !=
         0) {
+        if (errno == EINTR && interruptible) return interrupted_error();
         if (errno == EAGAIN || errno == EINTR)
             return make_error(ErrorKind::unavailable, "connect to {}: the daemon accepts nobody",
                               path);
@@ -127,12 +133,11 @@ Result<> Link::send(const flatbuffers::FlatBufferBuilder& packet, int fd, TimePo
         if (errno == EINTR) continue;
         if (errno == EPIPE || errno == ECONNRESET) return closed_error();
         if (errno != EAGAIN) return make_errno_error(errno, "send to the daemon");
-        if (!wait_for(POLLOUT, deadline))
-            return make_error(ErrorKind::unavailable, "the daemon does not read its socket");
+        PACE_TRY(wait_for(POLLOUT, deadline, false, "the daemon does not read its socket"));
     }
 }
 
-Result<Packet> Link::receive(TimePoint deadline) {
+Result<Packet> Link::receive(TimePoint deadline, bool interruptible) {
     for (;;) {
         std::vector<std::byte> bytes(kPacketBytesMax);
         iovec part{bytes.data(), bytes.size()};
@@ -148,8 +153,8 @@ Result<Packet> Link::receive(TimePoint deadline) {
         // still said comes next.
         if (got < 0 && errno == ECONNRESET) continue;
         if (got < 0 && errno == EAGAIN) {
-            if (wait_for(POLLIN, deadline)) continue;
-            return make_error(ErrorKind::unavailable, "the daemon does not answer");
+            PACE_TRY(wait_for(POLLIN, deadline, interruptible, "the daemon does not answer"));
+            continue;
         }
         if (got < 0) return make_errno_error(errno, "receive from the daemon");
         std::vector<UniqueFd> fds = take_descriptors(message);
@@ -161,14 +166,16 @@ Result<Packet> Link::receive(TimePoint deadline) {
     }
 }
 
-bool Link::wait_for(short events, TimePoint deadline) const {
+Result<> Link::wait_for(short events, TimePoint deadline, bool interruptible,
+                        std::string_view late) const {
     pollfd watched{socket_.get(), events, 0};
     for (;;) {
         const timespec left = time_left(deadline);
         const int ready = ppoll(&watched, 1, &left, nullptr);
-        if (ready > 0) return true;
-        if (base::now() >= deadline) return false;
-        if (ready < 0 && errno != EINTR) return false;
+        if (ready > 0) return {};
+        if (ready < 0 && errno == EINTR && interruptible) return interrupted_error();
+        if (base::now() >= deadline || (ready < 0 && errno != EINTR))
+            return make_error(ErrorKind::unavailable, "{}", late);
     }
 }
 

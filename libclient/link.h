@@ -1,12 +1,14 @@
 // Link: one SOCK_SEQPACKET connection to a daemon, a packet at a time.
 //
 // Errors: `unavailable` if the daemon has closed or does not answer in time, `corrupt` if what it
-// sent does not parse. After either the link is of no further use: sever() it.
+// sent does not parse, `interrupted` if a signal has come to an interruptible call. After either the link is of no further use:
+// sever() it.
 //
 // Threads: send, is_gone and sever from any; receive from one at a time.
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -19,7 +21,8 @@ class Link {
   public:
     // Connects to the socket at `path`; waits until `deadline` where the daemon's backlog is full.
     // Fails with not_found or unavailable if nobody listens there, denied if this user may not.
-    static base::Result<Link> connect(const std::string& path, base::TimePoint deadline);
+    static base::Result<Link> connect(const std::string& path, base::TimePoint deadline,
+                                      bool interruptible = false);
 
     // Takes a connected socket. Refuses one that keeps no packet boundaries.
     static base::Result<Link> adopt(base::UniqueFd socket);
@@ -28,7 +31,7 @@ class Link {
     base::Result<> send(const flatbuffers::FlatBufferBuilder& packet, int fd,
                         base::TimePoint deadline);
 
-    base::Result<Packet> receive(base::TimePoint deadline);
+    base::Result<Packet> receive(base::TimePoint deadline, bool interruptible = false);
 
     // The daemon has closed its end, or sever() was called. Answers that came before may still be
     // there to receive.
@@ -42,11 +45,15 @@ class Link {
   private:
     explicit Link(base::UniqueFd socket) : socket_(std::move(socket)) {}
 
-    // Waits for `events` on the socket. False if the deadline has passed.
-    bool wait_for(short events, base::TimePoint deadline) const;
+    // Waits for `events` on the socket. `late` is the error if the deadline has passed.
+    base::Result<> wait_for(short events, base::TimePoint deadline, bool interruptible,
+                            std::string_view late) const;
 
     base::UniqueFd socket_;
 };
+
+// Of a wait that a signal has ended.
+base::Error interrupted_error();
 
 // The time left until `deadline`, not negative, for ppoll. Far deadlines are cut to a day.
 timespec time_left(base::TimePoint deadline);

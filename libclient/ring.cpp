@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -177,6 +178,29 @@ protocol::WriteState ClientRing::written(uint64_t request) const {
     const uint32_t state = mark->state.load(std::memory_order_acquire);
     return state > static_cast<uint32_t>(WriteState::whole) ? WriteState::writing
                                                             : static_cast<WriteState>(state);
+}
+
+std::string ClientRing::awaited(uint64_t request) const {
+    constexpr int kLooks = 4;  // it changes about once a second
+    using protocol::WaitText;
+    const auto* texts = reinterpret_cast<const WaitText*>(memory_.data() + layout_.waits());
+    const auto* const end = texts + layout_.slots;
+    const auto* const text = std::find_if(
+        texts, end, [request](const WaitText& other) { return other.request.load() == request; });
+    if (text == end) return {};
+    for (int look = 0; look < kLooks; ++look) {
+        const uint32_t before = text->changes.load();
+        std::array<uint64_t, protocol::kWaitTextWords> words{};
+        for (size_t i = 0; i < words.size(); ++i) words[i] = text->words[i].load();
+        const size_t bytes = std::min<size_t>(text->bytes.load(), protocol::kWaitTextBytes);
+        const bool is_this = text->request.load() == request;
+        if (before % 2 != 0 || text->changes.load() != before) continue;
+        if (!is_this) return {};
+        std::string told(bytes, '\0');
+        std::memcpy(told.data(), words.data(), bytes);
+        return told;
+    }
+    return {};
 }
 
 void ClientRing::set_sleeping(bool sleeping) {

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/memfd.h"
@@ -63,6 +64,9 @@ class ClientRing {
     // What the buffers of a request hold whose end the daemon has not told and will not. A word that is none counts
     // as writing.
     protocol::WriteState written(uint64_t request) const;
+
+    // What the daemon says that a request in flight waits for; empty if it says nothing. Not to be believed, nor shown as it is.
+    std::string awaited(uint64_t request) const;
 
     int completion_bell() const { return completion_bell_.get(); }
 

@@ -44,19 +44,20 @@ Error lost_with_daemon() {
 
 Result<std::unique_ptr<Session>> Session::open(const Endpoint& endpoint, const JobOptions& options,
                                                uint32_t rank, Duration connect_within,
-                                               const RunIdentity& run) {
+                                               const RunIdentity& run, bool interruptible) {
     PACE_TRY(client::check(options));
     if (rank >= options.world)
         return make_error(ErrorKind::invalid, "rank is {}; it must be less than world, which is {}",
                           rank, options.world);
     const TimePoint now = base::now();
-    const Patience patience{now + connect_within,
-                            now + std::min(kAbsentAtOpen, connect_within / 2)};
+    const Patience patience{now + connect_within, now + std::min(kAbsentAtOpen, connect_within / 2),
+                            interruptible};
     Introduction who{.rank = rank, .run = run};
     PACE_TRY_ASSIGN(connection, connect_patiently(endpoint, options, who, patience));
     who.began = connection->facts().began;
     std::unique_ptr<Session> session(
         new Session(endpoint, options, std::move(who), connect_within, std::move(connection)));
+    session->interruptible_ = interruptible;
     PACE_TRY(session->fork_mark_.set());
     return session;
 }
@@ -178,13 +179,14 @@ Result<> Session::reconnect() {
         if (is_connected()) return {};
     }
     const TimePoint deadline = base::now() + connect_;
-    Retry retry(deadline);
+    Retry retry(deadline, interruptible_);
     std::optional<Error> reason;
     for (;;) {
         auto made = try_reconnect(deadline);
         if (made) return made;
         if (!reason || !ran_out(made.error(), deadline)) reason = std::move(made).error();
         if (passes_by_itself(reason->kind) && retry.pause()) continue;
+        if (retry.interrupted()) reason = interrupted_error();
         Error& error = *reason;
         if (error.kind == ErrorKind::not_found) error.kind = ErrorKind::unavailable;
         error.message =
@@ -199,8 +201,8 @@ Result<> Session::try_reconnect(TimePoint deadline) {
         const std::scoped_lock lock(mutex_);
         return standing_;
     };
-    PACE_TRY_ASSIGN(connection,
-                    connect_and_join(endpoint_, options_, standing(), {deadline, deadline}));
+    PACE_TRY_ASSIGN(connection, connect_and_join(endpoint_, options_, standing(),
+                                                 {deadline, deadline, interruptible_}));
 
     PACE_TRY(share_gpus(*connection, deadline));
     struct Handing {

@@ -104,11 +104,14 @@ struct RequestEnd {
 
 class Session {
   public:
-    // Connects and joins within `connect`; the same time bounds later reconnections and answers.
+    // Connects and joins within `connect`; the same time bounds later reconnections and answers. `interruptible`: a signal that comes
+    // meanwhile, or while a call reconnects, ends the call with ErrorKind::interrupted, and waits for requests end as
+    // RequestEnd::interrupted when one has come, and often besides.
     static base::Result<std::unique_ptr<Session>> open(const Endpoint& endpoint,
                                                        const JobOptions& options, uint32_t rank,
                                                        base::Duration connect,
-                                                       const RunIdentity& run = {});
+                                                       const RunIdentity& run = {},
+                                                       bool interruptible = false);
 
     // Leaves in order; waits at most a second for the daemon's answer.
     ~Session();
@@ -139,8 +142,8 @@ class Session {
     base::Result<bool> wait(RequestHandle handle, base::TimePoint deadline, RequestEnd* ret_end,
                             Waiter waiter = {});
 
-    // Before any other call: waits end when a signal has come, and often besides (RequestEnd::interrupted).
-    void allow_interruption() { interruptible_ = true; }
+    // What a request that is in flight waits for, as its daemon says once it has lasted for long; else empty.
+    std::string awaited(RequestHandle handle);
 
     base::Result<> cancel(RequestHandle handle);
 

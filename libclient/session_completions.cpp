@@ -77,6 +77,13 @@ Result<bool> Session::wait(RequestHandle handle, TimePoint deadline, RequestEnd*
     }
 }
 
+std::string Session::awaited(RequestHandle handle) {
+    const std::scoped_lock lock(mutex_);
+    const auto request = requests_.find(handle);
+    if (!request || (*request)->ended || gone_) return {};
+    return printable(connection_->ring().awaited(handle.id), protocol::kWaitTextBytes);
+}
+
 // True if a signal has come meanwhile, and the session may be interrupted.
 bool Session::collect(std::unique_lock<std::mutex>& lock, TimePoint deadline) {
     collecting_ = true;

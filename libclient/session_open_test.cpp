@@ -1,6 +1,8 @@
 // Opening a session: a daemon that is not there, is slow, of another version or without its
 // controller.
+#include <signal.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 
 #include <chrono>
@@ -152,6 +154,88 @@ TEST_F(SessionOpenTest, DeathAtEachStepOfOpeningIsAnError) {
         ASSERT_FALSE(session);
         EXPECT_EQ(session.error().kind, ErrorKind::unavailable) << session.error().message;
     }
+}
+
+// ------------------------------------------------------------------------------------------ signals
+
+// One comes again and again, as if somebody held Ctrl-C.
+class Signals {
+  public:
+    Signals() {
+        struct sigaction action {};
+        action.sa_handler = [](int) {};
+        sigaction(SIGALRM, &action, &before_);
+        const itimerval often{{0, 5000}, {0, 5000}};
+        setitimer(ITIMER_REAL, &often, nullptr);
+    }
+    ~Signals() {
+        const itimerval never{};
+        setitimer(ITIMER_REAL, &never, nullptr);
+        sigaction(SIGALRM, &before_, nullptr);
+    }
+    Signals(const Signals&) = delete;
+    Signals& operator=(const Signals&) = delete;
+
+  private:
+    struct sigaction before_ {};
+};
+
+Script silent_at(wire::Body step) {
+    Script script;
+    script.on_packet = [step](Peer&, Packet& packet) { return packet.type() == step; };
+    return script;
+}
+
+Script without_controller() {
+    Script script;
+    script.on_packet = [](Peer& peer, Packet& packet) {
+        const auto* join = packet.body<wire::Join>();
+        if (join != nullptr)
+            peer.send_failed(join->request(), ErrorKind::no_controller, "the controller is away");
+        return join != nullptr;
+    };
+    return script;
+}
+
+TEST_F(SessionOpenTest, ASignalEndsAnInterruptibleOpenWhereverItWaits) {
+    const auto open_interruptibly = [this] {
+        return Session::open(endpoint(), job_options(), 1, kPatience, {}, true);
+    };
+    for (Script script :
+         {silent_at(wire::Body::Hello), silent_at(wire::Body::Join), without_controller()}) {
+        start(std::move(script));
+        const base::TimePoint begin = base::now();
+        const Signals signals;
+        auto session = open_interruptibly();
+        ASSERT_FALSE(session);
+        EXPECT_EQ(session.error().kind, ErrorKind::interrupted) << session.error().message;
+        EXPECT_LT(base::now() - begin, kPatience / 2);
+    }
+}
+
+TEST_F(SessionOpenTest, ASignalDoesNotEndAnotherOpen) {
+    start(silent_at(wire::Body::Join));
+    const Signals signals;
+    auto session = try_open(wire::Policy::partial_reduce, milliseconds(100));
+    ASSERT_FALSE(session);
+    EXPECT_EQ(session.error().kind, ErrorKind::unavailable) << session.error().message;
+}
+
+TEST_F(SessionOpenTest, ASignalEndsACallThatReconnects) {
+    start();
+    auto session = Session::open(endpoint(), job_options(), 1, kPatience, {}, true);
+    ASSERT_TRUE(session) << session.error().message;
+    const auto handle = make_buffer(**session).handle;
+    for (Script script : {silent_at(wire::Body::Join), without_controller()}) {
+        daemon_->restart(std::move(script));
+        const Signals signals;
+        auto request = average(**session, handle);
+        ASSERT_FALSE(request);
+        EXPECT_EQ(request.error().kind, ErrorKind::interrupted) << request.error().message;
+    }
+    // The next one goes on.
+    daemon_->restart({});
+    EXPECT_TRUE(average(**session, handle));
 }
 
 }  // namespace

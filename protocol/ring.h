@@ -3,8 +3,8 @@
 //
 // One sealed memfd holds, in this order,
 //
-//     RingHeader | submission slots | completion slots | write marks  | member lists (member_capacity each)
-//                     [ring_slots]       [ring_slots]     [ring_slots]   [ring_slots]
+//     RingHeader | submission slots | completion slots | write marks  | wait texts   | member lists (member_capacity each)
+//                     [ring_slots]       [ring_slots]     [ring_slots]   [ring_slots]   [ring_slots]
 //
 // Each ring has one producer and one consumer, in different processes. `tail` counts what was
 // produced, `head` what was consumed; both only grow, modulo 2^32, and slot i is at i & (ring_slots
@@ -20,6 +20,9 @@
 // A write mark says of a request in flight what its buffers hold, for a trainer whose daemon has died
 // before it could tell the request's end. The daemon writes marks and never reads them; which is whose,
 // it keeps in private memory.
+//
+// A wait text says of a request that has lasted for long what it waits for. The daemon changes it now and then, at most about once a
+// second; whoever reads it looks at `changes` before and after, and believes nothing of it.
 //
 // Trust. The daemon never believes this memory: it copies a submission once, then checks the copy,
 // never reading the slot again. A tail that runs ahead of head by more than ring_slots, or an entry
@@ -140,13 +143,25 @@ struct WriteMark {
     uint32_t padding;
 };
 
+inline constexpr size_t kWaitTextWords = 30;
+inline constexpr size_t kWaitTextBytes = kWaitTextWords * sizeof(uint64_t);
+
+struct WaitText {
+    std::atomic<uint64_t> request;  // 0: none
+    std::atomic<uint32_t> changes;  // odd: it is being changed
+    std::atomic<uint32_t> bytes;
+    std::atomic<uint64_t> words[kWaitTextWords];  // of eight bytes of the text each
+};
+
 static_assert(sizeof(RingControl) == 192);
 static_assert(sizeof(RingHeader) == 448);
 static_assert(sizeof(SubmissionEntry) == 2112);
 static_assert(sizeof(CompletionEntry) == 384);
 static_assert(sizeof(WriteMark) == 16);
+static_assert(sizeof(WaitText) == 256);
 static_assert(sizeof(MemberEntry) == 24);
 static_assert(std::atomic<uint32_t>::is_always_lock_free);
+static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
 // Where the parts lie in the memfd, for given sizes.
 struct RingLayout {
@@ -156,7 +171,8 @@ struct RingLayout {
     constexpr size_t submissions() const { return sizeof(RingHeader); }
     constexpr size_t completions() const { return submissions() + slots * sizeof(SubmissionEntry); }
     constexpr size_t marks() const { return completions() + slots * sizeof(CompletionEntry); }
-    constexpr size_t members() const { return marks() + slots * sizeof(WriteMark); }
+    constexpr size_t waits() const { return marks() + slots * sizeof(WriteMark); }
+    constexpr size_t members() const { return waits() + slots * sizeof(WaitText); }
     constexpr size_t bytes() const {
         return members() + size_t{slots} * member_capacity * sizeof(MemberEntry);
     }

@@ -125,6 +125,14 @@ constexpr std::array kDaemonSettings{
             .help = "An exchange in which nothing has moved for this long is reported as stalled, "
                     "with the nodes that it waits for. A node from which nothing at all has come "
                     "for so long, though it was asked, counts as cut from this one."},
+    Setting{.name = "wait_notice_ms",
+            .kind = Kind::milliseconds,
+            .initial = "10000",
+            .min = 100,
+            .max = 3'600'000,
+            .help = "A call that has waited for this long has what it waits for told: by the "
+                    "library, in this daemon's log (again when twice as long has passed), and by "
+                    "pacectl daemon."},
     Setting{.name = "small_bytes_max",
             .kind = Kind::bytes,
             .initial = "8 KiB",

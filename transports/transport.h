@@ -114,6 +114,7 @@ class Transport : public base::Poller {
         uint64_t messages_received = 0;
         uint64_t bytes_sent = 0;
         uint64_t bytes_received = 0;
+        uint64_t messages_unexpected = 0;  // kept now: nobody has asked for them yet
     };
     virtual Counters counters() const = 0;
 };

@@ -231,6 +231,10 @@ Result<> Client::on_leave(const fb::Leave& leave) {
     return {};
 }
 
+void Client::request_waits(uint64_t id, const std::string& what) {
+    if (ring_) ring_->tell_wait(id, what);
+}
+
 bool Client::process_stopped() const {
     return process_.pid != getpid() && is_stopped(process_.pid);
 }

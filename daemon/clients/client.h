@@ -61,6 +61,7 @@ class Client final : public WorkerPort {
     void refuse(const base::Error& error);
 
     void request_ended(uint64_t id, const Ending& ending) override;
+    void request_waits(uint64_t id, const std::string& what) override;
     bool process_stopped() const override;
 
     // For the daemon's document.

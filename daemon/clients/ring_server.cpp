@@ -38,6 +38,7 @@ Result<RingServer> RingServer::create(uint32_t member_capacity) {
     PACE_TRY_ASSIGN(memory, base::MappedMemfd::create("pace-rings", ring.layout_.bytes(), true));
     ring.memory_ = std::make_shared<base::MappedMemfd>(std::move(memory));
     ring.marks_ = WriteMarks(ring.memory_, ring.layout_);
+    ring.waits_ = WaitTexts(ring.memory_, ring.layout_);
     ring.submission_doorbell_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     ring.completion_doorbell_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!ring.submission_doorbell_.valid() || !ring.completion_doorbell_.valid())
@@ -122,6 +123,7 @@ void RingServer::complete(uint64_t id, const Ending& ending) {
     auto& control = header().completion;
     control.tail.value.store(completion_tail_, std::memory_order_seq_cst);
     marks_.release(id);
+    waits_.release(id);
     if (control.consumer_sleeps.value.load(std::memory_order_seq_cst) != 0) {
         const uint64_t one = 1;
         [[maybe_unused]] const ssize_t written =

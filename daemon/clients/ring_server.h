@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include "base/memfd.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "daemon/clients/wait_texts.h"
 #include "daemon/clients/write_marks.h"
 #include "daemon/exchange/request.h"
 #include "protocol/ring.h"
@@ -35,6 +37,9 @@ class RingServer {
     // Says to the client, should this daemon die before complete(), what the buffers of request `id` hold.
     WriteMarkPtr mark(uint64_t id) { return marks_.take(id); }
 
+    // For whoever asks the client: what request `id`, which has not ended, waits for.
+    void tell_wait(uint64_t id, std::string_view text) { waits_.tell(id, text); }
+
     // Asks the client to ring the doorbell for its next submission. False if one is there already.
     bool arm();
     void disarm();
@@ -49,6 +54,7 @@ class RingServer {
 
     std::shared_ptr<base::MappedMemfd> memory_;
     WriteMarks marks_;
+    WaitTexts waits_;
     base::UniqueFd submission_doorbell_;
     base::UniqueFd completion_doorbell_;
     protocol::RingLayout layout_;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -28,6 +29,19 @@ class Client {
     protocol::CompletionEntry& completion(uint32_t i) {
         return reinterpret_cast<protocol::CompletionEntry*>(memory_.data() +
                                                             layout_.completions())[i];
+    }
+    const protocol::WaitText* wait_of(uint64_t request) {
+        const auto* texts =
+            reinterpret_cast<const protocol::WaitText*>(memory_.data() + layout_.waits());
+        for (uint32_t slot = 0; slot < layout_.slots; ++slot)
+            if (texts[slot].request.load() == request) return &texts[slot];
+        return nullptr;
+    }
+    std::string awaited(uint64_t request) {
+        const protocol::WaitText* text = wait_of(request);
+        if (text == nullptr) return "nothing";
+        EXPECT_EQ(text->changes.load() % 2, 0U);
+        return {reinterpret_cast<const char*>(text->words), text->bytes.load()};
     }
     void submit(uint64_t id) {
         const uint32_t tail = header().submission.tail.value.load();
@@ -149,6 +163,30 @@ TEST(RingServer, TellsAtMostAsManyMembersAsTheListHolds) {
     EXPECT_EQ(client.completion(0).member_count, 9U);
     EXPECT_EQ(client.completion(0).members_listed, 4U);
     EXPECT_EQ(client.completion(0).message_bytes, protocol::kCompletionMessageBytes);
+}
+
+TEST(RingServer, TellsWhatRequestsWaitForUntilTheyEnd) {
+    RingServer ring = make_ring();
+    Client client(ring);
+    EXPECT_EQ(client.awaited(7), "nothing");
+    ring.tell_wait(7, "worker 1, which has not called");
+    ring.tell_wait(8, "the controller");
+    ring.tell_wait(7, "worker 2");
+    EXPECT_EQ(client.awaited(7), "worker 2");
+    EXPECT_EQ(client.awaited(8), "the controller");
+    ring.complete(7, {});
+    EXPECT_EQ(client.awaited(7), "nothing");
+    EXPECT_EQ(client.awaited(8), "the controller");
+    ring.tell_wait(8, std::string(239, 'a') + "ä");
+    EXPECT_EQ(client.awaited(8), std::string(239, 'a')) << "cut between characters";
+}
+
+TEST(RingServer, TellsNothingOfMoreRequestsThanThereAreSlots) {
+    RingServer ring = make_ring();
+    Client client(ring);
+    for (uint64_t id = 1; id <= protocol::kRingSlots + 1; ++id) ring.tell_wait(id, "it");
+    EXPECT_EQ(client.awaited(protocol::kRingSlots), "it");
+    EXPECT_EQ(client.awaited(protocol::kRingSlots + 1), "nothing");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/log.h"
 #include "daemon/collectives/transfer.h"
 #include "daemon/exchange/digest.h"
 
@@ -39,8 +40,10 @@ uint64_t Adoptions::number(control::Rank newcomer) const {
 
 void Adoptions::commit(const control::CommitView& view) {
     donations_.clear();
+    donors_.clear();
     for (const control::Adoption& adoption : view.adoptions) {
         if (adoption.donor == control::kNoRank) continue;
+        donors_[adoption.newcomer] = adoption.donor;
         const NodeId from = job_.view.node_of(adoption.donor);
         const NodeId to = job_.view.node_of(adoption.newcomer);
         if (to == job_.services.self) {
@@ -59,6 +62,15 @@ void Adoptions::commit(const control::CommitView& view) {
             donor->state != Worker::State::taking && donor->head().is_made())
             at_boundary(donor);
     }
+}
+
+std::string Adoptions::awaited(const Worker& newcomer) const {
+    const auto donor = donors_.find(newcomer.rank);
+    if (donor == donors_.end()) return "a view that names a worker which gives it the model";
+    const NodeId node = job_.view.node_of(donor->second);
+    return fmt::format("the model of worker {} on {}, which gives it with its next call",
+                       donor->second,
+                       node == job_.services.self ? "this node" : job_.services.peers.name(node));
 }
 
 void Adoptions::stop(const base::Error& error) {
@@ -124,10 +136,8 @@ void Adoptions::donate_from_device(const DeviceLane& lane, Model model, std::vec
             for (const Donation& donation : due) {
                 if (copied && queued) {
                     donate(donation, model);
-                } else if (donation.node != job_.services.self) {
-                    send_poison(job_.services, number(donation.newcomer), {donation.node});
                 } else {
-                    job_.wants_view = true;  // the next one names another donor
+                    cannot_give(donation, copied ? queued.error() : copied.error());
                 }
             }
         }));
@@ -191,6 +201,23 @@ void Adoptions::donate(const Donation& donation, const Model& model) {
         take_here(newcomer, donation.donor, model);
 }
 
+// The next view would name the same donor, which would not be able to either: the newcomer's call ends.
+void Adoptions::cannot_give(const Donation& donation, const base::Error& error) {
+    base::log_warning("cannot give a newcomer the model", {{"job", job_.options.name},
+                                                           {"donor", donation.donor},
+                                                           {"newcomer", donation.newcomer},
+                                                           {"reason", error.message}});
+    if (donation.node != job_.services.self) {
+        send_poison(job_.services, number(donation.newcomer), {donation.node});
+        return;
+    }
+    const WorkerPtr newcomer = job_.find(donation.newcomer);
+    if (newcomer && newcomer->state == Worker::State::adopting)
+        taken(newcomer, {},
+              base::make_error(error.kind, "worker {} cannot give its model: {}", donation.donor,
+                               error.message));
+}
+
 void Adoptions::give(const Donation& donation, const Model& model) {
     auto packing = std::make_shared<Packing>();
     packing->donation = donation;
@@ -202,10 +229,8 @@ void Adoptions::give(const Donation& donation, const Model& model) {
     packing->header.iteration = model.origin.iteration;
     packing->header.round = model.origin.round;
     packing->header.has_initial = packing->initial ? 1 : 0;
-    if (model.buffers.empty() || !packing->memory.reserve(packing->bytes, job_.payer())) {
-        send_poison(job_.services, number(donation.newcomer), {donation.node});
-        return;
-    }
+    if (const auto room = packing->memory.reserve(packing->bytes, job_.payer()); !room)
+        return cannot_give(donation, room.error());
     copy_held(
         2 * packing->bytes, [packing] { packing->pack(); }, [this, packing] { packed(packing); });
 }
@@ -214,8 +239,7 @@ void Adoptions::packed(const std::shared_ptr<Packing>& packing) {
     const Donation& donation = packing->donation;
     if (job_.view.epoch != packing->epoch) return;  // the view that it is of is over
     if (!packing->model.stands()) {
-        // The next one names a donor again.
-        send_poison(job_.services, number(donation.newcomer), {donation.node});
+        // The next one names a donor again, and ends what the newcomer waits for.
         job_.wants_view = true;
         return;
     }
@@ -256,6 +280,7 @@ void Adoptions::take_from(const WorkerPtr& newcomer, NodeId node) {
     const auto peer = job_.services.peers.peer(node);
     if (!peer) {
         // The next view names another donor.
+        job_.services.transport.close_exchange(number(newcomer->rank));
         job_.wants_view = true;
         return;
     }
@@ -283,7 +308,8 @@ void Adoptions::take_from(const WorkerPtr& newcomer, NodeId node) {
             // Another view has named a donor since.
             if (job_.view.epoch != epoch || newcomer->state != Worker::State::adopting) return;
             taking->log_failure(result);
-            const bool is_lost = !result && result.error().kind != ErrorKind::mismatch;
+            const bool is_lost = !result && result.error().kind != ErrorKind::mismatch &&
+                                 result.error().kind != ErrorKind::memory;
             if (is_lost || newcomer->head().id != id) {
                 // The next view names a donor again. It is on its way if this one was stopped for it.
                 const bool stopped = !result && result.error().kind == ErrorKind::aborted;
@@ -340,6 +366,11 @@ void Adoptions::copied(const WorkerPtr& newcomer, Origin origin) {
 
 void Adoptions::taken(const WorkerPtr& newcomer, Origin origin, const Result<>& result) {
     if (!result) {
+        // It is a member without a model: what it calls next it calls as a newcomer, and pace_broadcast before any verb of all.
+        newcomer->newcomer = true;
+        newcomer->suspended = true;
+        newcomer->admit_sent = false;
+        job_.departed(*newcomer);
         job_.end_head(newcomer, failed(result.error()));
         return;
     }

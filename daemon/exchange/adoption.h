@@ -9,7 +9,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "daemon/exchange/exchange.h"
@@ -28,6 +30,9 @@ class Adoptions {
 
     // The worker's model is here, at its next boundary at the latest.
     static bool has_model(const Worker& worker);
+
+    // For whom a newcomer waits, in words.
+    std::string awaited(const Worker& newcomer) const;
 
     // The worker is at a boundary: whoever waits for its model gets it now.
     void at_boundary(const WorkerPtr& donor);
@@ -62,6 +67,7 @@ class Adoptions {
 
     void copy_held(size_t bytes, std::function<void()> work, std::function<void()> done);
     void donate(const Donation& donation, const Model& model);
+    void cannot_give(const Donation& donation, const base::Error& error);
     void give(const Donation& donation, const Model& model);
     void packed(const std::shared_ptr<Packing>& packing);
     static std::vector<BufferPtr> model_of(const Worker& donor);
@@ -76,6 +82,7 @@ class Adoptions {
 
     JobState& job_;
     std::vector<Donation> donations_;
+    std::map<control::Rank, control::Rank> donors_;  // of this node's newcomers
     std::vector<std::weak_ptr<Transfer>> gifts_;
     std::vector<std::weak_ptr<Transfer>> takings_;
 };

@@ -130,6 +130,7 @@ void Engine::seat(const JoinRequest& request, WorkerPort* port,
         request, orphanage_.iteration({request.uid, accepted.token, accepted.rank}, base::now()));
     job->add(worker);
     if (request.again) job->came_again(*worker);
+    tell_waits_later();
     joined(Seat{job, worker, accepted.under_way});
 }
 
@@ -305,7 +306,6 @@ void Engine::on_refused(const base::Error& error) {
 void Engine::report(control::Heartbeat& ret_heartbeat) {
     for (const auto& [name, job] : jobs_) {
         job->report(ret_heartbeat);
-        job->tell_long_waits();
         for (const NodeId node : job->look_again()) peer_watch_.suspect(node);
         tell_kept(*job);
         if (!job->state().wants_view) continue;

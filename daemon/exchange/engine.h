@@ -93,6 +93,12 @@ class Engine final : public ControlHandler {
     void shut_down();
 
     size_t jobs() const { return jobs_.size(); }
+    // Calls that have waited for long, and for what.
+    struct JobWait {
+        std::string job;
+        Wait wait;
+    };
+    std::vector<JobWait> waits() const;
     // Of parameter servers, that are kept here.
     struct ShardSummary {
         std::string job;
@@ -159,6 +165,8 @@ class Engine final : public ControlHandler {
     bool give_up_kept(uint32_t user, uint64_t bytes);
     void forget_unnamed_peers();
     void watch();
+    void tell_waits();
+    void tell_waits_later();
     void connect_anew(NodeId node);
     void log_wait(Active& exchange, base::Duration stalled_for,
                   const std::vector<NodeId>& nodes) const;
@@ -173,6 +181,7 @@ class Engine final : public ControlHandler {
     Links links_;
     PeerWatch peer_watch_;
     base::Timer watch_timer_;
+    base::Timer waits_timer_;
     base::Timer drop_timer_;
     base::Timer naming_timer_;
     base::Scope scope_;

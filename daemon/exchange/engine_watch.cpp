@@ -18,6 +18,9 @@ constexpr base::Duration kStallSuspicious = std::chrono::milliseconds(100);
 // Whoever is waited for so long is named in the log.
 constexpr base::Duration kWaitNoticeable = std::chrono::seconds(10);
 
+// How old what a trainer is told of its wait may be.
+constexpr base::Duration kWaitsInterval = std::chrono::seconds(1);
+
 }  // namespace
 
 void Engine::peer_lost(transports::PeerId peer, const base::Error& error) {
@@ -97,6 +100,28 @@ void Engine::watch() {
     }
     for (const NodeId node : stuck) connect_anew(node);
     if (services_.has_active()) services_.exchange_began();
+}
+
+std::vector<Engine::JobWait> Engine::waits() const {
+    std::vector<JobWait> all;
+    for (const auto& [name, job] : jobs_)
+        for (Wait& wait : job->waits(base::now_ns(), services_.options.wait_notice))
+            all.push_back({name, std::move(wait)});
+    return all;
+}
+
+void Engine::tell_waits() {
+    const auto jobs = jobs_;
+    for (const auto& [name, job] : jobs) job->tell_waits(base::now_ns());
+    if (!jobs_.empty()) tell_waits_later();
+}
+
+// Also without a controller, which is then what they wait for.
+void Engine::tell_waits_later() {
+    if (waits_timer_.pending()) return;
+    waits_timer_ = services_.loop.run_after(
+        std::min<base::Duration>(kWaitsInterval, services_.options.wait_notice / 2),
+        [this] { tell_waits(); });
 }
 
 void Engine::run_out_of_memory() {

@@ -5,7 +5,6 @@
 #include <new>
 
 #include "base/attempt.h"
-#include "base/log.h"
 #include "daemon/control/controller_link.h"
 #include "daemon/exchange/digest.h"
 
@@ -253,6 +252,7 @@ void Groups::run(const control::GroupOrder& order, const std::vector<WorkerPtr>&
     std::erase_if(moving_, [&](const Moving& other) { return other.group == order.group; });
     for (const WorkerPtr& worker : members)
         if (worker->state == Worker::State::moving) worker->state = Worker::State::ready;
+    forget(order);
     throw std::bad_alloc();
 }
 
@@ -275,13 +275,17 @@ void Groups::ended(const control::GroupOrder& order, const std::vector<WorkerPtr
     if (exchange.plan().nodes.size() > 1) spare_.push_back(exchange.take_scratch());
     const uint64_t now = base::now_ns();
     if (!are_static()) tell_done(order, members.front(), exchange, result);
-    if (!result && are_static()) {
-        failed_static(members, result.error(), exchange.unlike());
+    if (!result) log_failure(order, exchange, result.error());
+    // There would be no more memory for the next group.
+    const bool is_over =
+        !result && (exchange.contents_lost() || result.error().kind == ErrorKind::memory);
+    if (is_over && are_static()) ask_for_view(members);
+    if (is_over) {
+        for (const WorkerPtr& worker : members) job_.end_head(worker, failed(result.error()));
         return;
     }
-    if (!result) log_failure(order, exchange, result.error());
-    if (!result && exchange.contents_lost()) {
-        for (const WorkerPtr& worker : members) job_.end_head(worker, failed(result.error()));
+    if (!result && are_static()) {
+        failed_static(members, result.error(), exchange.unlike());
         return;
     }
     if (!result) {
@@ -320,17 +324,6 @@ void Groups::ended(const control::GroupOrder& order, const std::vector<WorkerPtr
     }
 }
 
-// Once for a group and node. One that is aborted on the controller's word is in its log.
-void Groups::log_failure(const control::GroupOrder& order, const Exchange& exchange,
-                         const base::Error& error) const {
-    if (error.kind == ErrorKind::aborted) return;
-    base::log_warning("a group's exchange has failed",
-                      {{"job", job_.options.name},
-                       {"group", order.group},
-                       {"nodes", job_.services.peers.names(exchange.plan().nodes)},
-                       {"reason", error.message}});
-}
-
 void Groups::tell_done(const control::GroupOrder& order, const WorkerPtr& first,
                        const Exchange& exchange, const Result<>& result) {
     control::GroupDone done;
@@ -341,45 +334,6 @@ void Groups::tell_done(const control::GroupOrder& order, const WorkerPtr& first,
     done.moving_ns = base::now_ns() - first->moving_since_ns;
     done.bytes = exchange.traffic().bytes_sent;
     job_.services.control->send(done);
-}
-
-void Groups::refuse(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,
-                    const std::string& reason) {
-    send_poison(job_.services, number_of(order), nodes_of(order));
-    control::GroupDone done;
-    done.job = job_.id;
-    done.group = order.group;
-    done.failed = true;
-    done.reason = reason;
-    job_.services.control->send(done);
-    const bool lacks_initial = order.initial_weight != 0 && !job_.initial.valid;
-    for (const WorkerPtr& worker : members) {
-        if (worker->port == nullptr) continue;
-        if (lacks_initial) {
-            job_.end_head(worker,
-                          failed(base::make_error(ErrorKind::invalid,
-                                                  "the job weighs the initial model (missing = "
-                                                  "initial) but none was broadcast here: call "
-                                                  "pace_broadcast on the same buffers first")));
-            continue;
-        }
-        signal(*worker, control::ReadyStage::called);
-    }
-}
-
-void Groups::abort(control::GroupId group, const base::Error& error) {
-    if (give_up(group)) return;
-    const auto running = running_.find(group);
-    if (running == running_.end()) return;
-    const std::shared_ptr<Exchange> exchange = running->second;
-    exchange->abort(error);
-}
-
-void Groups::abort_all(const base::Error& error) {
-    held_.clear();
-    std::vector<std::shared_ptr<Exchange>> exchanges;
-    for (const auto& [group, exchange] : running_) exchanges.push_back(exchange);
-    for (const auto& exchange : exchanges) exchange->abort(error);
 }
 
 }  // namespace pace::daemon

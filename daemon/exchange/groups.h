@@ -42,6 +42,9 @@ class Groups {
     void abort(control::GroupId group, const base::Error& error);
     void abort_all(const base::Error& error);
 
+    // Every view and order is void.
+    void invalidate(const base::Error& error);
+
     // The view is about to change, and has changed: static groups follow from it.
     void prepare(const base::Error& error);
     void commit_view();
@@ -50,6 +53,8 @@ class Groups {
     void report(std::vector<control::GroupReport>& ret_reports);
 
     bool is_exchanging() const { return !running_.empty(); }
+    // For what the worker's first request waits, in words: a group, or what it does in one.
+    std::string awaited(const Worker& worker) const;
 
     // The trainer of a worker with a ready signal is gone. An order that names it may be under way: its buffers stay for that.
     void departed(const WorkerPtr& worker);
@@ -81,6 +86,7 @@ class Groups {
                Exchange& exchange, const base::Result<>& result);
     void refuse(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,
                 const std::string& reason);
+    void forget(const control::GroupOrder& order);
     void signal(Worker& worker, control::ReadyStage stage);
     Scratch spare_memory();
     bool has_cut(const std::vector<NodeId>& nodes) const;
@@ -103,11 +109,16 @@ class Groups {
     void fall_behind(Worker& worker);
     void catch_up(const WorkerPtr& worker);
 
+    std::string awaited_group(const Worker& worker) const;
+    const Exchange* exchange_of(const Worker& worker) const;
     bool are_static() const;
     void begin_all_static();
     void begin_static(const Worker& worker);
     std::vector<WorkerPtr> complete_with(const Worker& worker) const;
     void run_static(const std::vector<WorkerPtr>& members);
+    control::GroupId static_group(const std::vector<control::Rank>& ranks, uint64_t turn) const;
+    void leave_static();
+    void ask_for_view(const std::vector<WorkerPtr>& members);
     void end_unlike(const std::vector<WorkerPtr>& members, NodeId unlike);
     static control::GroupOrder with_iterations(const control::GroupOrder& order,
                                                const Exchange& exchange);
@@ -134,6 +145,7 @@ class Groups {
     std::vector<Scratch> spare_;
     protocol::StaticGroups static_groups_;
     bool may_begin_static_ = false;
+    uint64_t static_epoch_ = 0;  // of the view from which they follow; 0: none
     EndedGroups ended_static_;
     std::map<control::Rank, base::Timer> pauses_;  // before a worker signals again
 };

@@ -18,16 +18,39 @@ bool Groups::are_static() const {
 // Exchanges of the view that ends are given up, and their members meet anew in the next one.
 void Groups::prepare(const base::Error& error) {
     if (!are_static()) return;
-    may_begin_static_ = false;
-    abort_all(error);
+    invalidate(error);
 }
 
 void Groups::commit_view() {
     if (!are_static()) return;
+    leave_static();
     static_groups_ = protocol::StaticGroups(job_.view.roster().nodes);
+    static_epoch_ = job_.view.epoch;
     for (const auto& [rank, worker] : job_.workers) worker->turn = 0;
     may_begin_static_ = true;
     begin_all_static();
+}
+
+control::GroupId Groups::static_group(const std::vector<control::Rank>& ranks,
+                                      uint64_t turn) const {
+    return mix(mix(static_epoch_, turn), ranks.front());
+}
+
+// Nobody here begins another group of the view: what others have sent for it is dropped. One that does not meet the workers here in
+// between may be as many turns ahead as there are phases.
+void Groups::leave_static() {
+    if (static_epoch_ == 0) return;
+    for (const auto& [rank, worker] : job_.workers) {
+        for (uint64_t turn = worker->turn; turn < worker->turn + protocol::StaticGroups::kPhases;
+             ++turn) {
+            const std::vector<control::Rank> ranks = static_groups_.group_of(rank, turn);
+            if (ranks.size() <= 1) continue;
+            control::GroupOrder order;
+            order.group = static_group(ranks, turn);
+            forget(order);
+        }
+    }
+    static_epoch_ = 0;
 }
 
 void Groups::begin_all_static() {
@@ -63,7 +86,7 @@ void Groups::run_static(const std::vector<WorkerPtr>& members) {
     const std::vector<control::Rank> ranks = static_groups_.group_of(first.rank, first.turn);
     control::GroupOrder order;
     order.job = job_.id;
-    order.group = mix(mix(job_.view.epoch, first.turn), ranks.front());
+    order.group = static_group(ranks, first.turn);
     order.digest = first.head().digest;
     // Of the members' iterations nothing is known yet, but that they have called as often as this one.
     for (const control::Rank rank : ranks)
@@ -145,6 +168,13 @@ void Groups::end_unlike(const std::vector<WorkerPtr>& members, NodeId unlike) {
                                   call_text(worker->head()), job_.caller_at(unlike), kCallAlike)));
 }
 
+// In the view over which they met, no other group begins.
+void Groups::ask_for_view(const std::vector<WorkerPtr>& members) {
+    if (members.front()->turn_epoch != job_.view.epoch || !may_begin_static_) return;
+    may_begin_static_ = false;
+    job_.wants_view = true;
+}
+
 // Unless they disagree, the members are ready again, for the next view; one that has begun meanwhile has them already.
 void Groups::failed_static(const std::vector<WorkerPtr>& members, const base::Error& error,
                            NodeId unlike) {
@@ -156,10 +186,7 @@ void Groups::failed_static(const std::vector<WorkerPtr>& members, const base::Er
         worker->state = Worker::State::ready;
         if (worker->newcomer && worker->port != nullptr) ask_again(worker);
     }
-    if (members.front()->turn_epoch == job_.view.epoch && may_begin_static_) {
-        may_begin_static_ = false;
-        job_.wants_view = true;
-    }
+    ask_for_view(members);
     for (const WorkerPtr& worker : members) begin_static(*worker);
 }
 

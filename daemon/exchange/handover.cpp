@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "daemon/exchange/digest.h"
+#include "daemon/exchange/exchange.h"
 #include "daemon/exchange/handover_list.h"
 
 namespace pace::daemon {
@@ -52,11 +53,19 @@ void Handover::give(std::vector<Debt> debts) {
     std::vector<DebtSize> sizes;
     for (const Debt& debt : debts) sizes.push_back({debt.counts, debt.values.size()});
     const std::vector<std::byte> list = write(sizes);
-    (void)Gift::give_copy(job_.services, about(leaving.heir), number(leaving.epoch, self, 0),
-                          kCheck, list);
+    const uint64_t number = this->number(leaving.epoch, self, 0);
+    const auto gift = Gift::give_copy(job_.services, about(leaving.heir), number, kCheck, list);
+    if (!gift) {
+        base::log_warning("what this node owes is lost: it cannot be given",
+                          {{"job", job_.options.name},
+                           {"heir", job_.services.peers.name(leaving.heir)},
+                           {"reason", gift.error().message}});
+        send_poison(job_.services, number, {leaving.heir});
+        return;
+    }
     for (size_t i = 0; i < debts.size(); ++i)
         (void)Gift::give_held(job_.services, about(leaving.heir),
-                              number(leaving.epoch, self, i + 1), kCheck,
+                              this->number(leaving.epoch, self, i + 1), kCheck,
                               std::as_bytes(debts[i].values), debts[i].memory);
 }
 

@@ -37,6 +37,7 @@ Job::Job(Services& services, control::JobOptions options, uint32_t uid)
     state_.adopted = [this](const Worker& newcomer, uint64_t round) {
         rounds_.adopted(newcomer, round);
     };
+    state_.departed = [this](const Worker& worker) { rounds_.departed(worker); };
     if (state_.options.policy < control::Policy::bsp) return;
     serving_ = std::make_unique<Serving>(state_);
     state_.server_report = [this] { return serving_->report(); };

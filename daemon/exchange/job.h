@@ -1,8 +1,10 @@
 // Job: this node's workers of one job, and where each of their requests goes.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "daemon/exchange/adoption.h"
@@ -12,6 +14,7 @@
 #include "daemon/exchange/rounds.h"
 #include "daemon/exchange/serving.h"
 #include "daemon/exchange/vetting.h"
+#include "daemon/exchange/wait.h"
 
 namespace pace::daemon {
 
@@ -95,8 +98,10 @@ class Job {
     // The daemon was excluded, or is stopping: every view, order and exchange is void.
     void invalidate(const base::Error& error);
 
-    // Logs calls that have waited for long, and for what; each once.
-    void tell_long_waits();
+    // What of its workers here has waited for so long at least.
+    std::vector<Wait> waits(uint64_t now_ns, base::Duration least) const;
+    // Says to trainers what their calls wait for that have waited for long, and in the log, there at growing intervals.
+    void tell_waits(uint64_t now_ns);
 
     // Says of the workers how they are, and of static groups which have ended.
     void report(control::Heartbeat& ret_heartbeat) {
@@ -115,6 +120,7 @@ class Job {
     void admit(const WorkerPtr& worker, bool wants_model);
     void leave_rounds();
     std::string awaited_by(const Worker& worker) const;
+    std::string awaited_at_the_door(const Worker& worker) const;
     void run_local(const WorkerPtr& worker);
     void begin_newcomer(const WorkerPtr& worker);
     void keep_own_model(const WorkerPtr& worker);
@@ -126,6 +132,8 @@ class Job {
     Adoptions adoptions_;
     Vetting vetting_;
     std::unique_ptr<Serving> serving_;  // null unless the job has a parameter server
+    // How long the calls that wait had waited when the log last told of them.
+    std::map<std::pair<control::Rank, uint64_t>, uint64_t> waits_logged_;
     base::TimePoint unused_since_ = base::now();
     bool ended_here_ = false;
 };

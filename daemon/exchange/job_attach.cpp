@@ -14,9 +14,6 @@ using protocol::Verb;
 
 namespace {
 
-// A person wants to know why; a round of a busy cluster takes less. A guess.
-constexpr uint64_t kLongWaitNs = 10'000'000'000;
-
 constexpr const char* kWentOn =
     "the cluster went on without this node; call pace_broadcast for the current model";
 
@@ -112,44 +109,8 @@ void Job::invalidate(const base::Error& error) {
     state_.wants_view = false;
     adoptions_.stop(error);
     rounds_.invalidate(error);
-    groups_.abort_all(error);
+    groups_.invalidate(error);
     if (serving_) serving_->invalidate(error);
-}
-
-std::string Job::awaited_by(const Worker& worker) const {
-    if (state_.view.epoch == 0)
-        return fmt::format("all {} workers to join (pacectl status names who has not)",
-                           state_.options.world);
-    switch (worker.state) {
-        case Worker::State::waiting:
-        case Worker::State::moving:
-            return worker.head().verb == Verb::average ? "its group's exchange" : rounds_.awaited();
-        case Worker::State::ready:
-            return "a group";
-        case Worker::State::adopting:
-        case Worker::State::taking:
-            return "a model from another worker, which gives it with its next call";
-        case Worker::State::pulling:
-            return "the model";
-        case Worker::State::idle:
-        case Worker::State::refused:
-            break;
-    }
-    return "the controller";
-}
-
-void Job::tell_long_waits() {
-    const uint64_t now = base::now_ns();
-    for (const auto& [rank, worker] : state_.workers) {
-        if (worker->queue.empty()) continue;
-        Request& head = worker->queue.front();
-        if (head.wait_told || now - std::min(now, head.submitted_ns) < kLongWaitNs) continue;
-        head.wait_told = true;
-        base::log_info("a call waits", {{"job", state_.options.name},
-                                        {"rank", rank},
-                                        {"call", protocol::name_of(head.verb)},
-                                        {"for", awaited_by(*worker)}});
-    }
 }
 
 void Job::report_workers(std::vector<control::WorkerReport>& reports) const {

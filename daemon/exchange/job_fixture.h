@@ -49,10 +49,12 @@ class TestPort final : public WorkerPort {
     void request_ended(uint64_t id, const Ending& ending) override {
         EXPECT_TRUE(endings.try_emplace(id, ending).second) << "request " << id << " ended twice";
     }
+    void request_waits(uint64_t id, const std::string& what) override { waits[id] = what; }
     bool process_stopped() const override { return false; }
     bool ended(uint64_t id) const { return endings.contains(id); }
 
     std::map<uint64_t, Ending> endings;
+    std::map<uint64_t, std::string> waits;  // what was told last
 };
 
 class JobFixture : public ::testing::Test {

@@ -79,6 +79,32 @@ std::string JobState::caller_at(NodeId node) const {
     return caller_text(services.peers.name(node), ranks);
 }
 
+std::string JobState::workers_at(const std::vector<NodeId>& nodes) const {
+    constexpr size_t kNamed = 4;
+    std::string text;
+    for (size_t i = 0; i < std::min(nodes.size(), kNamed); ++i)
+        text += (i == 0 ? "" : ", ") + caller_at(nodes[i]);
+    if (nodes.size() > kNamed) text += fmt::format(" and {} more nodes", nodes.size() - kNamed);
+    return text;
+}
+
+std::string JobState::not_called(const std::vector<control::Rank>& ranks) {
+    constexpr size_t kNamed = 16;
+    const size_t named = std::min(ranks.size(), kNamed);
+    return fmt::format(
+        "{} {}{} on this node, which {} not called", ranks.size() == 1 ? "worker" : "workers",
+        fmt::join(ranks.begin(), ranks.begin() + static_cast<ptrdiff_t>(named), ", "),
+        ranks.size() > named ? fmt::format(" and {} more", ranks.size() - named) : "",
+        ranks.size() == 1 ? "has" : "have");
+}
+
+std::string JobState::cut_off() const {
+    for (const NodeId node : view.nodes())
+        if (services.peers.is_cut(node))
+            return fmt::format("no bytes pass between this node and {}", services.peers.name(node));
+    return {};
+}
+
 WorkerPtr JobState::find(control::Rank rank) const {
     const auto worker = workers.find(rank);
     return worker == workers.end() ? nullptr : worker->second;

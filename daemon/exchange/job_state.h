@@ -84,8 +84,9 @@ struct JobState {
     std::function<control::ServerReport()> server_report;
     // What the report needs to know is looked up anew; then calls, unless the job is over by then.
     std::function<void(std::function<void()>)> before_server_report;
-    // A newcomer has got a model with the results of so many rounds. Set by the job.
+    // A newcomer has got a model with the results of so many rounds; or has got none, and takes part in no round. Set by the job.
     std::function<void(const Worker&, uint64_t)> adopted;
+    std::function<void(const Worker&)> departed;
 
     base::Scope scope;  // what the job's parts have begun, and is to call them back
 
@@ -101,6 +102,12 @@ struct JobState {
     WorkerPtr find(control::Rank rank) const;
     // Of this view: who on `node` (0: somewhere else) called something else, in words.
     std::string caller_at(NodeId node) const;
+    // Of this view: the workers at these nodes, in words.
+    std::string workers_at(const std::vector<NodeId>& nodes) const;
+    // "worker 2 here, which has not called", for workers on this node.
+    static std::string not_called(const std::vector<control::Rank>& ranks);
+    // "no bytes pass between this node and b", if so for a node of the view; else empty.
+    std::string cut_off() const;
     // Whoever's job it is pays for what it has here.
     Payer payer() const { return {services.accounts, uid}; }
     // This node's members of the view that are here, by rank; empty if one of them is missing.

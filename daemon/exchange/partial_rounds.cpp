@@ -315,4 +315,16 @@ void PartialRounds::update_hold() {
     if (run_) run_->round().hold(recorded_.size() >= kRecordedMax);
 }
 
+// Who of the others has called is known at one node of the round, if at any.
+std::string PartialRounds::awaited() const {
+    std::vector<NodeId> nodes = run_->waiting_for();
+    if (nodes.empty()) {
+        nodes = run_->nodes();
+        std::erase(nodes, job_.services.self);
+    }
+    if (nodes.empty()) return run_->what() + " to end";
+    return fmt::format("{} to call for {}, until its quorum has", job_.workers_at(nodes),
+                       run_->what());
+}
+
 }  // namespace pace::daemon

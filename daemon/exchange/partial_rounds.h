@@ -92,6 +92,9 @@ class PartialRounds {
     // The round has made all models equal: nobody has missed anything before or in it.
     void commit_equal(uint64_t round);
 
+    // Of the round under way: whom it waits for, in words.
+    std::string awaited() const;
+
     PartialRun* last() const { return last_.get(); }
     // Does what touches gradients and results, in the order in which this is called.
     kernels::Strand& strand() { return *strand_; }

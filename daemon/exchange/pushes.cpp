@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
 #include "base/release_thread.h"
 #include "daemon/control/controller_link.h"
 #include "daemon/exchange/model_range.h"
@@ -22,6 +23,20 @@ bool Pushes::has_room(control::Rank rank) const {
 uint64_t Pushes::next_clock(control::Rank rank) const {
     const auto out = out_.find(rank);
     return out == out_.end() ? 0 : out->second.next;
+}
+
+std::vector<NodeId> Pushes::missing(control::Rank rank) const {
+    std::vector<NodeId> nodes;
+    const auto out = out_.find(rank);
+    if (out == out_.end()) return nodes;
+    for (const auto& [clock, push] : out->second.unordered) {
+        for (uint32_t shard = 0; shard < push.held.size(); ++shard) {
+            const NodeId node = host_.places()[shard];
+            if (!push.held[shard] && std::find(nodes.begin(), nodes.end(), node) == nodes.end())
+                nodes.push_back(node);
+        }
+    }
+    return nodes;
 }
 
 namespace {
@@ -168,7 +183,13 @@ void Pushes::post(server::Letter letter, const server::Shard::Update& update) {
     strand_.run(
         2 * update->bytes(),
         [coded, update] { coded->bytes = server::write_elements(*update, coded->letter); },
-        [this, coded, epoch = job_.view.epoch](const Result<>& memory) {
+        [this, coded, bytes = update->bytes(), epoch = job_.view.epoch](const Result<>& memory) {
+            if (!memory)
+                base::log_warning("no memory to send an update of a model: asking for another view",
+                                  {{"job", job_.options.name},
+                                   {"rank", coded->letter.rank},
+                                   {"clock", coded->letter.clock},
+                                   {"bytes", bytes}});
             if (!memory) job_.wants_view = true;
             // Another view has it sent again, if it is to be sent still.
             if (!memory || epoch != job_.view.epoch || !awaits(coded->letter)) return;

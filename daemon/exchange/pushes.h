@@ -45,6 +45,9 @@ class Pushes {
     // A view, or the order, has said which that is.
     bool knows(control::Rank rank) const { return out_.contains(rank); }
 
+    // The nodes, once each, that are not known to hold all of the worker's updates.
+    std::vector<NodeId> missing(control::Rank rank) const;
+
     // The shard holds the update that was sent under this number.
     void held(uint32_t shard, control::Rank rank, uint64_t clock, uint64_t number);
     // The order has been heard to here.

@@ -36,7 +36,6 @@ struct Request {
     uint64_t submitted_ns = 0;
     std::shared_ptr<Pull> pull{};  // what it has asked for of a parameter server's model; else null
     WriteMarkPtr mark;
-    bool wait_told = false;  // that it takes long is in the log
 
     // Its buffers hold what they are to give.
     bool is_made() const { return ready >= elements; }

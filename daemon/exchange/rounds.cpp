@@ -351,18 +351,22 @@ void Rounds::commit_round(const Exchange& exchange, const std::vector<WorkerPtr>
 
 std::string Rounds::awaited() const {
     if (preparing_ != 0) return "the job's membership to have changed";
-    std::string names;
+    if (waits_in_ != 0 && waits_in_ == job_.view.epoch)
+        return "another view of the job, since a round has failed in this one (the log says why)";
+    std::vector<control::Rank> missing;
     for (const control::Member& member : job_.view.members) {
         const WorkerPtr worker =
             member.node == job_.services.self ? job_.find(member.rank) : nullptr;
         const bool has_called = !worker || worker->state == Worker::State::waiting ||
                                 worker->state == Worker::State::moving;
-        if (!has_called) names += fmt::format(" {}", worker->rank);
+        if (!has_called) missing.push_back(worker->rank);
     }
-    if (!names.empty()) return "workers here that have not called:" + names;
-    if (!active_) return "others to call";
-    for (const NodeId node : active_->waiting_for()) names += " " + job_.services.peers.name(node);
-    return names.empty() ? std::string("its exchange") : "workers on" + names;
+    if (!missing.empty()) return JobState::not_called(missing);
+    if (partial_ && !everyone_ && partial_->under_way()) return partial_->awaited();
+    if (!active_) return "this node to go on with its round";
+    const std::vector<NodeId> nodes = active_->waiting_for();
+    return nodes.empty() ? active_->what() + " to end"
+                         : fmt::format("{}, in {}", job_.workers_at(nodes), active_->what());
 }
 
 void Rounds::run_local(const WorkerPtr& worker, const Compression::Done& done) {

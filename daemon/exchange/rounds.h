@@ -150,6 +150,7 @@ class Rounds {
     bool has_last_result() const { return retained_.valid && retained_.round + 1 == completed_; }
     void retain(size_t bytes, uint32_t check);
     void wait_for_view();
+    void leave_view();
 
     // rounds_partial.cpp
     std::vector<WorkerPtr> members_here() const;
@@ -187,6 +188,7 @@ class Rounds {
     std::shared_ptr<Exchange> active_;
     // Over which the last round began: also that of its result, when this node has to fetch it.
     View round_view_;
+    uint64_t view_epoch_ = 0;  // of the view in which rounds begin; 0: none
     // Of the last exchange but fetches: what its result is known by.
     collectives::Layout round_layout_;
     uint32_t round_check_ = 0;

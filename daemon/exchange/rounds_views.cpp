@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "daemon/control/controller_link.h"
 #include "daemon/exchange/adoption.h"
@@ -56,7 +57,31 @@ void Rounds::send_prepared() {
     job_.services.control->send(prepared);
 }
 
+// Rounds of the view that others had begun there, and this node had not, and results of it that nobody took here: what has come for
+// them is dropped, and what comes. Others are ahead by a round at most: that of a result which this node did not get.
+void Rounds::leave_view() {
+    const uint64_t epoch = std::exchange(view_epoch_, 0);
+    if (epoch == 0) return;
+    const auto number = [&](ExchangeKind kind, uint64_t second) {
+        return exchange_number(job_.token, kind, epoch, second);
+    };
+    const NodeId self = job_.services.self;
+    std::vector<uint64_t> numbers{number(ExchangeKind::fetch, self)};
+    for (const uint64_t round : {completed_, completed_ + 1}) {
+        const uint64_t dense = number(ExchangeKind::round, round);
+        numbers.insert(numbers.end(), {dense, number(ExchangeKind::flat, dense),
+                                       number(ExchangeKind::partial, round),
+                                       number(ExchangeKind::partial_data, round)});
+    }
+    const uint64_t hidden = number(ExchangeKind::hidden, self);
+    numbers.insert(numbers.end(), {number(ExchangeKind::fetch_told, self),
+                                   number(ExchangeKind::probe, 0), mix(hidden, 0), mix(hidden, 1)});
+    for (const uint64_t of_old_view : numbers) job_.services.transport.close_exchange(of_old_view);
+}
+
 void Rounds::commit(const control::CommitView& view) {
+    leave_view();
+    view_epoch_ = view.epoch;
     preparing_ = 0;
     view_base_ = view.base_round;
     everyone_ = false;
@@ -145,7 +170,7 @@ Exchange::Plan Rounds::fetch_plan(ExchangeKind kind, NodeId donor, uint32_t chec
 // The next view names another donor, or redoes the round.
 void Rounds::wait_for_view() {
     waits_in_ = job_.view.epoch;
-    job_.wants_view = preparing_ == 0;
+    if (preparing_ == 0) job_.wants_view = true;
 }
 
 void Rounds::serve(NodeId node) {
@@ -253,6 +278,7 @@ void Rounds::invalidate(const base::Error& error) {
     if (partial_) partial_->reset(error);
     everyone_ = false;
     stop(error);
+    leave_view();
 }
 
 void Rounds::stop(const base::Error& error) {

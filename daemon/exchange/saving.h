@@ -33,6 +33,13 @@ class Saving {
     // Ends the worker's requests.
     void end_all(const WorkerPtr& worker, const Ending& ending);
     void forget(control::Rank rank) { asked_.erase(rank); }
+    // The worker's requests, and below which clock each wants its updates.
+    template <typename Visit>
+    void for_each_asked(control::Rank rank, Visit visit) const {
+        const auto asked = asked_.find(rank);
+        if (asked == asked_.end()) return;
+        for (const Asked& one : asked->second) visit(one.request, one.own);
+    }
     // The worker's updates from clock `own` on do not come: nobody waits for them.
     void lower(control::Rank rank, uint64_t own);
 

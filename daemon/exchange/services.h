@@ -46,6 +46,9 @@ struct ExchangeOptions {
     base::Duration unnamed_keep = std::chrono::seconds(10);
     // The folder for checkpoints of parameter servers; empty: none are kept.
     std::string checkpoints;
+    // A call that has lasted for so long has what it waits for told: a person wants to know, and a round of a busy cluster takes
+    // less.
+    base::Duration wait_notice = std::chrono::seconds(10);
     // How long the buffers of a trainer that died are kept for its successor.
     base::Duration buffers_keep = std::chrono::minutes(10);
     // This node's own NCCL (protocol/nccl.h), 0: none; and how many of its communicators are kept at most.

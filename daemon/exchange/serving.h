@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -41,7 +42,7 @@ class Serving {
     bool awaits_root(const Worker& worker) const;
     // Called a few times a second: what has been held for too long goes on, and a view is asked for where letters do not come. Returns the
     // nodes that it waits for, and has for a while.
-    std::vector<NodeId> look_again();
+    std::vector<NodeId> look_again(base::TimePoint now = base::now());
     void begin_pull(const WorkerPtr& worker);
     // Its trainer has been in a job of this name through a daemon that is gone: it is told when it is to begin anew.
     void came_again(const Worker& worker) { unaware_.insert(worker.rank); }
@@ -76,6 +77,13 @@ class Serving {
     // Ends its pushes that wait, and checkpoints.
     void end_asides(const WorkerPtr& worker, const Ending& ending);
 
+    // For what the worker's first request waits, in words: the model.
+    std::string awaited(const Worker& worker) const;
+    // The worker's pushes that are not taken yet, and its checkpoints, and for what each waits.
+    void for_each_aside(
+        control::Rank rank,
+        const std::function<void(const Request&, const std::string& what)>& visit) const;
+
     const ShardHost& host() const { return host_; }
     bool keeps_shards() const { return host_.keeps_any(); }
     // The job is over.
@@ -100,10 +108,12 @@ class Serving {
     bool fetches(const control::CommitView& view, uint64_t round) const;
     bool has_view() const { return host_.generation() != 0 && job_.view.epoch != 0; }
     bool is_model(const std::vector<BufferPtr>& buffers) const;
+    std::string slow_workers(uint64_t clock) const;
+    std::string nodes_of_updates(control::Rank rank) const;
     void try_pushes(const WorkerPtr& worker);
     void took(const WorkerPtr& worker, const RequestPtr& request, const base::Result<bool>& taken);
     void learn_step(Worker& worker) const;
-    std::vector<NodeId> watch_letters();
+    std::vector<NodeId> watch_letters(base::TimePoint now);
     void want_view(const std::string& reason, base::Duration silent);
     const char* refusal(const Worker& worker) const;
     void end_aside(const WorkerPtr& worker, const Request& request, Ending ending) const;

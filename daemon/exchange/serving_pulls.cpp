@@ -70,7 +70,7 @@ bool Serving::awaits_root(const Worker& worker) const {
     return std::chrono::nanoseconds(waited_ns) < kRootWait;
 }
 
-std::vector<NodeId> Serving::look_again() {
+std::vector<NodeId> Serving::look_again(base::TimePoint now) {
     const auto workers = job_.workers;
     for (const auto& [rank, worker] : workers) {
         const bool holds = worker->state == Worker::State::pulling && lost_ &&
@@ -79,11 +79,10 @@ std::vector<NodeId> Serving::look_again() {
         worker->state = Worker::State::idle;
         job_.advance(worker);
     }
-    return watch_letters();
+    return watch_letters(now);
 }
 
-std::vector<NodeId> Serving::watch_letters() {
-    const base::TimePoint now = base::now();
+std::vector<NodeId> Serving::watch_letters(base::TimePoint now) {
     std::vector<NodeId> waits_for;
     bool moving = false;
     for (const ServerMail::Overdue& overdue : mail_.overdue(now, kSuspicious)) {

@@ -90,5 +90,45 @@ TEST_F(ServingTest, TheModelOfARoundIsNotSaidAgainByWhoHasMissedTheOrder) {
     EXPECT_EQ(said_during([this] { begin_view(2000); }), 0U);
 }
 
+// -------------------------------------------------------------------------------- letters that do not come
+
+constexpr base::Duration kTooLong = std::chrono::seconds(11);
+
+TEST_F(ServingTest, AModelThatDoesNotComeHasAnotherViewAskedForOnce) {
+    order_model(1);
+    const base::TimePoint now = base::now();
+    serving_.look_again(now);
+    EXPECT_FALSE(job_.wants_view) << "it may be on its way";
+    testing::internal::CaptureStderr();
+    serving_.look_again(now + kTooLong);
+    serving_.look_again(now + 2 * kTooLong);
+    const std::string log = testing::internal::GetCapturedStderr();
+    EXPECT_TRUE(job_.wants_view);
+    EXPECT_NE(log.find("the model of a pace_broadcast does not come"), std::string::npos) << log;
+    EXPECT_EQ(log.find("asking for another view"), log.rfind("asking for another view"));
+}
+
+TEST_F(ServingTest, ALetterThatIsNotAnsweredHasAnotherViewAskedFor) {
+    const auto other_transport = network_.create();
+    peers_.know(kOther, "other", other_transport->address());
+    keeper_ = kOther;
+    ++generation_;
+    const WorkerPtr worker = new_worker(0);
+    job_.workers[0] = worker;
+    begin_view(0, true);
+    serving_.push(worker, request(protocol::Verb::push, model_, 0));
+    const auto turn = [this] {
+        for (int i = 0; i < 20; ++i) loop_->turn(false);
+    };
+    turn();
+    const base::TimePoint now = base::now();
+    EXPECT_EQ(serving_.look_again(now + std::chrono::seconds(1)), std::vector<NodeId>{kOther});
+    EXPECT_FALSE(job_.wants_view);
+    serving_.look_again(now + kTooLong);
+    EXPECT_TRUE(job_.wants_view);
+    transport_->end();
+    turn();
+}
+
 }  // namespace
 }  // namespace pace::daemon

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "daemon/exchange/exchange.h"
 
 namespace pace::daemon {
 
@@ -14,6 +15,17 @@ Transfer::Transfer(Services& services, collectives::Group group, About about)
 void Transfer::watch(const std::shared_ptr<Transfer>& self) {
     services_.active.push_back(self);
     services_.exchange_began();
+    const collectives::Group& group = communicator.group();
+    if (group.self == 0) return;
+    services_.transport.receive(
+        group.nodes[0], {group.exchange, kPoisonSlot, 0}, {},
+        [weak = std::weak_ptr(self)](const base::Result<>& got) {
+            const auto taking = weak.lock();
+            if (!taking || !got) return;
+            taking->communicator.abort(base::make_error(
+                base::ErrorKind::memory, "{} cannot give {}; its log says why",
+                taking->services_.peers.name(taking->about_.node), taking->about_.what));
+        });
 }
 
 void Transfer::abort(const base::Error& error) {

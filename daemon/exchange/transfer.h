@@ -28,7 +28,7 @@ class Transfer : public Active {
 
     Transfer(Services& services, collectives::Group group, About about);
 
-    // Once, on a shared object.
+    // Once, on a shared object. A taker hears from now on if the giver cannot give: then it ends with ErrorKind::memory.
     void watch(const std::shared_ptr<Transfer>& self);
 
     void abort(const base::Error& error) override;

@@ -95,6 +95,84 @@ TEST_F(Waits, OfATakingPastItsDeadlinesEnd) {
     EXPECT_EQ(told, 1);
 }
 
+TEST_F(Waits, OfATakingThatTheOtherCannotGiveEndWithItsWord) {
+    base::Error told;
+    const base::Scope owner;
+    const auto taking = Taking::take(owner, services_, about(0), 7, 0, kGiftBytes,
+                                     [&told](const auto& result) { told = result.error(); });
+    send_poison(other_services_, 7, {kSelf});
+    turn();
+    EXPECT_EQ(told.kind, base::ErrorKind::memory);
+    EXPECT_NE(told.message.find("other cannot give a thing"), std::string::npos) << told.message;
+}
+
+// ------------------------------------------------------------------ donors that cannot give a model
+
+class CannotGive : public Waits {
+  protected:
+    CannotGive() {
+        control::JobOptions options;
+        options.policy = control::Policy::partial_reduce;
+        open(options);
+    }
+    void commit_adoption(uint64_t epoch, control::Rank newcomer, control::Rank donor) {
+        control::CommitView view;
+        view.epoch = epoch;
+        view.members = {{kTheirs, kOther, 0, 0}, {kOurs, kSelf, 0, 0}};
+        view.adoptions = {{.newcomer = newcomer, .donor = donor}};
+        job_->commit(view);
+    }
+    static uint64_t number(uint64_t epoch, control::Rank newcomer) {
+        return exchange_number(kToken, ExchangeKind::adoption, epoch, newcomer);
+    }
+    // More than there are addresses.
+    static BufferPtr boundless() {
+        auto buffer = std::make_shared<Buffer>();
+        buffer->memory = base::MappedMemfd::create("test", sizeof(float), false).value();
+        buffer->count = uint64_t{1} << 46U;
+        return buffer;
+    }
+};
+
+TEST_F(CannotGive, SayWhyInTheirLogAndTellTheTaker) {
+    worker_->model = {boundless()};
+    call(Verb::average, buffer_of(kModelFloats, 3));
+    testing::internal::CaptureStderr();
+    commit_adoption(1, kTheirs, kOurs);
+    turn();
+    const std::string log = testing::internal::GetCapturedStderr();
+    EXPECT_NE(log.find("cannot give a newcomer the model"), std::string::npos) << log;
+    EXPECT_NE(log.find("no 281474976710720 bytes of memory"), std::string::npos) << log;
+    int told = 0;
+    other_transport_->receive(*other_peers_.peer(kSelf), {number(1, kTheirs), kPoisonSlot, 0}, {},
+                              [&told](const base::Result<>& got) { told += got.ok() ? 1 : 0; });
+    listen();
+    turn();
+    EXPECT_EQ(told, 1);
+}
+
+// It is not asked again and again. Who calls once more is no member with a model either.
+TEST_F(CannotGive, EndTheNewcomersCallWhichMayAskAgain) {
+    worker_->newcomer = true;
+    const BufferPtr buffer = buffer_of(kModelFloats, 3);
+    const uint64_t id = call(Verb::broadcast, buffer);
+    commit_adoption(1, kOurs, kTheirs);
+    send_poison(other_services_, number(1, kOurs), {kSelf});
+    turn();
+    ASSERT_TRUE(port_.ended(id));
+    EXPECT_EQ(outcome_of(id), Outcome::failed);
+    EXPECT_EQ(port_.endings.at(id).kind, base::ErrorKind::memory);
+    EXPECT_FALSE(job_->state().wants_view) << "the next one would name the same donor";
+    const uint64_t again = call(Verb::broadcast, buffer);
+    EXPECT_EQ(worker_->state, Worker::State::adopting) << "it would wait for a round of all";
+    commit_adoption(2, kOurs, kTheirs);
+    turn();
+    EXPECT_FALSE(port_.ended(again));
+    expect_watched("a model for worker 1");
+    lose();
+    turn();
+}
+
 TEST_F(Waits, ForADonorsModelEndWithTheWayToItAndAskForAnother) {
     control::JobOptions options;
     options.policy = control::Policy::partial_reduce;

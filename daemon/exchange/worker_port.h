@@ -23,6 +23,9 @@ class WorkerPort {
     // The request has ended; called exactly once for each that was submitted while the session lives.
     virtual void request_ended(uint64_t id, const Ending& ending) = 0;
 
+    // The request, which has not ended, has waited for long: for what, in words. Called now and then while it lasts.
+    virtual void request_waits(uint64_t id, const std::string& what) = 0;
+
     // Is the trainer's process stopped by a signal?
     virtual bool process_stopped() const = 0;
 };

@@ -42,6 +42,17 @@ json shards_of(const DocumentSource& source) {
     return shards;
 }
 
+json waits_of(const DocumentSource& source) {
+    json waits = json::array();
+    for (const auto& [job, wait] : source.waits)
+        waits.push_back({{"job", job},
+                         {"rank", wait.rank},
+                         {"call", protocol::name_of(wait.verb)},
+                         {"waited_s", static_cast<double>(wait.waited_ns) / 1e9},
+                         {"for", wait.what}});
+    return waits;
+}
+
 json gpus_of(const DocumentSource& source) {
     json devices = json::array();
     for (const device::Devices::Summary& gpu : source.gpus) {
@@ -123,11 +134,13 @@ std::string daemon_document(const DocumentSource& source) {
         {"data",
          {{"transport", embedded ? "none" : source.transport},
           {"interface", source.devices},
-          {"address_bytes", source.address_bytes}}},
+          {"address_bytes", source.address_bytes},
+          {"messages_unexpected", source.messages_unexpected}}},
         {"threads", source.threads},
         {"clients", clients_of(source)},
         {"users", users_of(source)},
         {"shards", shards_of(source)},
+        {"waits", waits_of(source)},
         {"gpus", gpus_of(source)},
         {"limits",
          {{"client_bytes_max", source.limits.bytes_max},

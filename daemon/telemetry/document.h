@@ -22,6 +22,7 @@ struct DocumentSource {
     std::string transport;
     std::string devices;
     size_t address_bytes = 0;
+    uint64_t messages_unexpected = 0;
     size_t threads = 0;
     QuotaLimits limits;
     AccountLimits accounts;
@@ -30,6 +31,7 @@ struct DocumentSource {
     uint32_t clients_max = 0;
     std::vector<Client::Summary> clients;
     std::vector<Engine::ShardSummary> shards;
+    std::vector<Engine::JobWait> waits;
     std::vector<device::Devices::Summary> gpus;
     std::string gpus_absent;  // why there is none
     int cuda_version = 0;     // of the driver, 13000: 13.0; 0: no driver

@@ -135,15 +135,12 @@ class Session:
     def _end(self, function, *which):
         info = _RequestInfo(struct_size=c.sizeof(_RequestInfo))
         arguments = (self._session, *which, FOREVER, c.byref(info))
-        # Python handles signals between two calls: Ctrl-C ends the wait by KeyboardInterrupt.
-        while (status := function(*arguments, c.byref(self._error))) == INTERRUPTED:
-            pass
-        self._check(function, status)
+        self._call(function, *arguments)
         return info.iteration
 
     def _call(self, function, *arguments):
-        self._check(function, function(*arguments, c.byref(self._error)))
-
-    def _check(self, function, status):
+        # Python handles signals between two calls: Ctrl-C ends a wait by KeyboardInterrupt, also one to open, or to reconnect.
+        while (status := function(*arguments, c.byref(self._error))) == INTERRUPTED:
+            pass
         if status != 0:
             raise (Stale if status == STALE else PaceError)(f"{function.__name__}: {self._error.message.decode()}")

@@ -34,6 +34,18 @@ std::string pairs_text(std::string_view title, const Json& object) {
 
 }  // namespace
 
+std::string waits_text(const Json& daemon, std::string_view job) {
+    Columns waits({"JOB", ">RANK", "CALL", ">WAITED", "FOR"});
+    for (const Json& wait : list(daemon, "waits")) {
+        if (!job.empty() && text(wait, "job") != job) continue;
+        waits.add({text(wait, "job"), text(wait, "rank"), text(wait, "call"),
+                   duration_text(number(wait, "waited_s") * 1000), text(wait, "for")});
+    }
+    return waits.empty()
+               ? std::string()
+               : fmt::format("\nwaiting on {}:\n{}", text(daemon, "name"), waits.text(""));
+}
+
 std::string daemon_text(const Json& daemon) {
     std::string lines = fmt::format(
         "paced {} on {}, process {}, up {}\n"
@@ -50,6 +62,7 @@ std::string daemon_text(const Json& daemon) {
                      text(client, "rank"), bytes_text(number(client, "bytes")),
                      text(client, "buffers"), text(client, "requests")});
     lines += clients.empty() ? "\nno client is connected\n" : "\n" + clients.text("");
+    lines += waits_text(daemon);
     Columns users({">UID", ">MEMORY", ">BUFFERS", ">CONNECTIONS", ">OPEN FILES"});
     for (const Json& user : list(daemon, "users"))
         users.add({text(user, "uid"), bytes_text(number(user, "bytes")), text(user, "buffers"),

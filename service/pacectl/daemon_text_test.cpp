@@ -35,5 +35,17 @@ TEST(DaemonText, SaysNothingOfNcclWithoutAGpu) {
     EXPECT_FALSE(shows(daemon_text(daemon), "NCCL"));
 }
 
+TEST(DaemonText, TellsWhatCallsWaitFor) {
+    Json daemon = daemon_example();
+    EXPECT_EQ(waits_text(daemon), "");
+    daemon["waits"] = Json::parse(R"([
+      {"job": "fashion", "rank": 3, "call": "reduce", "waited_s": 12.5, "for": "worker 1 on node b"},
+      {"job": "other", "rank": 0, "call": "barrier", "waited_s": 99, "for": "worker 7"}])");
+    for (const char* part : {"waiting on a:", "fashion", "reduce", "12.5 s", "worker 1 on node b"})
+        EXPECT_TRUE(shows(daemon_text(daemon), part)) << part << daemon_text(daemon);
+    EXPECT_TRUE(shows(waits_text(daemon, "fashion"), "worker 1"));
+    EXPECT_FALSE(shows(waits_text(daemon, "fashion"), "worker 7"));
+}
+
 }  // namespace
 }  // namespace pace::pacectl

@@ -2,6 +2,7 @@
 
 #include "libclient/tool_link.h"
 #include "service/pacectl/commands.h"
+#include "service/pacectl/daemon_text.h"
 #include "service/pacectl/job_text.h"
 #include "service/pacectl/output.h"
 
@@ -35,7 +36,10 @@ int show_job(const client::Endpoint& endpoint, const std::string& name) {
         return say_error(base::make_error(base::ErrorKind::not_found,
                                           "there is no job '{}'; `pacectl job list` shows all",
                                           name));
-    return print(job_text(*status, *job, {.groups = 64}) + "\n" + job_options_text(*job));
+    const auto daemon = fetch_document(endpoint, "daemon");
+    return print(job_text(*status, *job, {.groups = 64}) +
+                 (daemon ? waits_text(*daemon, name) : std::string()) + "\n" +
+                 job_options_text(*job));
 }
 
 }  // namespace pace::pacectl

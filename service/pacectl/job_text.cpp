@@ -175,6 +175,29 @@ std::string left_out_text(const Json& job, const NodeNames& names) {
     return fmt::format("  goes on without, since the network is cut:{}\n", named);
 }
 
+std::string ranks_text(const Json& wait, std::string_view key) {
+    std::string ranks;
+    for (const Json& rank : list(wait, key))
+        if (rank.is_number_unsigned())
+            ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", rank.get<uint64_t>());
+    const uint64_t others = count(wait, fmt::format("{}_left_out", key));
+    return others > 0 ? fmt::format("{} and {} more", ranks, others) : ranks;
+}
+
+// Who waits for whom.
+std::string wait_lines(const Json& job) {
+    std::string lines;
+    for (const Json& wait : list(job, "waits")) {
+        const std::string waited = member(wait, "waited_ms").is_number()
+                                       ? " for " + duration_text(number(wait, "waited_ms"))
+                                       : std::string();
+        lines +=
+            fmt::format("  waiting{}: rank {} for rank {} ({})\n", waited,
+                        ranks_text(wait, "ranks"), ranks_text(wait, "for"), text(wait, "what"));
+    }
+    return lines;
+}
+
 // Which of the job's nodes are near each other, as far as it is known.
 std::string zones_text(const Json& job, const NodeNames& names) {
     constexpr size_t kNodesNamed = 8;  // of a zone
@@ -279,6 +302,7 @@ std::string job_text(const Json& status, const Json& job, const StatusLimits& li
     lines += model_text(job);
     lines += slowest_text(job, names);
     lines += progress_text(job);
+    lines += wait_lines(job);
     lines += left_out_text(job, names);
     lines += zones_text(job, names);
     lines += mixing_text(job);

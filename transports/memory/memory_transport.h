@@ -37,7 +37,11 @@ class MemoryTransport final : public Transport {
     base::TimePoint heard(PeerId peer) const override;
     void set_peer_lost_handler(PeerLostHandler handler) override;
     int event_fd() const override { return -1; }
-    Counters counters() const override { return counters_; }
+    Counters counters() const override {
+        Counters now = counters_;
+        now.messages_unexpected = messages_.size();
+        return now;
+    }
 
     bool poll() override;
     bool arm() override;

@@ -39,7 +39,11 @@ class UcxEngine final : public UcxTransport {
     base::TimePoint heard(PeerId peer) const override;
     void set_peer_lost_handler(PeerLostHandler handler) override;
     int event_fd() const override { return worker_->event_fd(); }
-    Counters counters() const override { return counters_; }
+    Counters counters() const override {
+        Counters now = counters_;
+        now.messages_unexpected = inbox_.kept();
+        return now;
+    }
 
     bool poll() override;
     bool arm() override;

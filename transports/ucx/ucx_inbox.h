@@ -30,6 +30,9 @@ class UcxInbox {
     void receive(Receive receive);
     void close_exchange(uint64_t exchange);
 
+    // How many messages there are that nobody has asked for yet.
+    size_t kept() const { return messages_.size(); }
+
     // One active message, as UCX hands it over: the bytes are UCX's and are valid during the call.
     // If there is no memory for the message, its peer is lost.
     void on_message(std::span<const std::byte> header_untrusted,

@@ -210,7 +210,12 @@ bool Job::have_all_died(TimePoint now) const {
 void Job::admit(const WorkerAdmit& event, const Turn& turn) {
     Worker* worker = live_at(event.node, event.rank);
     if (worker == nullptr) return;
-    if (worker->state != WorkerState::newcomer && worker->state != WorkerState::suspended) return;
+    // A member asks if no donor was able to give it the model.
+    const bool lacks_model = worker->state == WorkerState::member && event.wants_model;
+    if (worker->state != WorkerState::newcomer && worker->state != WorkerState::suspended &&
+        !lacks_model)
+        return;
+    if (lacks_model) adoptions_.on_finished(event.rank);
     worker->accepts_own = event.accepts_own;
     if (!admits(*worker)) return left_out_.keep(event.rank, event.wants_model);
     begin_taking_part(event.rank, event.wants_model, turn);

@@ -221,4 +221,20 @@ bool Server::holds_up(Rank rank) const {
     });
 }
 
+std::optional<Server::HeldUp> Server::held_up() const {
+    if (!options_.staleness) return std::nullopt;
+    HeldUp held;
+    uint64_t furthest = 0;
+    for (const auto& [rank, pull] : waiting_) {
+        if (pull.clock <= clocks_.slowest() + *options_.staleness) continue;
+        if (held.waiting.empty() || pull.asked < held.since) held.since = pull.asked;
+        held.waiting.push_back(rank);
+        furthest = std::max(furthest, pull.clock);
+    }
+    for (const auto& [rank, worker] : clocks_.workers())
+        if (worker.clock + *options_.staleness < furthest) held.slow.push_back(rank);
+    if (held.waiting.empty()) return std::nullopt;
+    return held;
+}
+
 }  // namespace pace::controller

@@ -85,6 +85,14 @@ class Server {
     // Its clock is the slowest, and holds back somebody's pull.
     bool holds_up(Rank rank) const;
 
+    // The pulls that staleness holds back: whose they are, and who is too far behind for them.
+    struct HeldUp {
+        std::vector<Rank> waiting;
+        std::vector<Rank> slow;
+        TimePoint since;  // the oldest
+    };
+    std::optional<HeldUp> held_up() const;
+
     const ServerClocks& clocks() const { return clocks_; }
     const std::map<uint64_t, uint64_t>& live_versions() const { return versions_; }
     ServerStatistics statistics() const {

@@ -77,6 +77,14 @@ struct SlowWorker {
     double factor = 1;  // of the median worker's step
 };
 
+// Workers that wait, and those that have not called, or are too far behind, for whom they do.
+struct WaitView {
+    std::string what;
+    std::vector<Rank> waiting;
+    std::vector<Rank> missing;
+    std::optional<Duration> waited;  // the longest; none where it is not known
+};
+
 // Nodes of a job that are near each other.
 struct ZoneView {
     uint32_t zone = 0;
@@ -131,6 +139,7 @@ struct JobView {
     bool changing_view = false;
     bool gathering = false;           // waits for its members after the controller's restart
     std::vector<WorkerView> workers;  // those that have joined once, in rank order
+    std::vector<WaitView> waits;      // that last
     std::optional<SlowWorker> slow;
     std::optional<ProgressSpread> progress;  // none without members
     Duration step_median{};                  // of the median worker

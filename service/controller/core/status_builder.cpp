@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -147,6 +148,72 @@ void add_reported_groups(const Job& job, JobView& view) {
     view.sync_components = components(mixing.workers, mixing.groups);
 }
 
+// What takes less is no news.
+constexpr Duration kWaitLeast = std::chrono::seconds(1);
+
+std::optional<Duration> waited_of(const JobView& view, Rank rank) {
+    for (const WorkerView& worker : view.workers)
+        if (worker.rank == rank) return worker.waiting;
+    return std::nullopt;
+}
+
+void add_group_wait(std::vector<Rank> waiting, std::vector<Rank> missing, std::string what,
+                    JobView& view) {
+    Duration longest{};
+    for (const Rank rank : waiting)
+        longest = std::max(longest, waited_of(view, rank).value_or(Duration{}));
+    if (longest < kWaitLeast || missing.empty()) return;
+    view.waits.push_back({std::move(what), std::move(waiting), std::move(missing), longest});
+}
+
+void add_group_waits(const PolicyView& policy, JobView& view) {
+    for (const PolicyView::Incomplete& group : policy.incomplete)
+        add_group_wait(group.waiting, group.missing, "a group that was named", view);
+    if (policy.names_groups) return;
+    std::vector<Rank> waiting;
+    std::vector<Rank> missing;
+    for (const WorkerView& worker : view.workers) {
+        const bool takes_part =
+            worker.status == WorkerStatus::active || worker.status == WorkerStatus::late;
+        if (worker.waiting)
+            waiting.push_back(worker.rank);
+        else if (takes_part && !worker.exchanging)
+            missing.push_back(worker.rank);
+    }
+    add_group_wait(std::move(waiting), std::move(missing), "a group", view);
+}
+
+// Of rounds the controller hears who has called, with heartbeats.
+void add_round_wait(const Job& job, JobView& view) {
+    uint64_t most = 0;
+    for (const WorkerView& worker : view.workers)
+        if (is_taking_part(job.workers()[worker.rank].state))
+            most = std::max(most, worker.rounds_submitted);
+    WaitView wait;
+    bool lasts = false;
+    for (const WorkerView& shown : view.workers) {
+        const Worker& worker = job.workers()[shown.rank];
+        if (!is_taking_part(worker.state)) continue;
+        const bool has_called = worker.rounds_submitted == most && worker.busy_ms == 0;
+        if (has_called) wait.waiting.push_back(shown.rank);
+        if (worker.rounds_submitted >= most) continue;
+        wait.missing.push_back(shown.rank);
+        lasts = lasts || std::chrono::milliseconds(worker.busy_ms) >= kWaitLeast ||
+                shown.waiting.value_or(Duration{}) >= kWaitLeast;
+    }
+    if (!lasts || wait.waiting.empty() || wait.missing.empty()) return;
+    wait.what = "round " + std::to_string(most - 1);
+    view.waits.push_back(std::move(wait));
+}
+
+void add_pull_wait(const Server& order, TimePoint now, JobView& view) {
+    const auto held = order.held_up();
+    if (!held || now - held->since < kWaitLeast) return;
+    view.waits.push_back({"the model, which staleness holds back until step " +
+                              std::to_string(order.clocks().slowest()) + " is over",
+                          held->waiting, held->slow, now - held->since});
+}
+
 void add_groups(const Job& job, TimePoint now, JobView& view) {
     const Groups& groups = *job.groups();
     const PolicyView policy = groups.policy().view();
@@ -156,6 +223,7 @@ void add_groups(const Job& job, TimePoint now, JobView& view) {
         const auto found = waiting.find(worker.rank);
         if (found != waiting.end()) worker.waiting = found->second;
     }
+    add_group_waits(policy, view);
     view.group_wait = policy.group_wait;
     view.sync_components = policy.components;
     view.holding = policy.holding;
@@ -226,6 +294,8 @@ JobView view_of(const Job& job, TimePoint now) {
     if (job.groups() != nullptr) add_groups(job, now, view);
     if (job.reported_groups() != nullptr) add_reported_groups(job, view);
     if (job.server() != nullptr) view.model = view_of(*job.server());
+    if (job.server() != nullptr) add_pull_wait(job.server()->order(), now, view);
+    if (job.is_started()) add_round_wait(job, view);
     return view;
 }
 

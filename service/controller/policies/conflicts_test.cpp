@@ -109,5 +109,20 @@ TEST(Conflicts, PartialReduceHasNone) {
     EXPECT_EQ(policy->conflicts(), 0U);
 }
 
+// ------------------------------------------------------------------------------- who waits for whom
+
+TEST(Incomplete, GroupsNameThoseWhoHaveNotCome) {
+    ToldGroups policy(options_of(Policy::prague_random, 4, 2), {{0, 1}, {2, 3}});
+    EXPECT_TRUE(policy.view().incomplete.empty());
+    policy.ready({0});
+    const PolicyView view = policy.view();
+    EXPECT_TRUE(view.names_groups);
+    ASSERT_EQ(view.incomplete.size(), 1U);
+    EXPECT_EQ(view.incomplete.front().waiting, std::vector<Rank>{0});
+    EXPECT_EQ(view.incomplete.front().missing, std::vector<Rank>{1});
+    policy.ready({1});
+    EXPECT_TRUE(policy.view().incomplete.empty());
+}
+
 }  // namespace
 }  // namespace pace::controller

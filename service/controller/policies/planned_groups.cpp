@@ -268,6 +268,18 @@ PolicyView PlannedGroups::view() const {
             view.waiting.push_back(member.signal);
     std::stable_sort(view.waiting.begin(), view.waiting.end(),
                      [](const Signal& a, const Signal& b) { return a.arrived < b.arrived; });
+    view.names_groups = true;
+    for (const auto& [id, plan] : plans_) {
+        PolicyView::Incomplete group;
+        for (const Rank rank : plan.members) {
+            const Member& member = at(rank);
+            const bool has_come = member.phase == Phase::waiting && !member.buffer.empty() &&
+                                  member.buffer.front() == id;
+            (has_come ? group.waiting : group.missing).push_back(rank);
+        }
+        if (!group.waiting.empty() && !group.missing.empty())
+            view.incomplete.push_back(std::move(group));
+    }
     view.median_step = wait_.median_step();
     view.components = graph_.components();
     view.counted = static_cast<uint32_t>(eligible_.size());

@@ -26,7 +26,14 @@ struct Signal {
 
 // What status displays read of a policy.
 struct PolicyView {
+    // A group that is named and does not run, since only some of its members have come to it.
+    struct Incomplete {
+        std::vector<Rank> waiting;
+        std::vector<Rank> missing;
+    };
     std::vector<Signal> waiting;  // in the order of arrival, digest by digest
+    std::vector<Incomplete> incomplete;
+    bool names_groups = false;  // before their members have come
     Duration group_wait{};
     Duration median_step{};
     uint32_t components = 0;  // of the sync-graph of the recent groups

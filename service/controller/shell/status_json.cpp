@@ -259,6 +259,29 @@ Json json_of(const ModelView& model, TimePoint now) {
             {"checkpoint", checkpoint_of(model, now)}};
 }
 
+// Of each the first ranks.
+Json json_of(const WaitView& wait) {
+    static constexpr size_t kListed = 16;
+    const auto first = [](const std::vector<Rank>& ranks) {
+        return std::span(ranks).first(std::min(ranks.size(), kListed));
+    };
+    Json json{{"what", wait.what},
+              {"ranks", first(wait.waiting)},
+              {"for", first(wait.missing)},
+              {"ranks_left_out", wait.waiting.size() - first(wait.waiting).size()},
+              {"for_left_out", wait.missing.size() - first(wait.missing).size()}};
+    if (wait.waited) json["waited_ms"] = milliseconds(*wait.waited);
+    return json;
+}
+
+Json waits_of(const JobView& job) {
+    constexpr size_t kListed = 64;
+    Json json = Json::array();
+    for (size_t i = 0; i < std::min(job.waits.size(), kListed); ++i)
+        json.push_back(json_of(job.waits[i]));
+    return json;
+}
+
 Json json_of(const JobView& job, TimePoint now, Room& room) {
     const bool in_groups = family_of(job.options.policy) == Family::averaging;
     Json json{{"job", job.job},
@@ -272,6 +295,7 @@ Json json_of(const JobView& job, TimePoint now, Room& room) {
               {"changing_view", job.changing_view},
               {"gathering", job.gathering},
               {"left_out", job.left_out},
+              {"waits", waits_of(job)},
               {"step_median_ms", milliseconds(job.step_median)},
               {"slowest", nullptr},
               {"progress", json_of(job.progress)}};

@@ -1,0 +1,82 @@
+// Who waits for whom, as the controller's status tells it; and a member that has waited for a model in vain.
+#include <vector>
+
+#include "service/controller/core/core_fixture.h"
+#include "service/controller/core/server.h"
+
+namespace pace::controller {
+namespace {
+
+using Ranks = std::vector<Rank>;
+
+class CoreWaitsTest : public CoreFixture, public ::testing::Test {};
+
+// Its donor was not able to give its model: its call has ended so, and it calls again.
+TEST_F(CoreWaitsTest, TakeInAMemberThatHasGotNoModelAgain) {
+    const auto nodes = start(reducing(3));
+    send(WorkerLeave{nodes[2], 1, 2, false});
+    join(nodes[2], 2, reducing(3));
+    complete_rounds(40);
+    send(WorkerAdmit{nodes[2], 1, 2, true});
+    send(Heartbeat{nodes[2], {{1, 2, 1, 40, 5, false}}});
+    clear();
+    send(WorkerAdmit{nodes[2], 1, 2, true});
+    const auto views = take<CommitView>();
+    ASSERT_EQ(views.size(), 1U);
+    EXPECT_EQ(views[0].adoptions, (std::vector<CommitView::Adoption>{{2, 0}}));
+    send(WorkerAdmit{nodes[2], 1, 2, false});
+    EXPECT_TRUE(take<CommitView>().empty()) << "it is a member";
+}
+
+TEST_F(CoreWaitsTest, TellWhoWaitsForWhomInARound) {
+    const auto nodes = start(reducing(2));
+    send(Heartbeat{nodes[0], {{1, 0, 0, 1, 0, false}}});
+    send(Heartbeat{nodes[1], {{1, 1, 0, 0, 500, false}}});
+    EXPECT_TRUE(job().waits.empty()) << "half a second is no news";
+    send(Heartbeat{nodes[1], {{1, 1, 0, 0, 1500, false}}});
+    ASSERT_EQ(job().waits.size(), 1U);
+    EXPECT_EQ(job().waits[0].what, "round 0");
+    EXPECT_EQ(job().waits[0].waiting, Ranks{0});
+    EXPECT_EQ(job().waits[0].missing, Ranks{1});
+}
+
+// Of those who are ready for a group, and of those who compute.
+TEST_F(CoreWaitsTest, TellWhoWaitsForWhomInAGroup) {
+    const auto nodes = start(averaging(2, 2));
+    send(Ready{nodes[0], 1, 0, 1, 7, ReadyStage::called});
+    EXPECT_TRUE(job().waits.empty());
+    pass_hearing(std::chrono::milliseconds(900), nodes);
+    EXPECT_TRUE(job().waits.empty()) << "that is no news";
+    pass_hearing(std::chrono::milliseconds(200), nodes);
+    ASSERT_EQ(job().waits.size(), 1U);
+    EXPECT_EQ(job().waits[0].what, "a group");
+    EXPECT_EQ(job().waits[0].waiting, Ranks{0});
+    EXPECT_EQ(job().waits[0].missing, Ranks{1});
+}
+
+TEST(HeldUp, NamesThoseWhoWaitAndThoseTooFarBehind) {
+    constexpr Rank kFirst = 0;
+    constexpr Rank kSlow = 1;
+    constexpr Rank kThird = 2;
+    ServerOptions options;
+    options.staleness = 1;
+    Server server(options);
+    for (const Rank rank : {kFirst, kSlow, kThird}) server.add_member(rank);
+    const TimePoint asked{std::chrono::seconds(5)};
+    const auto push = [&](Rank rank, uint64_t clock) { server.stored(rank, clock, asked); };
+    EXPECT_FALSE(server.held_up());
+    push(kFirst, 0);
+    push(kFirst, 1);
+    push(kThird, 0);
+    server.asked(kFirst, 2, 0, asked);
+    const auto held = server.held_up();
+    ASSERT_TRUE(held);
+    EXPECT_EQ(held->waiting, std::vector<Rank>{kFirst});
+    EXPECT_EQ(held->slow, std::vector<Rank>{kSlow});
+    EXPECT_EQ(held->since, asked);
+    push(kSlow, 0);
+    EXPECT_FALSE(server.held_up());
+}
+
+}  // namespace
+}  // namespace pace::controller
