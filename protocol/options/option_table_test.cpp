@@ -6,6 +6,7 @@
 
 #include "protocol/options/asked_options.h"
 #include "protocol/options/description.h"
+#include "protocol/options/limits.h"
 
 namespace pace::protocol {
 namespace {
@@ -52,10 +53,12 @@ TEST(OptionTable, DefaultsAreAbsentOrWithinTheirBounds) {
         // Where the table tells the default in words, Pace chooses it.
         EXPECT_EQ(is_absent(row, defaults), !row.initial.empty()) << row.name;
         if (is_absent(row, defaults)) continue;
-        if (row.field.kind == OptionKind::integer)
+        if (row.field.kind == OptionKind::integer) {
             EXPECT_LE(static_cast<double>(std::get<int64_t>(value.value)), row.greatest);
-        if (row.field.kind == OptionKind::real)
+        }
+        if (row.field.kind == OptionKind::real) {
             EXPECT_LE(std::get<double>(value.value), row.greatest);
+        }
     }
 }
 
