@@ -9,100 +9,100 @@ namespace pace::capi {
 using base::ErrorKind;
 using base::make_error;
 using base::Result;
-namespace wire = protocol::client;
+using protocol::JobOptions;
 
 namespace {
 
 // The values of a public enum are those on the wire (client.fbs); 0 is the default.
-static_assert(PACE_POLICY_ALL_REDUCE == static_cast<int>(wire::Policy::all_reduce));
-static_assert(PACE_POLICY_PARTIAL_REDUCE == static_cast<int>(wire::Policy::partial_reduce));
-static_assert(PACE_POLICY_PRAGUE_RANDOM == static_cast<int>(wire::Policy::prague_random));
-static_assert(PACE_POLICY_PRAGUE_SMART == static_cast<int>(wire::Policy::prague_smart));
-static_assert(PACE_POLICY_AD_PSGD == static_cast<int>(wire::Policy::ad_psgd));
-static_assert(PACE_POLICY_FULL == static_cast<int>(wire::Policy::full));
-static_assert(PACE_POLICY_PRAGUE_STATIC == static_cast<int>(wire::Policy::prague_static));
-static_assert(PACE_POLICY_AUTO == static_cast<int>(wire::Policy::automatic));
-static_assert(PACE_POLICY_BSP == static_cast<int>(wire::Policy::bsp));
-static_assert(PACE_POLICY_SSP == static_cast<int>(wire::Policy::ssp));
-static_assert(PACE_POLICY_ASP == static_cast<int>(wire::Policy::asp));
-static_assert(PACE_RATE_SUM == static_cast<int>(wire::Rate::sum));
-static_assert(PACE_RATE_CONSTANT == static_cast<int>(wire::Rate::constant));
-static_assert(PACE_RATE_DYNAMIC == static_cast<int>(wire::Rate::dynamic));
-static_assert(PACE_WEIGHTS_CONSTANT == static_cast<int>(wire::Weights::constant));
-static_assert(PACE_WEIGHTS_DYNAMIC == static_cast<int>(wire::Weights::dynamic));
-static_assert(PACE_MISSING_CLOSEST == static_cast<int>(wire::Missing::closest));
-static_assert(PACE_MISSING_INITIAL == static_cast<int>(wire::Missing::initial));
-static_assert(PACE_QUORUM_ALL == static_cast<int>(wire::Quorum::all));
-static_assert(PACE_QUORUM_SOLO == static_cast<int>(wire::Quorum::solo));
-static_assert(PACE_QUORUM_MAJORITY == static_cast<int>(wire::Quorum::majority));
-static_assert(PACE_QUORUM_MAJORITY_STRICT == static_cast<int>(wire::Quorum::majority_strict));
-static_assert(PACE_QUORUM_COUNT == static_cast<int>(wire::Quorum::count));
-static_assert(PACE_LATE_ACCUMULATE == static_cast<int>(wire::Late::accumulate));
-static_assert(PACE_LATE_DROP == static_cast<int>(wire::Late::drop));
-static_assert(PACE_DIVIDE_BY_WORLD == static_cast<int>(wire::DivideBy::world));
-static_assert(PACE_DIVIDE_BY_CONTRIBUTORS == static_cast<int>(wire::DivideBy::contributors));
-static_assert(PACE_COMPRESSION_NONE == static_cast<int>(wire::Compression::off));
-static_assert(PACE_COMPRESSION_F16 == static_cast<int>(wire::Compression::f16));
-static_assert(PACE_COMPRESSION_BF16 == static_cast<int>(wire::Compression::bf16));
-static_assert(PACE_COMPRESSION_SPARDL == static_cast<int>(wire::Compression::spardl));
-static_assert(PACE_COMPRESSION_TOPKA == static_cast<int>(wire::Compression::topka));
-static_assert(PACE_COMPRESSION_TOPKDSA == static_cast<int>(wire::Compression::topkdsa));
-static_assert(PACE_COMPRESSION_GTOPK == static_cast<int>(wire::Compression::gtopk));
-static_assert(PACE_COMPRESSION_OKTOPK == static_cast<int>(wire::Compression::oktopk));
-static_assert(PACE_RESIDUALS_GLOBAL == static_cast<int>(wire::Residuals::global));
-static_assert(PACE_RESIDUALS_PARTIAL == static_cast<int>(wire::Residuals::partial));
-static_assert(PACE_RESIDUALS_LOCAL == static_cast<int>(wire::Residuals::local));
-static_assert(PACE_TEAM_GATHER_AUTOMATIC == static_cast<int>(wire::TeamGather::automatic));
-static_assert(PACE_TEAM_GATHER_RECURSIVE == static_cast<int>(wire::TeamGather::recursive));
-static_assert(PACE_TEAM_GATHER_BRUCK == static_cast<int>(wire::TeamGather::bruck));
-static_assert(PACE_INDICES_PLAIN == static_cast<int>(wire::Indices::plain));
-static_assert(PACE_INDICES_COMPRESSED == static_cast<int>(wire::Indices::compressed));
-static_assert(PACE_VALUES_F32 == static_cast<int>(wire::Values::f32));
-static_assert(PACE_VALUES_F16 == static_cast<int>(wire::Values::f16));
-static_assert(PACE_VALUES_BF16 == static_cast<int>(wire::Values::bf16));
-static_assert(PACE_HIERARCHY_NODE == static_cast<int>(wire::Hierarchy::node));
-static_assert(PACE_HIERARCHY_FLAT == static_cast<int>(wire::Hierarchy::flat));
-static_assert(PACE_DENSE_FALLBACK_AUTOMATIC == static_cast<int>(wire::DenseFallback::automatic));
-static_assert(PACE_DENSE_FALLBACK_NEVER == static_cast<int>(wire::DenseFallback::never));
+static_assert(PACE_POLICY_ALL_REDUCE == static_cast<int>(protocol::Policy::all_reduce));
+static_assert(PACE_POLICY_PARTIAL_REDUCE == static_cast<int>(protocol::Policy::partial_reduce));
+static_assert(PACE_POLICY_PRAGUE_RANDOM == static_cast<int>(protocol::Policy::prague_random));
+static_assert(PACE_POLICY_PRAGUE_SMART == static_cast<int>(protocol::Policy::prague_smart));
+static_assert(PACE_POLICY_AD_PSGD == static_cast<int>(protocol::Policy::ad_psgd));
+static_assert(PACE_POLICY_FULL == static_cast<int>(protocol::Policy::full));
+static_assert(PACE_POLICY_PRAGUE_STATIC == static_cast<int>(protocol::Policy::prague_static));
+static_assert(PACE_POLICY_AUTO == static_cast<int>(protocol::Policy::automatic));
+static_assert(PACE_POLICY_BSP == static_cast<int>(protocol::Policy::bsp));
+static_assert(PACE_POLICY_SSP == static_cast<int>(protocol::Policy::ssp));
+static_assert(PACE_POLICY_ASP == static_cast<int>(protocol::Policy::asp));
+static_assert(PACE_RATE_SUM == static_cast<int>(protocol::Rate::sum));
+static_assert(PACE_RATE_CONSTANT == static_cast<int>(protocol::Rate::constant));
+static_assert(PACE_RATE_DYNAMIC == static_cast<int>(protocol::Rate::dynamic));
+static_assert(PACE_WEIGHTS_CONSTANT == static_cast<int>(protocol::Weights::constant));
+static_assert(PACE_WEIGHTS_DYNAMIC == static_cast<int>(protocol::Weights::dynamic));
+static_assert(PACE_MISSING_CLOSEST == static_cast<int>(protocol::Missing::closest));
+static_assert(PACE_MISSING_INITIAL == static_cast<int>(protocol::Missing::initial));
+static_assert(PACE_QUORUM_ALL == static_cast<int>(protocol::Quorum::all));
+static_assert(PACE_QUORUM_SOLO == static_cast<int>(protocol::Quorum::solo));
+static_assert(PACE_QUORUM_MAJORITY == static_cast<int>(protocol::Quorum::majority));
+static_assert(PACE_QUORUM_MAJORITY_STRICT == static_cast<int>(protocol::Quorum::majority_strict));
+static_assert(PACE_QUORUM_COUNT == static_cast<int>(protocol::Quorum::count));
+static_assert(PACE_LATE_ACCUMULATE == static_cast<int>(protocol::Late::accumulate));
+static_assert(PACE_LATE_DROP == static_cast<int>(protocol::Late::drop));
+static_assert(PACE_DIVIDE_BY_WORLD == static_cast<int>(protocol::DivideBy::world));
+static_assert(PACE_DIVIDE_BY_CONTRIBUTORS == static_cast<int>(protocol::DivideBy::contributors));
+static_assert(PACE_COMPRESSION_NONE == static_cast<int>(protocol::Compression::off));
+static_assert(PACE_COMPRESSION_F16 == static_cast<int>(protocol::Compression::f16));
+static_assert(PACE_COMPRESSION_BF16 == static_cast<int>(protocol::Compression::bf16));
+static_assert(PACE_COMPRESSION_SPARDL == static_cast<int>(protocol::Compression::spardl));
+static_assert(PACE_COMPRESSION_TOPKA == static_cast<int>(protocol::Compression::topka));
+static_assert(PACE_COMPRESSION_TOPKDSA == static_cast<int>(protocol::Compression::topkdsa));
+static_assert(PACE_COMPRESSION_GTOPK == static_cast<int>(protocol::Compression::gtopk));
+static_assert(PACE_COMPRESSION_OKTOPK == static_cast<int>(protocol::Compression::oktopk));
+static_assert(PACE_RESIDUALS_GLOBAL == static_cast<int>(protocol::Residuals::global));
+static_assert(PACE_RESIDUALS_PARTIAL == static_cast<int>(protocol::Residuals::partial));
+static_assert(PACE_RESIDUALS_LOCAL == static_cast<int>(protocol::Residuals::local));
+static_assert(PACE_TEAM_GATHER_AUTOMATIC == static_cast<int>(protocol::TeamGather::automatic));
+static_assert(PACE_TEAM_GATHER_RECURSIVE == static_cast<int>(protocol::TeamGather::recursive));
+static_assert(PACE_TEAM_GATHER_BRUCK == static_cast<int>(protocol::TeamGather::bruck));
+static_assert(PACE_INDICES_PLAIN == static_cast<int>(protocol::Indices::plain));
+static_assert(PACE_INDICES_COMPRESSED == static_cast<int>(protocol::Indices::compressed));
+static_assert(PACE_VALUES_F32 == static_cast<int>(protocol::Values::f32));
+static_assert(PACE_VALUES_F16 == static_cast<int>(protocol::Values::f16));
+static_assert(PACE_VALUES_BF16 == static_cast<int>(protocol::Values::bf16));
+static_assert(PACE_HIERARCHY_NODE == static_cast<int>(protocol::Hierarchy::node));
+static_assert(PACE_HIERARCHY_FLAT == static_cast<int>(protocol::Hierarchy::flat));
+static_assert(PACE_DENSE_FALLBACK_AUTOMATIC ==
+              static_cast<int>(protocol::DenseFallback::automatic));
+static_assert(PACE_DENSE_FALLBACK_NEVER == static_cast<int>(protocol::DenseFallback::never));
 
 // 0 leaves the default.
-template <typename Wire>
+template <typename Choice>
 Result<> read_choice(int32_t value, std::string_view name, std::string_view choices,
-                     Wire& ret_choice) {
-    if (value < 0 || value > static_cast<int32_t>(Wire::MAX))
+                     Choice& ret_choice) {
+    if (value < 0 || value > static_cast<int32_t>(protocol::words_of(Choice{}).size()))
         return make_error(ErrorKind::invalid, "{} is {}; use one of {}", name, value, choices);
-    if (value != 0) ret_choice = static_cast<Wire>(value);
+    if (value != 0) ret_choice = static_cast<Choice>(value);
     return {};
 }
 
-Result<double> alpha_of(const pace_job_options& options) {
+Result<> read_alpha(const pace_job_options& options, JobOptions& ret_job) {
     if (options.has_alpha > 1)
         return make_error(ErrorKind::invalid, "has_alpha is {}; it is 1 if alpha is set, else 0",
                           options.has_alpha);
-    if (options.has_alpha == 1 && options.alpha == client::kAlphaNotGiven)
-        return make_error(ErrorKind::invalid, "alpha is {}; it must be at least 0 and less than 1",
-                          options.alpha);
-    if (options.has_alpha == 1) return options.alpha;
     // Somebody who sets alpha and forgets has_alpha would train with another one unawares.
-    if (options.alpha != 0.0)
+    if (options.has_alpha == 0 && options.alpha != 0.0)
         return make_error(ErrorKind::invalid, "alpha is {} but has_alpha is 0; set has_alpha = 1",
                           options.alpha);
-    return client::kAlphaNotGiven;
+    if (options.has_alpha == 1) ret_job.alpha = options.alpha;
+    return {};
 }
 
-Result<double> filter_of(const pace_job_options& options) {
+Result<> read_filter(const pace_job_options& options, JobOptions& ret_job) {
     if (options.has_filter > 1)
         return make_error(ErrorKind::invalid, "has_filter is {}; it is 1 if filter is set, else 0",
                           options.has_filter);
     if (options.has_filter == 0 && options.filter != 0.0)
         return make_error(ErrorKind::invalid,
                           "filter is {} but has_filter is 0; set has_filter = 1", options.filter);
-    // Written so that NaN is refused too.
-    if (!(options.filter >= 0.0))
-        return make_error(ErrorKind::invalid, "filter is {}; it is a magnitude, at least 0",
-                          options.filter);
-    if (options.has_filter == 1 && options.filter == 0.0) return -1.0;
-    return options.filter;
+    if (options.has_filter == 1) ret_job.filter = options.filter;
+    return {};
+}
+
+// 0 leaves the default.
+template <typename Given, typename Field>
+void read_number(Given given, Field& ret_field) {
+    if (given != Given{}) ret_field = given;
 }
 
 Result<> read_flag(uint32_t given, const char* name, bool& ret_flag) {
@@ -111,22 +111,21 @@ Result<> read_flag(uint32_t given, const char* name, bool& ret_flag) {
     return {};
 }
 
-Result<> read_server(const pace_job_options& options, client::JobOptions& ret_job) {
+Result<> read_server(const pace_job_options& options, JobOptions& ret_job) {
     PACE_TRY(read_choice(options.rate, "rate",
                          "PACE_RATE_SUM, PACE_RATE_CONSTANT, PACE_RATE_DYNAMIC", ret_job.rate));
-    PACE_TRY_ASSIGN(filter, filter_of(options));
+    PACE_TRY(read_filter(options, ret_job));
     ret_job.elements = options.elements;
     ret_job.constant_rate = options.constant_rate;
-    ret_job.filter = filter;
     ret_job.shards = options.shards;
     ret_job.checkpoint_every_ms = options.checkpoint_every_ms;
-    ret_job.checkpoint_copies = options.checkpoint_copies;
+    read_number(options.checkpoint_copies, ret_job.checkpoint_copies);
     PACE_TRY(read_flag(options.restore, "restore", ret_job.restore));
     PACE_TRY(read_flag(options.unsynchronized, "unsynchronized", ret_job.unsynchronized));
     return {};
 }
 
-Result<> read_edges(const pace_job_options& options, client::JobOptions& ret_job) {
+Result<> read_edges(const pace_job_options& options, JobOptions& ret_job) {
     if (options.edges == nullptr && options.edge_count != 0)
         return make_error(ErrorKind::invalid,
                           "edge_count is {} but edges is NULL; give both or neither",
@@ -143,7 +142,7 @@ Result<> read_edges(const pace_job_options& options, client::JobOptions& ret_job
     return {};
 }
 
-Result<> read_collective(const pace_job_options& options, client::JobOptions& ret_job) {
+Result<> read_collective(const pace_job_options& options, JobOptions& ret_job) {
     PACE_TRY(read_choice(options.quorum, "quorum",
                          "PACE_QUORUM_ALL, PACE_QUORUM_SOLO, PACE_QUORUM_MAJORITY, "
                          "PACE_QUORUM_MAJORITY_STRICT, PACE_QUORUM_COUNT",
@@ -175,9 +174,12 @@ Result<> read_collective(const pace_job_options& options, client::JobOptions& re
                          "PACE_DENSE_FALLBACK_AUTOMATIC, PACE_DENSE_FALLBACK_NEVER",
                          ret_job.dense_fallback));
     ret_job.quorum_count = options.quorum_count;
-    ret_job.staleness_max = options.staleness_max;
+    // One field of two families.
+    read_number(options.staleness_max, family_of(ret_job.policy) == protocol::Family::server
+                                           ? ret_job.staleness
+                                           : ret_job.staleness_max);
     ret_job.resync_every = options.resync_every;
-    ret_job.density = options.density;
+    read_number(options.density, ret_job.density);
     ret_job.teams = options.teams;
     PACE_TRY(read_flag(options.reject_nonfinite, "reject_nonfinite", ret_job.reject_nonfinite));
     return {};
@@ -223,13 +225,13 @@ Result<client::RunIdentity> run_of(const pace_job_options& options) {
                                 [](const char* name) { return std::getenv(name); });
 }
 
-Result<client::JobOptions> job_options_of(const pace_job_options& options) {
+Result<protocol::AskedOptions> job_options_of(const pace_job_options& options) {
     if (options.name == nullptr)
         return make_error(ErrorKind::invalid,
                           "name is NULL; give the job a name that all of its workers use");
-    PACE_TRY_ASSIGN(alpha, alpha_of(options));
     PACE_TRY(check_reserved(options.reserved, "reserved"));
-    client::JobOptions job;
+    JobOptions job;
+    PACE_TRY(read_alpha(options, job));
     // Bounded: a name without its terminating zero must not be read to the end of the heap.
     job.name.assign(options.name, strnlen(options.name, protocol::kNameBytesMax + 1));
     job.world = options.world;
@@ -244,17 +246,20 @@ Result<client::JobOptions> job_options_of(const pace_job_options& options) {
     PACE_TRY(read_choice(options.missing, "missing", "PACE_MISSING_CLOSEST, PACE_MISSING_INITIAL",
                          job.missing));
     job.group_size = options.group_size;
-    job.group_min = options.group_min;
-    job.alpha = alpha;
+    read_number(options.group_min, job.group_min);
     job.group_wait_ms = options.group_wait_ms;
     job.history_window = options.history_window;
-    job.progress_gap = options.progress_gap;
+    read_number(options.progress_gap, job.progress_gap);
     job.worker_timeout_ms = options.worker_timeout_ms;
     PACE_TRY(read_edges(options, job));
     PACE_TRY(read_collective(options, job));
     PACE_TRY(read_server(options, job));
-    PACE_TRY(client::check(job));
-    return job;
+    protocol::AskedOptions asked(job);
+    // Given, though it is what it would be otherwise.
+    if (options.has_alpha == 1 && job.alpha == JobOptions{}.alpha)
+        asked.values.push_back({"average.alpha", job.alpha});
+    PACE_TRY(client::known_job(asked));
+    return asked;
 }
 
 }  // namespace pace::capi

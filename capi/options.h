@@ -55,7 +55,7 @@ base::Result<Options> read_optional(const Options* given, StructName name) {
 base::Result<> check_reserved(uint32_t reserved, std::string_view name);
 
 // The job options in libclient's terms. Each message names the field.
-base::Result<client::JobOptions> job_options_of(const pace_job_options& options);
+base::Result<protocol::AskedOptions> job_options_of(const pace_job_options& options);
 
 base::Result<bool> is_interruptible(const pace_job_options& options);
 

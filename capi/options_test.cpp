@@ -11,7 +11,11 @@ namespace pace::capi {
 namespace {
 
 using base::ErrorKind;
-namespace wire = protocol::client;
+// As a daemon reads them.
+base::Result<protocol::JobOptions> read(const pace_job_options& options) {
+    PACE_TRY_ASSIGN(asked, job_options_of(options));
+    return protocol::read_options(asked);
+}
 
 constexpr StructName kName{"job", "PACE_JOB_OPTIONS_INIT"};
 
@@ -63,39 +67,35 @@ TEST(ReadOptions, ASizeThatNoMacroSetNamesTheMacro) {
 }
 
 TEST(JobOptions, DefaultsAreThoseOfTheHeader) {
-    auto job = job_options_of(valid());
+    auto job = read(valid());
     ASSERT_TRUE(job);
-    EXPECT_EQ(job->policy, protocol::client::Policy::partial_reduce);
-    EXPECT_EQ(job->weights, protocol::client::Weights::constant);
-    EXPECT_EQ(job->missing, protocol::client::Missing::closest);
-    EXPECT_EQ(job->alpha, client::kAlphaNotGiven);
-    EXPECT_EQ(job->quorum, wire::Quorum::all);
-    EXPECT_EQ(job->late, wire::Late::accumulate);
-    EXPECT_EQ(job->divide_by, wire::DivideBy::world);
-    EXPECT_EQ(job->compression, wire::Compression::off);
-    EXPECT_EQ(job->residuals, wire::Residuals::global);
-    EXPECT_EQ(job->team_gather, wire::TeamGather::automatic);
-    EXPECT_EQ(job->indices, wire::Indices::compressed);
-    EXPECT_EQ(job->values, wire::Values::f32);
-    EXPECT_EQ(job->hierarchy, wire::Hierarchy::node);
-    EXPECT_EQ(job->dense_fallback, wire::DenseFallback::automatic);
-    EXPECT_EQ(job->density, 0.0);  // the controller's to fill in
+    EXPECT_EQ(job->policy, protocol::Policy::partial_reduce);
+    EXPECT_EQ(job->weights, protocol::Weights::constant);
+    EXPECT_EQ(job->missing, protocol::Missing::closest);
+    EXPECT_EQ(job->alpha, 0.5);
+    EXPECT_EQ(job->quorum, protocol::Quorum::all);
+    EXPECT_EQ(job->late, protocol::Late::accumulate);
+    EXPECT_EQ(job->divide_by, protocol::DivideBy::world);
+    EXPECT_EQ(job->compression, protocol::Compression::off);
+    EXPECT_EQ(job->residuals, protocol::Residuals::global);
+    EXPECT_EQ(job->team_gather, protocol::TeamGather::automatic);
+    EXPECT_EQ(job->indices, protocol::Indices::compressed);
+    EXPECT_EQ(job->values, protocol::Values::f32);
+    EXPECT_EQ(job->hierarchy, protocol::Hierarchy::node);
+    EXPECT_EQ(job->dense_fallback, protocol::DenseFallback::automatic);
+    EXPECT_EQ(job->density, 0.01);
     EXPECT_FALSE(job->reject_nonfinite);
     pace_job_options zero = valid();
+    zero.weights = PACE_WEIGHTS_DYNAMIC;
     zero.has_alpha = 1;
-    EXPECT_EQ(job_options_of(zero)->alpha, 0.0);
+    EXPECT_EQ(read(zero)->alpha, 0.0);
 }
 
 TEST(JobOptions, OfGradientsArriveAsThemselves) {
     pace_job_options options = valid();
     options.policy = PACE_POLICY_ALL_REDUCE;
-    options.quorum = PACE_QUORUM_COUNT;
-    options.quorum_count = 5;
-    options.late = PACE_LATE_DROP;
-    options.staleness_max = 7;
-    options.divide_by = PACE_DIVIDE_BY_CONTRIBUTORS;
     options.resync_every = 100;
-    options.compression = PACE_COMPRESSION_OKTOPK;
+    options.compression = PACE_COMPRESSION_SPARDL;
     options.residuals = PACE_RESIDUALS_PARTIAL;
     options.density = 0.25;
     options.teams = 2;
@@ -105,23 +105,18 @@ TEST(JobOptions, OfGradientsArriveAsThemselves) {
     options.hierarchy = PACE_HIERARCHY_FLAT;
     options.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
     options.reject_nonfinite = 1;
-    const auto job = job_options_of(options);
+    const auto job = read(options);
     ASSERT_TRUE(job);
-    EXPECT_EQ(job->quorum, wire::Quorum::count);
-    EXPECT_EQ(job->quorum_count, 5U);
-    EXPECT_EQ(job->late, wire::Late::drop);
-    EXPECT_EQ(job->staleness_max, 7U);
-    EXPECT_EQ(job->divide_by, wire::DivideBy::contributors);
     EXPECT_EQ(job->resync_every, 100U);
-    EXPECT_EQ(job->compression, wire::Compression::oktopk);
-    EXPECT_EQ(job->residuals, wire::Residuals::partial);
+    EXPECT_EQ(job->compression, protocol::Compression::spardl);
+    EXPECT_EQ(job->residuals, protocol::Residuals::partial);
     EXPECT_EQ(job->density, 0.25);
     EXPECT_EQ(job->teams, 2U);
-    EXPECT_EQ(job->team_gather, wire::TeamGather::recursive);
-    EXPECT_EQ(job->indices, wire::Indices::plain);
-    EXPECT_EQ(job->values, wire::Values::bf16);
-    EXPECT_EQ(job->hierarchy, wire::Hierarchy::flat);
-    EXPECT_EQ(job->dense_fallback, wire::DenseFallback::never);
+    EXPECT_EQ(job->team_gather, protocol::TeamGather::recursive);
+    EXPECT_EQ(job->indices, protocol::Indices::plain);
+    EXPECT_EQ(job->values, protocol::Values::bf16);
+    EXPECT_EQ(job->hierarchy, protocol::Hierarchy::flat);
+    EXPECT_EQ(job->dense_fallback, protocol::DenseFallback::never);
     EXPECT_TRUE(job->reject_nonfinite);
 }
 
@@ -130,9 +125,9 @@ TEST(JobOptions, OfACallerWithoutThoseOfGradientsAreTheirDefaults) {
     pace_job_options options = valid();
     options.struct_size = offsetof(pace_job_options, quorum);
     options.quorum = PACE_QUORUM_SOLO;  // not the caller's: past its end
-    const auto read = read_options(&options, kName);
-    ASSERT_TRUE(read);
-    EXPECT_EQ(job_options_of(*read)->quorum, wire::Quorum::all);
+    const auto taken = read_options(&options, kName);
+    ASSERT_TRUE(taken);
+    EXPECT_EQ(read(*taken)->quorum, protocol::Quorum::all);
 }
 
 TEST(JobOptions, EachBadFieldIsNamed) {

@@ -10,8 +10,8 @@ using protocol::Verb;
 class CollectiveTest : public SessionFixture {
   protected:
     static JobOptions sparse() {
-        JobOptions options = job_options(wire::Policy::all_reduce);
-        options.compression = wire::Compression::gtopk;
+        JobOptions options = job_options(protocol::Policy::all_reduce);
+        options.compression = protocol::Compression::gtopk;
         return options;
     }
 
@@ -30,44 +30,18 @@ class CollectiveTest : public SessionFixture {
 
 constexpr std::array kResidualVerbs{Verb::residual_save, Verb::residual_load};
 
-TEST_F(CollectiveTest, EveryOptionArrivesAsItself) {
-    JobOptions options = sparse();
-    options.quorum = wire::Quorum::count;
-    options.quorum_count = 3;
-    options.late = wire::Late::drop;
-    options.staleness_max = 7;
-    options.divide_by = wire::DivideBy::contributors;
-    options.resync_every = 100;
-    options.density = 0.25;
-    options.residuals = wire::Residuals::local;
-    options.teams = 2;
-    options.team_gather = wire::TeamGather::bruck;
-    options.indices = wire::Indices::plain;
-    options.values = wire::Values::bf16;
-    options.hierarchy = wire::Hierarchy::flat;
-    options.dense_fallback = wire::DenseFallback::never;
-    options.reject_nonfinite = true;
-    options.progress_gap = 9;
-    flatbuffers::FlatBufferBuilder builder;
-    builder.Finish(pack(builder, options));
-    const auto& table = *flatbuffers::GetRoot<wire::JobOptions>(builder.GetBufferPointer());
-    EXPECT_EQ(table.quorum(), wire::Quorum::count);
-    EXPECT_EQ(table.quorum_count(), 3U);
-    EXPECT_EQ(table.late(), wire::Late::drop);
-    EXPECT_EQ(table.staleness_max(), 7U);
-    EXPECT_EQ(table.divide_by(), wire::DivideBy::contributors);
-    EXPECT_EQ(table.resync_every(), 100U);
-    EXPECT_EQ(table.compression(), wire::Compression::gtopk);
-    EXPECT_EQ(table.density(), 0.25);
-    EXPECT_EQ(table.residuals(), wire::Residuals::local);
-    EXPECT_EQ(table.teams(), 2U);
-    EXPECT_EQ(table.team_gather(), wire::TeamGather::bruck);
-    EXPECT_EQ(table.indices(), wire::Indices::plain);
-    EXPECT_EQ(table.values(), wire::Values::bf16);
-    EXPECT_EQ(table.hierarchy(), wire::Hierarchy::flat);
-    EXPECT_EQ(table.dense_fallback(), wire::DenseFallback::never);
-    EXPECT_TRUE(table.reject_nonfinite());
-    EXPECT_EQ(table.progress_gap(), 9U);
+// A later daemon may know it.
+TEST_F(CollectiveTest, AnOptionThatThisLibraryDoesNotKnowIsTheDaemonsToJudge) {
+    start();
+    protocol::AskedOptions asked(sparse());
+    asked.values.push_back({"later.option", int64_t{7}});
+    EXPECT_TRUE(Session::open(endpoint(), asked, 1, kPatience));
+    protocol::AskedOptions policy("job", 4, "later-policy");
+    const auto session = Session::open(endpoint(), policy, 1, kPatience);
+    ASSERT_TRUE(session) << session.error().message;
+    // Which verbs fit it, too.
+    const BufferHandle buffer = make_buffer(**session).handle;
+    EXPECT_TRUE(submit(**session, Verb::average, {&buffer, 1}));
 }
 
 TEST_F(CollectiveTest, ADensityThatIsNoneIsRefusedBeforeADaemonIsAsked) {
@@ -77,18 +51,18 @@ TEST_F(CollectiveTest, ADensityThatIsNoneIsRefusedBeforeADaemonIsAsked) {
         const auto session = try_open_with(options);
         ASSERT_FALSE(session);
         EXPECT_EQ(session.error().kind, ErrorKind::invalid);
-        EXPECT_TRUE(says(session.error(), "density is")) << session.error().message;
+        EXPECT_TRUE(says(session.error(), "topk.density is")) << session.error().message;
     }
 }
 
 TEST_F(CollectiveTest, ADaemonThatWouldDropTheOptionsIsRefused) {
     Script script;
-    script.knows_quorums = false;
+    script.knows_options = false;
     start(std::move(script));
-    EXPECT_TRUE(try_open_with(job_options(wire::Policy::all_reduce)));
+    EXPECT_TRUE(try_open_with(job_options(protocol::Policy::all_reduce)));
     EXPECT_EQ(try_open_with(sparse()).error().kind, ErrorKind::version);
-    JobOptions partial = job_options(wire::Policy::all_reduce);
-    partial.quorum = wire::Quorum::solo;
+    JobOptions partial = job_options(protocol::Policy::all_reduce);
+    partial.quorum = protocol::Quorum::solo;
     const auto session = try_open_with(partial);
     ASSERT_FALSE(session);
     EXPECT_EQ(session.error().kind, ErrorKind::version);
@@ -118,9 +92,9 @@ TEST_F(CollectiveTest, ResidualsAreSavedAndLoadedAlone) {
 TEST_F(CollectiveTest, ResidualsNeedATopKCompression) {
     start();
     JobOptions halves = sparse();
-    halves.compression = wire::Compression::f16;
-    for (const JobOptions& options : {job_options(wire::Policy::partial_reduce),
-                                      job_options(wire::Policy::all_reduce), halves}) {
+    halves.compression = protocol::Compression::f16;
+    for (const JobOptions& options : {job_options(protocol::Policy::partial_reduce),
+                                      job_options(protocol::Policy::all_reduce), halves}) {
         auto session = try_open_with(options);
         ASSERT_TRUE(session);
         const BufferHandle buffer = make_buffer(**session).handle;

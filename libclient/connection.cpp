@@ -3,10 +3,12 @@
 #include <poll.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
 #include "libclient/call.h"
+#include "protocol/option_codec.h"
 
 namespace pace::client {
 
@@ -22,22 +24,23 @@ namespace {
 constexpr uint64_t kJoinRequest = 1;
 constexpr size_t kJoinedFds = 3;  // ring memfd, submission bell, completion bell
 
-Result<> check_joined(const wire::Joined& joined, const JobOptions& options, uint32_t rank) {
-    if (joined.rank() != rank || joined.world() != options.world ||
-        joined.options()->policy() != options.policy)
+Result<> check_joined(const wire::Joined& joined, const AskedOptions& asked, uint32_t rank) {
+    PACE_TRY_ASSIGN(job, protocol::read_job_options(*joined.options()));
+    if (joined.rank() != rank || joined.world() != asked.world || job.policy != asked.policy)
         return make_error(ErrorKind::corrupt,
                           "the daemon joined rank {} of {} where rank {} of {} was asked",
-                          joined.rank(), joined.world(), rank, options.world);
-    // One that does not know these options would train another way than was asked, unseen.
-    const wire::JobOptions& job = *joined.options();
-    const bool dropped =
-        (options.quorum != wire::Quorum::all && job.quorum() == wire::Quorum::none) ||
-        (options.compression != wire::Compression::off &&
-         job.compression() == wire::Compression::none);
-    if (dropped)
-        return make_error(ErrorKind::version,
-                          "the daemon, or its controller, is older than the options quorum and "
-                          "compression; install the same release everywhere, or leave them out");
+                          joined.rank(), joined.world(), rank, asked.world);
+    // Who does not know an option would train another way than was asked, unseen.
+    for (const protocol::OptionValue& option : asked.values) {
+        const bool is_told = std::any_of(
+            job.values.begin(), job.values.end(),
+            [&](const protocol::OptionValue& told) { return told.name == option.name; });
+        if (!is_told && !option.hint)
+            return make_error(ErrorKind::version,
+                              "the daemon, or its controller, is older than the option {}; install "
+                              "the same release everywhere, or leave it out",
+                              option.name);
+    }
     return {};
 }
 
@@ -57,11 +60,11 @@ wire::DType wire_type(protocol::DType type) {
 
 }  // namespace
 
-Result<std::shared_ptr<Connection>> Connection::join(Greeting greeting, const JobOptions& options,
+Result<std::shared_ptr<Connection>> Connection::join(Greeting greeting, const AskedOptions& options,
                                                      const Introduction& who, TimePoint deadline,
                                                      bool interruptible) {
     flatbuffers::FlatBufferBuilder builder;
-    const auto packed = pack(builder, options);
+    const auto packed = protocol::write_job_options(builder, options);
     const auto run = builder.CreateString(who.run.id);
     finish_packet(builder,
                   wire::CreateJoin(builder, kJoinRequest, who.rank, packed, who.began != 0,

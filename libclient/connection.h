@@ -62,7 +62,7 @@ enum class Wake { completion, gone, deadline, interrupted };
 class Connection {
   public:
     static base::Result<std::shared_ptr<Connection>> join(Greeting greeting,
-                                                          const JobOptions& options,
+                                                          const AskedOptions& options,
                                                           const Introduction& who,
                                                           base::TimePoint deadline,
                                                           bool interruptible = false);

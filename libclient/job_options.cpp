@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "protocol/types.h"
+#include "protocol/options/limits.h"
+#include "protocol/options/option_table.h"
 
 namespace pace::client {
 
@@ -31,38 +32,45 @@ Result<> check_name(const std::string& name) {
     return {};
 }
 
-}  // namespace
-
-Result<> check(const JobOptions& options) {
-    PACE_TRY(check_name(options.name));
-    if (options.world == 0 || options.world > protocol::kWorldMax)
-        return make_error(ErrorKind::invalid,
-                          "world is {}; give the number of workers of the job, 1 to {}",
-                          options.world, protocol::kWorldMax);
-    // Written so that NaN is refused too.
-    if (options.alpha != kAlphaNotGiven && !(options.alpha >= 0.0 && options.alpha < 1.0))
-        return make_error(ErrorKind::invalid, "alpha is {}; it must be at least 0 and less than 1",
-                          options.alpha);
-    if (!(options.density >= 0.0 && options.density <= 1.0))
-        return make_error(ErrorKind::invalid,
-                          "density is {}; it must be above 0 and at most 1, or 0 for the default",
-                          options.density);
+// What travels must stay within what the other side reads.
+Result<> check_sizes(const AskedOptions& asked) {
+    if (asked.values.size() > protocol::kOptionsMax)
+        return make_error(ErrorKind::invalid, "{} options are given; give at most {}",
+                          asked.values.size(), protocol::kOptionsMax);
+    for (const protocol::OptionValue& option : asked.values) {
+        if (option.name.empty() || option.name.size() > protocol::kOptionNameBytesMax)
+            return make_error(ErrorKind::invalid, "an option's name has {} bytes; use 1 to {}",
+                              option.name.size(), protocol::kOptionNameBytesMax);
+        const auto* const text = std::get_if<std::string>(&option.value);
+        if (text != nullptr && text->size() > protocol::kOptionTextBytesMax)
+            return make_error(ErrorKind::invalid, "{} has {} bytes; use at most {}", option.name,
+                              text->size(), protocol::kOptionTextBytesMax);
+        const auto* const bytes = std::get_if<std::vector<uint8_t>>(&option.value);
+        if (bytes != nullptr && bytes->size() > protocol::kOptionBytesMax)
+            return make_error(ErrorKind::invalid, "{} has {} bytes; use at most {}", option.name,
+                              bytes->size(), protocol::kOptionBytesMax);
+    }
     return {};
 }
 
-flatbuffers::Offset<protocol::client::JobOptions> pack(flatbuffers::FlatBufferBuilder& builder,
-                                                       const JobOptions& options) {
-    return protocol::client::CreateJobOptionsDirect(
-        builder, options.name.c_str(), options.world, options.policy, options.group_size,
-        options.group_min, options.weights, options.missing, options.alpha, options.group_wait_ms,
-        options.history_window, options.worker_timeout_ms, options.quorum, options.quorum_count,
-        options.late, options.staleness_max, options.divide_by, options.resync_every,
-        options.compression, options.density, options.residuals, options.teams, options.team_gather,
-        options.indices, options.values, options.hierarchy, options.dense_fallback,
-        options.reject_nonfinite, options.progress_gap,
-        options.edges.empty() ? nullptr : &options.edges, options.elements, options.rate,
-        options.constant_rate, options.filter, options.shards, options.checkpoint_every_ms,
-        options.checkpoint_copies, options.restore, options.unsynchronized);
+}  // namespace
+
+Result<KnownJob> known_job(const AskedOptions& asked) {
+    PACE_TRY(check_name(asked.name));
+    if (asked.world == 0 || asked.world > protocol::kWorldMax)
+        return make_error(ErrorKind::invalid,
+                          "world is {}; give the number of workers of the job, 1 to {}",
+                          asked.world, protocol::kWorldMax);
+    PACE_TRY(check_sizes(asked));
+    KnownJob job{asked, protocol::find_policy(asked.policy)};
+    if (job.policy == nullptr) return job;
+    AskedOptions known = asked;
+    std::erase_if(known.values, [](const protocol::OptionValue& option) {
+        return protocol::find_option(option.name) == nullptr;
+    });
+    PACE_TRY_ASSIGN(options, protocol::read_options(known));
+    job.is_top_k = protocol::is_top_k(options.compression);
+    return job;
 }
 
 }  // namespace pace::client

@@ -17,7 +17,7 @@ constexpr std::string_view kPerhapsWaiting =
     "; it may be waiting for its controller (pacectl doctor tells), or need more time (connect_ms)";
 
 // Join's failures, with the job named.
-Error join_error(const Endpoint& endpoint, const JobOptions& options, Error error,
+Error join_error(const Endpoint& endpoint, const AskedOptions& options, Error error,
                  TimePoint deadline) {
     const bool late = base::now() >= deadline;
     error = settled(std::move(error));
@@ -31,7 +31,7 @@ Error join_error(const Endpoint& endpoint, const JobOptions& options, Error erro
 }  // namespace
 
 Result<std::shared_ptr<Connection>> connect_and_join(const Endpoint& endpoint,
-                                                     const JobOptions& options,
+                                                     const AskedOptions& options,
                                                      const Introduction& who,
                                                      const Patience& patience) {
     auto greeting = greet(endpoint, patience);
@@ -43,7 +43,7 @@ Result<std::shared_ptr<Connection>> connect_and_join(const Endpoint& endpoint,
 }
 
 Result<std::shared_ptr<Connection>> connect_patiently(const Endpoint& endpoint,
-                                                      const JobOptions& options,
+                                                      const AskedOptions& options,
                                                       const Introduction& who,
                                                       const Patience& patience) {
     Retry retry(patience.deadline, patience.interruptible);

@@ -11,7 +11,7 @@ namespace pace::client {
 
 // One attempt, within `patience`.
 base::Result<std::shared_ptr<Connection>> connect_and_join(const Endpoint& endpoint,
-                                                           const JobOptions& options,
+                                                           const AskedOptions& options,
                                                            const Introduction& who,
                                                            const Patience& patience);
 
@@ -19,7 +19,7 @@ base::Result<std::shared_ptr<Connection>> connect_and_join(const Endpoint& endpo
 // time: it gives up on its controller before we do. So is one in whose job another run, or another
 // process of this rank, still has a place, if the worker says of which run it is.
 base::Result<std::shared_ptr<Connection>> connect_patiently(const Endpoint& endpoint,
-                                                            const JobOptions& options,
+                                                            const AskedOptions& options,
                                                             const Introduction& who,
                                                             const Patience& patience);
 

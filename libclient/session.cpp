@@ -42,30 +42,30 @@ Error lost_with_daemon() {
 
 }  // namespace
 
-Result<std::unique_ptr<Session>> Session::open(const Endpoint& endpoint, const JobOptions& options,
+Result<std::unique_ptr<Session>> Session::open(const Endpoint& endpoint, const AskedOptions& asked,
                                                uint32_t rank, Duration connect_within,
                                                const RunIdentity& run, bool interruptible) {
-    PACE_TRY(client::check(options));
-    if (rank >= options.world)
+    PACE_TRY_ASSIGN(job, known_job(asked));
+    if (rank >= asked.world)
         return make_error(ErrorKind::invalid, "rank is {}; it must be less than world, which is {}",
-                          rank, options.world);
+                          rank, asked.world);
     const TimePoint now = base::now();
     const Patience patience{now + connect_within, now + std::min(kAbsentAtOpen, connect_within / 2),
                             interruptible};
     Introduction who{.rank = rank, .run = run};
-    PACE_TRY_ASSIGN(connection, connect_patiently(endpoint, options, who, patience));
+    PACE_TRY_ASSIGN(connection, connect_patiently(endpoint, asked, who, patience));
     who.began = connection->facts().began;
-    std::unique_ptr<Session> session(
-        new Session(endpoint, options, std::move(who), connect_within, std::move(connection)));
+    std::unique_ptr<Session> session(new Session(endpoint, std::move(job), std::move(who),
+                                                 connect_within, std::move(connection)));
     session->interruptible_ = interruptible;
     PACE_TRY(session->fork_mark_.set());
     return session;
 }
 
-Session::Session(Endpoint endpoint, JobOptions options, Introduction standing,
-                 Duration connect_within, std::shared_ptr<Connection> connection)
+Session::Session(Endpoint endpoint, KnownJob job, Introduction standing, Duration connect_within,
+                 std::shared_ptr<Connection> connection)
     : endpoint_(std::move(endpoint)),
-      options_(std::move(options)),
+      job_(std::move(job)),
       rank_(standing.rank),
       connect_(connect_within),
       stamp_(base::random_token()),
@@ -95,8 +95,8 @@ Result<SessionInfo> Session::info() {
     PACE_TRY(check_process());
     const std::scoped_lock lock(mutex_);
     const JoinFacts& facts = connection_->facts();
-    return SessionInfo{rank_,         options_.world, facts.under_way, facts.generation,
-                       options_.name, facts.node,     facts.run,       facts.began};
+    return SessionInfo{rank_,           job_.asked.world, facts.under_way, facts.generation,
+                       job_.asked.name, facts.node,       facts.run,       facts.began};
 }
 
 Result<CreatedBuffer> Session::create_buffer(protocol::DType type, uint64_t count,
@@ -201,7 +201,7 @@ Result<> Session::try_reconnect(TimePoint deadline) {
         const std::scoped_lock lock(mutex_);
         return standing_;
     };
-    PACE_TRY_ASSIGN(connection, connect_and_join(endpoint_, options_, standing(),
+    PACE_TRY_ASSIGN(connection, connect_and_join(endpoint_, job_.asked, standing(),
                                                  {deadline, deadline, interruptible_}));
 
     PACE_TRY(share_gpus(*connection, deadline));

@@ -108,7 +108,7 @@ class Session {
     // meanwhile, or while a call reconnects, ends the call with ErrorKind::interrupted, and waits for requests end as
     // RequestEnd::interrupted when one has come, and often besides.
     static base::Result<std::unique_ptr<Session>> open(const Endpoint& endpoint,
-                                                       const JobOptions& options, uint32_t rank,
+                                                       const AskedOptions& asked, uint32_t rank,
                                                        base::Duration connect,
                                                        const RunIdentity& run = {},
                                                        bool interruptible = false);
@@ -151,11 +151,13 @@ class Session {
     base::Result<> ready(RequestHandle handle, uint64_t elements);
 
   private:
-    Session(Endpoint endpoint, JobOptions options, Introduction standing, base::Duration connect,
+    Session(Endpoint endpoint, KnownJob job, Introduction standing, base::Duration connect,
             std::shared_ptr<Connection> connection);
 
     base::Result<> check_process() const;
     base::Result<> check(const Operation& operation) const;
+    // Whatever the job's family.
+    base::Result<> check_shape(const Operation& operation) const;
 
     // These need mutex_.
     bool is_connected();
@@ -196,7 +198,7 @@ class Session {
     base::Result<> try_reconnect(base::TimePoint deadline);
 
     const Endpoint endpoint_;
-    const JobOptions options_;
+    const KnownJob job_;
     const uint32_t rank_;
     const base::Duration connect_;
     const uint64_t stamp_;

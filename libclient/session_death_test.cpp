@@ -239,7 +239,7 @@ TEST_F(SessionDeathTest, ReconnectingOutlastsDaemonsThatDieOnTheWay) {
 
 TEST_F(SessionDeathTest, ReconnectingGivesUpAfterItsTimeAndMayBeTriedAgain) {
     start();
-    auto opened = try_open(wire::Policy::partial_reduce, milliseconds(300));
+    auto opened = try_open(protocol::Policy::partial_reduce, milliseconds(300));
     ASSERT_TRUE(opened) << opened.error().message;
     auto session = std::move(*opened);
     const BufferHandle buffer = make_buffer(*session).handle;

@@ -60,7 +60,7 @@ TEST_F(SessionHostileTest, TornPacketsAreRefusedAtEachLength) {
         start_lying(wire::Body::Hello, [&](Peer& peer, Packet&) {
             peer.send_bytes({builder.GetBufferPointer(), length});
         });
-        auto session = try_open(wire::Policy::partial_reduce, std::chrono::seconds(1));
+        auto session = try_open(protocol::Policy::partial_reduce, std::chrono::seconds(1));
         // The last bytes may be padding, without which the message is whole.
         if (session && length + sizeof(uint64_t) > builder.GetSize()) continue;
         ASSERT_FALSE(session) << length;
@@ -107,7 +107,7 @@ TEST_F(SessionHostileTest, AFailureOfAnUnknownKindIsInternal) {
 void send_joined(Peer& peer, const Packet& packet, uint32_t slots, uint32_t capacity,
                  std::span<const int> fds, uint32_t rank = 1) {
     flatbuffers::FlatBufferBuilder builder;
-    auto options = wire::CreateJobOptionsDirect(builder, "job", 4, wire::Policy::partial_reduce);
+    auto options = protocol::wire::CreateJobOptionsDirect(builder, "job", 4, "partial-reduce");
     peer.send(builder,
               wire::CreateJoined(builder, packet.body<wire::Join>()->request(), 1, rank, 4, options,
                                  false, slots, capacity),

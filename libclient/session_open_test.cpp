@@ -87,7 +87,7 @@ TEST_F(SessionOpenTest, ADaemonThatDoesNotAnswerIsGivenUpAtTheDeadline) {
         Script script;
         script.on_packet = [silent](Peer&, Packet& packet) { return packet.type() == silent; };
         start(std::move(script));
-        auto session = try_open(wire::Policy::partial_reduce, milliseconds(30));
+        auto session = try_open(protocol::Policy::partial_reduce, milliseconds(30));
         ASSERT_FALSE(session);
         EXPECT_EQ(session.error().kind, ErrorKind::unavailable) << session.error().message;
     }
@@ -121,7 +121,7 @@ TEST_F(SessionOpenTest, AControllerThatStaysAwayIsToldAsThatAndNotAsSilence) {
     };
     start(std::move(script));
     // Long enough for the first answer on a busy machine.
-    auto session = try_open(wire::Policy::partial_reduce, std::chrono::seconds(1));
+    auto session = try_open(protocol::Policy::partial_reduce, std::chrono::seconds(1));
     ASSERT_FALSE(session);
     EXPECT_EQ(session.error().kind, ErrorKind::no_controller);
     EXPECT_EQ(session.error().message, "the controller is away");

@@ -38,37 +38,43 @@ bool takes_iteration(Verb verb) {
 }  // namespace
 
 Result<> Session::check(const Operation& operation) const {
-    const bool collective = options_.policy == wire::Policy::all_reduce;
-    const bool served = options_.policy >= wire::Policy::bsp;
+    // Of a policy that this library does not know, the daemon judges.
+    if (job_.policy == nullptr) return check_shape(operation);
+    const bool collective = job_.is_of(protocol::Family::collective);
+    const bool served = job_.is_of(protocol::Family::server);
     if (is_served(operation.verb) && !served)
         return make_error(ErrorKind::verb,
                           "job \"{}\" has no parameter server; call pace_{}, or use "
                           "PACE_POLICY_SSP",
-                          options_.name, collective ? "reduce" : "average");
+                          job_.asked.name, collective ? "reduce" : "average");
     if (served && (operation.verb == Verb::average || operation.verb == Verb::reduce))
         return make_error(ErrorKind::verb,
                           "job \"{}\" has a parameter server; call pace_push with updates and "
                           "pace_pull for the model",
-                          options_.name);
+                          job_.asked.name);
     if (operation.verb == Verb::average && collective)
         return make_error(ErrorKind::verb,
                           "job \"{}\" has policy all-reduce, whose buffers hold gradients; call "
                           "pace_reduce, or pace_sync to average parameters over all members",
-                          options_.name);
+                          job_.asked.name);
     if (operation.verb == Verb::reduce && !collective)
         return make_error(ErrorKind::verb,
                           "job \"{}\" averages in groups, so that its buffers hold parameters; "
                           "call pace_average, or use PACE_POLICY_ALL_REDUCE for gradients",
-                          options_.name);
-    if (is_local(operation.verb) && !(collective && is_top_k(options_.compression)))
+                          job_.asked.name);
+    if (is_local(operation.verb) && !(collective && job_.is_top_k))
         return make_error(ErrorKind::verb,
                           "job \"{}\" has no top-k compression, so that nothing is owed; residuals "
                           "are saved and loaded with compression spardl, topka, topkdsa, gtopk or "
                           "oktopk",
-                          options_.name);
-    if (operation.verb == Verb::broadcast && operation.root >= options_.world)
+                          job_.asked.name);
+    return check_shape(operation);
+}
+
+Result<> Session::check_shape(const Operation& operation) const {
+    if (operation.verb == Verb::broadcast && operation.root >= job_.asked.world)
         return make_error(ErrorKind::invalid, "root is {}; it must be less than world, which is {}",
-                          operation.root, options_.world);
+                          operation.root, job_.asked.world);
     const bool takes_buffers = protocol::has_buffers(operation.verb);
     if (takes_buffers &&
         (operation.buffers.empty() || operation.buffers.size() > protocol::kBuffersPerExchangeMax))
@@ -187,11 +193,11 @@ Result<> Session::push(const Operation& operation, const Request& request) {
 
 Result<> Session::note(Verb verb, uint64_t iteration) {
     PACE_TRY(check_process());
-    if (options_.policy == wire::Policy::all_reduce || options_.policy >= wire::Policy::bsp)
+    if (job_.policy != nullptr && !job_.is_of(protocol::Family::averaging))
         return make_error(ErrorKind::verb,
                           "job \"{}\" has a policy in which nobody averages in groups; leave out "
                           "pace_announce",
-                          options_.name);
+                          job_.asked.name);
     const std::scoped_lock lock(mutex_);
     // The next verb reconnects; until then there is nobody whom it would help.
     if (is_connected()) (void)connection_->ring().note(verb, iteration);

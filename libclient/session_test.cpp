@@ -224,8 +224,8 @@ TEST_F(SessionTest, TheRingsGoRoundManyTimes) {
 
 TEST_F(SessionTest, RefusesVerbsOfTheOtherFamilyAndArgumentsOutOfRange) {
     start();
-    auto averaging = open(wire::Policy::partial_reduce);
-    auto collective = open(wire::Policy::all_reduce);
+    auto averaging = open(protocol::Policy::partial_reduce);
+    auto collective = open(protocol::Policy::all_reduce);
     const BufferHandle mine = make_buffer(*averaging).handle;
     const BufferHandle theirs = make_buffer(*collective).handle;
     Operation operation;

@@ -1,6 +1,7 @@
 #include "libclient/tool_link.h"
 
 #include "libclient/call.h"
+#include "protocol/option_codec.h"
 
 namespace pace::client {
 
@@ -43,11 +44,12 @@ Result<std::string> ToolLink::query(std::string_view what) {
     }
 }
 
-Result<> ToolLink::create_job(const JobOptions& options) {
-    PACE_TRY(check(options));
+Result<> ToolLink::create_job(const AskedOptions& options) {
+    PACE_TRY(known_job(options));
     const uint64_t request = next_request_++;
     flatbuffers::FlatBufferBuilder builder;
-    finish_packet(builder, wire::CreateJobCreate(builder, request, pack(builder, options)));
+    const auto packed = protocol::write_job_options(builder, options);
+    finish_packet(builder, wire::CreateJobCreate(builder, request, packed));
     PACE_TRY(call<wire::Done>(greeting_.link, builder, request, -1, base::now() + timeout_).packet);
     return {};
 }

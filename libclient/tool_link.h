@@ -32,7 +32,7 @@ class ToolLink {
     base::Result<std::string> query(std::string_view what);
 
     // Creates a job without workers. The daemon answers Done.
-    base::Result<> create_job(const JobOptions& options);
+    base::Result<> create_job(const AskedOptions& options);
 
     // Ends a job that no worker is in. Only its owner may, and root. The daemon answers Done.
     base::Result<> delete_job(std::string_view name);

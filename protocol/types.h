@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "protocol/options/limits.h"
+
 namespace pace::protocol {
 
 // u32: indices alone, which no exchange adds up.
@@ -137,9 +139,5 @@ constexpr bool is_valid(Order order) {
 enum class ReduceOp : uint8_t { mean = 0, sum = 1 };
 
 inline constexpr uint32_t kBuffersPerExchangeMax = 256;
-inline constexpr uint32_t kWorldMax = 65536;
-inline constexpr uint32_t kEdgesMax = 4096;  // of a job's communication graph
-inline constexpr size_t kNameBytesMax =
-    63;  // job and node names: letters, digits, '.', '_' and '-'
 
 }  // namespace pace::protocol

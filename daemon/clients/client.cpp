@@ -6,7 +6,7 @@
 
 #include "base/attempt.h"
 #include "base/log.h"
-#include "daemon/clients/options.h"
+#include "protocol/option_codec.h"
 #include "protocol/version.h"
 
 namespace pace::daemon {
@@ -155,7 +155,9 @@ Result<> Client::on_join(const fb::Join& join) {
         return base::make_error(ErrorKind::corrupt, "a second join on one connection");
     JoinRequest request;
     request.rank = join.rank();
-    request.options = options_of(*join.options());
+    auto options = protocol::read_job_options(*join.options());
+    if (!options) return send_failed(join.request(), options.error());
+    request.options = std::move(*options);
     request.uid = process_.uid;
     request.again = join.again();
     request.iteration_untrusted = join.iteration();
@@ -195,7 +197,8 @@ void Client::on_joined(uint64_t request, Result<Seat> seat) {
     const auto sent = send_body(
         socket_.get(),
         [&](flatbuffers::FlatBufferBuilder& b) {
-            const auto job_options = pack_options(b, options);
+            const auto job_options =
+                protocol::write_job_options(b, protocol::write_options(options));
             const control::Run& run = seat_->job->state().run;
             const auto joined = fb::CreateJoined(
                 b, request, seat_->job->state().id, seat_->worker->rank, options.world, job_options,

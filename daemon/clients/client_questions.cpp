@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "daemon/clients/client.h"
-#include "daemon/clients/options.h"
+#include "protocol/option_codec.h"
 
 namespace pace::daemon {
 
@@ -67,10 +67,11 @@ Result<> Client::on_job_delete(const fb::JobDelete& deletion) {
 
 Result<> Client::on_job_create(const fb::JobCreate& create) {
     PACE_TRY(check_questions());
+    const auto options = protocol::read_job_options(*create.options());
+    if (!options) return send_failed(create.request(), options.error());
     const auto ticket = std::make_shared<uint64_t>(0);
     *ticket = context_.engine.create_job(
-        options_of(*create.options()), process_.uid,
-        [this, ticket, id = create.request()](Result<std::string> answer) {
+        *options, process_.uid, [this, ticket, id = create.request()](Result<std::string> answer) {
             tickets_.erase(*ticket);
             const auto sent = answer ? send_done(id) : send_failed(id, answer.error());
             if (!sent) refuse(sent.error());

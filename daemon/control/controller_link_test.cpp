@@ -111,7 +111,7 @@ TEST_P(ControllerLinkTest, ViewsAndOrdersTellTheNcclOfEachMember) {
 TEST_P(ControllerLinkTest, AWrongJoinIsRefusedWithASentence) {
     const auto a = daemon("a");
     control::WorkerJoin wrong = join(0);
-    wrong.options.group_size = 9;
+    wrong.options.values = {{"group.size", int64_t{9}}};
     ASSERT_TRUE(a->link->send(wrong));
     ASSERT_TRUE(until([&] { return !a->refused.empty(); }));
     EXPECT_EQ(a->refused[0].request, wrong.request);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "protocol/option_codec.h"
 #include "protocol/server_codec.h"
 
 namespace pace::daemon::control {
@@ -24,16 +25,27 @@ base::Error read_error(int32_t kind, const flatbuffers::String* message) {
 }
 
 base::Result<JoinAccepted> read(const wire::JoinAccepted& table) {
-    PACE_TRY_ASSIGN(options, protocol::read_job_options<JobOptions>(*table.options()));
-    return JoinAccepted{
+    PACE_TRY_ASSIGN(told, protocol::read_job_options(*table.options()));
+    JoinAccepted accepted{
         .request = table.request(),
         .job = table.job(),
         .rank = table.rank(),
-        .options = std::move(options),
+        .options = {},
         .token = table.token(),
         .under_way = table.under_way(),
         .run = {std::string(protocol::text_of(table.run(), protocol::kNameBytesMax)),
                 table.began()}};
+    auto options = protocol::read_options(told);
+    if (options) {
+        accepted.options = std::move(*options);
+    } else {
+        accepted.unreadable =
+            base::make_error(base::ErrorKind::version,
+                             "the controller takes options that this node's daemon does not know: "
+                             "{}; install the controller's release of Pace on this node",
+                             options.error().message);
+    }
+    return accepted;
 }
 
 JoinRefused read(const wire::JoinRefused& table) {

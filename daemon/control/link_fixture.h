@@ -163,10 +163,8 @@ class LinkFixture : public testing::Test {
         control::WorkerJoin message;
         message.request = 100 + rank;
         message.rank = rank;
-        message.options.name = "fashion";
-        message.options.world = world;
-        message.options.policy = control::Policy::partial_reduce;
-        message.options.group_size = 2;
+        message.options = control::AskedOptions("fashion", world, "partial-reduce");
+        message.options.values = {{"group.size", int64_t{2}}};
         message.uid = 1000;
         return message;
     }

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,96 +14,28 @@
 #include "daemon/control/ids.h"
 #include "daemon/control/kept_messages.h"
 #include "daemon/control/server_messages.h"
+#include "protocol/options/asked_options.h"
 
 namespace pace::daemon::control {
 
-// Zero means the controller's default in every field but name and world.
-enum class Policy : uint8_t {
-    none = 0,
-    all_reduce = 1,
-    partial_reduce = 2,
-    prague_random = 3,
-    prague_smart = 4,
-    ad_psgd = 5,
-    full = 6,
-    prague_static = 7,
-    automatic = 8,
-    bsp = 9,
-    ssp = 10,
-    asp = 11
-};
-enum class Weights : uint8_t { none = 0, constant = 1, dynamic = 2 };
-enum class Missing : uint8_t { none = 0, closest = 1, initial = 2 };
-enum class Quorum : uint8_t {
-    none = 0,
-    all = 1,
-    solo = 2,
-    majority = 3,
-    majority_strict = 4,
-    count = 5
-};
-enum class Late : uint8_t { none = 0, accumulate = 1, drop = 2 };
-enum class DivideBy : uint8_t { none = 0, world = 1, contributors = 2 };
-enum class Compression : uint8_t {
-    none = 0,
-    off = 1,
-    f16 = 2,
-    bf16 = 3,
-    spardl = 4,
-    topka = 5,
-    topkdsa = 6,
-    gtopk = 7,
-    oktopk = 8
-};
-enum class Residuals : uint8_t { none = 0, global = 1, partial = 2, local = 3 };
-enum class TeamGather : uint8_t { none = 0, automatic = 1, recursive = 2, bruck = 3 };
-enum class Indices : uint8_t { none = 0, plain = 1, compressed = 2 };
-enum class Values : uint8_t { none = 0, f32 = 1, f16 = 2, bf16 = 3 };
-enum class Hierarchy : uint8_t { none = 0, node = 1, flat = 2 };
-enum class DenseFallback : uint8_t { none = 0, automatic = 1, never = 2 };
-enum class Rate : uint8_t { none = 0, sum = 1, constant = 2, dynamic = 3 };
-
-struct JobOptions {
-    std::string name;
-    uint32_t world = 0;
-    Policy policy = Policy::none;
-    uint32_t group_size = 0;
-    uint32_t group_min = 0;
-    Weights weights = Weights::none;
-    Missing missing = Missing::none;
-    double alpha = -1;  // not given
-    uint32_t group_wait_ms = 0;
-    uint32_t history_window = 0;
-    uint32_t worker_timeout_ms = 0;
-    Quorum quorum = Quorum::none;
-    uint32_t quorum_count = 0;
-    Late late = Late::none;
-    uint32_t staleness_max = 0;
-    DivideBy divide_by = DivideBy::none;
-    uint32_t resync_every = 0;
-    Compression compression = Compression::none;
-    double density = 0;
-    Residuals residuals = Residuals::none;
-    uint32_t teams = 0;
-    TeamGather team_gather = TeamGather::none;
-    Indices indices = Indices::none;
-    Values values = Values::none;
-    Hierarchy hierarchy = Hierarchy::none;
-    DenseFallback dense_fallback = DenseFallback::none;
-    bool reject_nonfinite = false;
-    uint32_t progress_gap = 0;
-    std::vector<uint32_t> edges;
-    uint64_t elements = 0;
-    Rate rate = Rate::none;
-    double constant_rate = 0;
-    double filter = 0;
-    uint32_t shards = 0;
-    uint32_t checkpoint_every_ms = 0;
-    uint32_t checkpoint_copies = 0;
-    bool restore = false;
-    bool unsynchronized = false;
-    bool operator==(const JobOptions&) const = default;
-};
+// As all of Pace declares them.
+using protocol::AskedOptions;
+using protocol::Compression;
+using protocol::DenseFallback;
+using protocol::DivideBy;
+using protocol::Family;
+using protocol::Hierarchy;
+using protocol::Indices;
+using protocol::JobOptions;
+using protocol::Late;
+using protocol::Missing;
+using protocol::Policy;
+using protocol::Quorum;
+using protocol::Rate;
+using protocol::Residuals;
+using protocol::TeamGather;
+using protocol::Values;
+using protocol::Weights;
 
 // ---- daemon to controller
 
@@ -166,7 +99,7 @@ enum class Rerun : uint8_t { when_all_died = 0, when_none_lives = 1, never = 2 }
 struct WorkerJoin {
     RequestId request = 0;
     Rank rank = 0;
-    JobOptions options;
+    AskedOptions options;
     uint32_t uid = 0;
     bool resume = false;
     uint64_t iteration = 0;
@@ -180,7 +113,7 @@ struct WorkerJoin {
 // Answered by JoinAccepted with rank kNoRank, or JoinRefused.
 struct JobCreate {
     RequestId request = 0;
-    JobOptions options;
+    AskedOptions options;
     uint32_t uid = 0;
 };
 
@@ -265,6 +198,8 @@ struct JoinAccepted {
     JobId job = 0;
     Rank rank = 0;       // kNoRank in answer to JobCreate
     JobOptions options;  // as the job has them, defaults filled in
+    // This daemon does not know all of them, and would train another way than was asked, unseen.
+    std::optional<base::Error> unreadable{};
     uint64_t token = 0;
     bool under_way = false;
     Run run{};

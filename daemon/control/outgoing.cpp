@@ -1,5 +1,6 @@
 #include "daemon/control/outgoing.h"
 
+#include "protocol/option_codec.h"
 #include "protocol/server_codec.h"
 #include "protocol/version.h"
 

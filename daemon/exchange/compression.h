@@ -20,16 +20,12 @@
 
 namespace pace::daemon {
 
-inline bool is_top_k(control::Compression compression) {
-    return compression >= control::Compression::spardl;
-}
-
 class Compression {
   public:
     // `ready` is called when rounds may begin that had to wait.
     Compression(JobState& job, std::function<void()> ready);
 
-    bool is_top_k() const { return daemon::is_top_k(job_.options.compression); }
+    bool is_top_k() const { return protocol::is_top_k(job_.options.compression); }
 
     // A new view: measures its links, if anything is to be chosen by them. False from ready() until that has ended. Its leavers
     // give what they owe.

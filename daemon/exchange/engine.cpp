@@ -98,14 +98,19 @@ uint64_t Engine::join(const JoinRequest& request, WorkerPort* port, const Joined
 
 // The step of a model server's worker is what the server says.
 uint64_t Engine::reached(const JoinRequest& request, uint64_t kept) {
-    const bool is_served = request.options.policy >= control::Policy::bsp;
+    const protocol::PolicyRow* const policy = protocol::find_policy(request.options.policy);
+    const bool is_served = policy != nullptr && policy->family == control::Family::server;
     return is_served ? kept : std::max(kept, request.iteration_untrusted);
 }
 
 // What only this node knows of a job: whether it has room for its part of a model, and a folder for its checkpoints.
-void Engine::check_job(const control::JobOptions& options, uint32_t uid,
+void Engine::check_job(const control::AskedOptions& asked, uint32_t uid,
                        const ShardDisk::Checked& checked) {
-    if (options.policy >= control::Policy::bsp) {
+    const Result<control::JobOptions> read = protocol::read_options(asked);
+    // What this daemon does not understand the controller refuses, in better words.
+    if (!read) return checked({});
+    const control::JobOptions& options = *read;
+    if (protocol::family_of(options.policy) == control::Family::server) {
         const uint64_t parts = options.shards == 0 ? options.world : options.shards;
         const uint64_t nodes = std::max<uint64_t>(1, std::min<uint64_t>(parts, options.world));
         const uint64_t here = options.elements / nodes;
@@ -316,12 +321,14 @@ void Engine::report(control::Heartbeat& ret_heartbeat) {
 
 void Engine::on_join_accepted(const control::JoinAccepted& accepted) {
     Questions::Question question;
-    if (questions_.take(accepted.request, question)) {
+    const bool is_asked = questions_.take(accepted.request, question);
+    if (is_asked && !accepted.unreadable) {
         question.accepted(accepted);
         return;
     }
+    if (is_asked) question.refused(*accepted.unreadable);
     if (accepted.rank == control::kNoRank) return;
-    // Whoever asked is gone; unless the rank is held by another session meanwhile, the place is given back.
+    // Whoever asked is gone, or refused; unless the rank is held by another session meanwhile, the place is given back.
     const std::shared_ptr<Job> known = job(accepted.job);
     if (known && known->state().find(accepted.rank)) return;
     control::WorkerLeave message;

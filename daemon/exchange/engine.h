@@ -26,7 +26,7 @@ namespace pace::daemon {
 
 struct JoinRequest {
     control::Rank rank = 0;
-    control::JobOptions options;
+    control::AskedOptions options;
     uint32_t uid = 0;
     // The session had this place before, and has lost its daemon: its trainer goes on where it was.
     bool again = false;
@@ -55,7 +55,7 @@ class Engine final : public ControlHandler {
     // Asks the controller for the place; `joined` is called once, not from inside the call. Returns a ticket for forget().
     uint64_t join(const JoinRequest& request, WorkerPort* port, const Joined& joined);
     // As a worker-less job. `answered` gets an empty string.
-    uint64_t create_job(const control::JobOptions& options, uint32_t uid, const Answered& answered);
+    uint64_t create_job(const control::AskedOptions& options, uint32_t uid, const Answered& answered);
     // Of one without workers, if it is this user's, or the user is root. `answered` gets an empty string.
     uint64_t delete_job(const std::string& name, uint32_t uid, const Answered& answered);
     // The controller's status document.
@@ -142,7 +142,7 @@ class Engine final : public ControlHandler {
     void seat(const JoinRequest& request, WorkerPort* port, const control::JoinAccepted& accepted,
               const Joined& joined);
     // `checked` comes before this returns, unless a disk is to be asked.
-    void check_job(const control::JobOptions& options, uint32_t uid,
+    void check_job(const control::AskedOptions& asked, uint32_t uid,
                    const ShardDisk::Checked& checked);
     void announce(const std::shared_ptr<Job>& job, const WorkerPtr& worker);
     void remove(const Seat& seat);

@@ -4,7 +4,7 @@
 
 namespace pace::daemon {
 
-uint64_t Engine::create_job(const control::JobOptions& options, uint32_t uid,
+uint64_t Engine::create_job(const control::AskedOptions& options, uint32_t uid,
                             const Answered& answered) {
     const uint64_t ticket = questions_.new_ticket();
     Questions::Question question;

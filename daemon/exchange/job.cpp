@@ -38,7 +38,7 @@ Job::Job(Services& services, control::JobOptions options, uint32_t uid)
         rounds_.adopted(newcomer, round);
     };
     state_.departed = [this](const Worker& worker) { rounds_.departed(worker); };
-    if (state_.options.policy < control::Policy::bsp) return;
+    if (protocol::family_of(state_.options.policy) != control::Family::server) return;
     serving_ = std::make_unique<Serving>(state_);
     state_.server_report = [this] { return serving_->report(); };
     state_.before_server_report = [this](const std::function<void()>& then) {
@@ -66,7 +66,7 @@ base::Result<> Job::check_verb(Verb verb) const {
                                 serving_ ? "has a parameter server: call pace_push and pace_pull"
                                          : "has no parameter server: open it with policy bsp, ssp "
                                            "or asp to call pace_push and pace_pull");
-    if (protocol::is_local(verb) && !is_top_k(state_.options.compression))
+    if (protocol::is_local(verb) && !protocol::is_top_k(state_.options.compression))
         return base::make_error(ErrorKind::verb,
                                 "job \"{}\" has no top-k compression, so that its reductions owe "
                                 "nothing: open the job with one, or leave out pace_{}",
@@ -103,7 +103,7 @@ bool Job::sums_on_device(const Worker& worker, const Request& request) const {
     const control::JobOptions& options = state_.options;
     const bool dense =
         request.verb == Verb::average || request.verb == Verb::reduce || request.verb == Verb::sync;
-    return dense && !serving_ && !is_partial(options) && !options.reject_nonfinite &&
+    return dense && !serving_ && !protocol::is_partial(options) && !options.reject_nonfinite &&
            !worker.newcomer;
 }
 
@@ -196,7 +196,7 @@ void Job::run_local(const WorkerPtr& worker) {
 
 void Job::begin_newcomer(const WorkerPtr& worker) {
     const Verb verb = worker->head().verb;
-    if (is_partial(state_.options) && verb != Verb::broadcast && !worker->accepts_own) {
+    if (protocol::is_partial(state_.options) && verb != Verb::broadcast && !worker->accepts_own) {
         // Its daemon may have died while it computed, and its session have reconnected by itself.
         state_.end_head(worker,
                         ended_as(Outcome::stale,

@@ -75,7 +75,7 @@ class UnusedJobs : public Lifetime {
         const uint64_t ticket = engine_.join(
             request, &port_, [&got](base::Result<Seat> seat) { got = std::move(*seat); });
         engine_.on_join_accepted(
-            {.request = ticket, .job = id, .rank = 1, .options = request.options, .token = id});
+            {.request = ticket, .job = id, .rank = 1, .options = options_of(name, policy), .token = id});
         return *got;
     }
 

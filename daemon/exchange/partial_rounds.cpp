@@ -37,7 +37,6 @@ partial::Quorum quorum_of(const control::JobOptions& options, uint64_t seed) {
             return {Kind::majority_strict, 0, seed};
         case control::Quorum::count:
             return {Kind::count, options.quorum_count, seed};
-        case control::Quorum::none:
         case control::Quorum::all:
             break;
     }
@@ -189,8 +188,7 @@ partial::RoundPlan PartialRounds::plan_of(const View& view, uint64_t round) cons
     plan.divide_by = options.divide_by == control::DivideBy::contributors
                          ? partial::DivideBy::contributors
                          : partial::DivideBy::world;
-    plan.staleness_max =
-        options.staleness_max == 0 ? partial::kStalenessMaxDefault : options.staleness_max;
+    plan.staleness_max = options.staleness_max;
     plan.roster = view.roster();
     const std::vector<NodeId> nodes = view.nodes();
     plan.group.self = static_cast<size_t>(

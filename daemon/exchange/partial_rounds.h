@@ -128,8 +128,5 @@ class PartialRounds {
 
 // What the rounds of such a job are, by its options.
 partial::Quorum quorum_of(const control::JobOptions& options, uint64_t seed);
-inline bool is_partial(const control::JobOptions& options) {
-    return options.quorum != control::Quorum::none && options.quorum != control::Quorum::all;
-}
 
 }  // namespace pace::daemon

@@ -49,7 +49,7 @@ std::shared_ptr<MemberList> members_of(const View& view, const Request& request)
 }  // namespace
 
 Rounds::Rounds(JobState& job) : job_(job), compression_(job, [this] { try_start(); }) {
-    if (!is_partial(job_.options)) return;
+    if (!protocol::is_partial(job_.options)) return;
     const auto lend = [this] {
         // All nodes have begun the round: nobody needs the last one's result.
         retained_.drop();

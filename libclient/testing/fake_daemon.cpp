@@ -12,6 +12,8 @@
 #include <cstring>
 #include <future>
 
+#include "protocol/option_codec.h"
+
 namespace pace::client::testing {
 
 using base::MappedMemfd;
@@ -270,21 +272,14 @@ void FakeDaemon::join(Peer& peer, const wire::Join& message) {
     if (script_.on_ring) script_.on_ring(peer);
 
     flatbuffers::FlatBufferBuilder builder;
-    const wire::JobOptions& asked = *message.options();
-    peer.policy = asked.policy();
-    const auto name = builder.CreateString(asked.name());
-    wire::JobOptionsBuilder job(builder);
-    job.add_name(name);
-    job.add_world(asked.world());
-    job.add_policy(asked.policy());
-    if (script_.knows_quorums) {
-        job.add_quorum(asked.quorum());
-        job.add_compression(asked.compression());
-    }
-    const auto options = job.Finish();
+    auto asked = protocol::read_job_options(*message.options());
+    must(asked.ok(), "options that can be read");
+    peer.policy = asked->policy;
+    if (!script_.knows_options) asked->values.clear();
+    const auto options = protocol::write_job_options(builder, *asked);
     const std::array fds{peer.ring.fd(), peer.submission_bell.get(), peer.completion_bell.get()};
     peer.send(builder,
-              wire::CreateJoined(builder, message.request(), 1, message.rank(), asked.world(),
+              wire::CreateJoined(builder, message.request(), 1, message.rank(), asked->world,
                                  options, false, script_.ring_slots, script_.member_capacity),
               fds);
 }

@@ -34,7 +34,7 @@ struct FakeBuffer {
 struct Peer {
     base::UniqueFd socket;
     bool joined = false;
-    wire::Policy policy = wire::Policy::none;
+    std::string policy;
     protocol::RingLayout layout;
     base::MappedMemfd ring;
     base::UniqueFd submission_bell;
@@ -71,7 +71,7 @@ struct Script {
     uint64_t generation = 1;
     uint32_t ring_slots = 8;
     uint32_t member_capacity = 4;
-    bool knows_quorums = true;  // and compressions; false: as a daemon of before
+    bool knows_options = true;  // false: as a daemon of before them
 
     // Called with every new connection, before anything is read from it.
     std::function<void(Peer&)> on_accepted;

@@ -17,7 +17,9 @@ namespace pace::client::testing {
 // Long enough for a loaded machine, short enough for a test that fails.
 inline constexpr std::chrono::seconds kPatience(20);
 
-inline JobOptions job_options(wire::Policy policy = wire::Policy::partial_reduce) {
+using protocol::JobOptions;
+
+inline JobOptions job_options(protocol::Policy policy = protocol::Policy::partial_reduce) {
     JobOptions options;
     options.name = "job";
     options.world = 4;
@@ -36,11 +38,12 @@ class SessionFixture : public ::testing::Test {
     Endpoint endpoint() const { return {EndpointKind::unix_socket, folder_.file("socket")}; }
 
     base::Result<std::unique_ptr<Session>> try_open(
-        wire::Policy policy = wire::Policy::partial_reduce, base::Duration connect = kPatience) {
+        protocol::Policy policy = protocol::Policy::partial_reduce,
+        base::Duration connect = kPatience) {
         return Session::open(endpoint(), job_options(policy), 1, connect);
     }
 
-    std::unique_ptr<Session> open(wire::Policy policy = wire::Policy::partial_reduce) {
+    std::unique_ptr<Session> open(protocol::Policy policy = protocol::Policy::partial_reduce) {
         auto session = try_open(policy);
         if (session) return std::move(*session);
         ADD_FAILURE() << session.error().message;

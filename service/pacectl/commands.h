@@ -13,7 +13,9 @@ int show_daemon(const client::Endpoint& endpoint, bool json);
 // Both, as Prometheus reads them.
 int show_metrics(const client::Endpoint& endpoint);
 
-int create_job(const client::Endpoint& endpoint, const client::JobOptions& options);
+int create_job(const client::Endpoint& endpoint, const protocol::AskedOptions& options);
+// The table of policies and options; needs no daemon.
+int list_options(bool json);
 int delete_job(const client::Endpoint& endpoint, const std::string& name);
 int list_jobs(const client::Endpoint& endpoint);
 int show_job(const client::Endpoint& endpoint, const std::string& name);

@@ -1,6 +1,9 @@
 #include <chrono>
 
 #include "libclient/tool_link.h"
+#include "protocol/options/description.h"
+#include "protocol/options/option_table.h"
+#include "service/pacectl/columns.h"
 #include "service/pacectl/commands.h"
 #include "service/pacectl/daemon_text.h"
 #include "service/pacectl/job_text.h"
@@ -8,11 +11,23 @@
 
 namespace pace::pacectl {
 
-int create_job(const client::Endpoint& endpoint, const client::JobOptions& options) {
+int create_job(const client::Endpoint& endpoint, const protocol::AskedOptions& options) {
     auto link = client::ToolLink::open(endpoint, std::chrono::seconds(5));
     if (!link) return say_error(link.error());
     if (const auto created = link->create_job(options); !created) return say_error(created.error());
     return print(fmt::format("job {} of {} workers is there\n", options.name, options.world));
+}
+
+int list_options(bool json) {
+    if (json) return print(protocol::options_json());
+    Columns policies({"POLICY", ""});
+    for (const protocol::PolicyRow& row : protocol::policies())
+        policies.add({std::string(row.word), std::string(row.help)});
+    std::string text = policies.text("") + "\n";
+    for (const protocol::OptionRow& row : protocol::option_table())
+        text += fmt::format("{}\n    {} {}; default: {}\n", row.name, row.help,
+                            protocol::values_text(row), protocol::initial_text(row));
+    return print(text);
 }
 
 int delete_job(const client::Endpoint& endpoint, const std::string& name) {

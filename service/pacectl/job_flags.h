@@ -1,7 +1,7 @@
-// The flags of `pacectl job create`: a job's options on the command line.
+// The flags of `pacectl job create`: one for each row of the table of job options (protocol/options).
 #pragma once
 
-#include "libclient/job_options.h"
+#include "protocol/options/asked_options.h"
 
 namespace CLI {
 class App;
@@ -9,7 +9,7 @@ class App;
 
 namespace pace::pacectl {
 
-// Parsing `create` fills `ret_job`, which must live until then.
-void add_job_flags(CLI::App& create, client::JobOptions& ret_job);
+// Declares them on `create`; parsing fills ret_job. topk.team_gather is --topk-team-gather.
+void add_job_flags(CLI::App& create, protocol::AskedOptions& ret_job);
 
 }  // namespace pace::pacectl

@@ -259,21 +259,21 @@ std::string auto_text(const Json& job) {
 std::string shape_of(const Json& job) {
     const Json& options = member(job, "options");
     std::string shape = text(options, "policy");
-    if (member(options, "rate").is_string())
+    if (member(options, "server.rate").is_string())
         shape += fmt::format("{}, rate {}",
-                             member(options, "staleness_max").is_number()
-                                 ? fmt::format(" of {}", text(options, "staleness_max"))
+                             member(options, "server.staleness").is_number()
+                                 ? fmt::format(" of {}", text(options, "server.staleness"))
                                  : "",
-                             text(options, "rate"));
+                             text(options, "server.rate"));
     if (const Json& chosen = member(job, "auto"); chosen.is_object()) {
         shape += fmt::format(" ({}", text(chosen, "policy"));
         if (member(chosen, "group_size").is_number()) shape += " of " + text(chosen, "group_size");
-        shape += fmt::format("), {} weights", text(options, "weights"));
+        shape += fmt::format("), {} weights", text(options, "average.weights"));
     }
-    if (member(options, "group_size").is_number())
-        shape += fmt::format(" of {}, {} weights", text(options, "group_size"),
-                             text(options, "weights"));
-    if (const uint64_t edges = count(options, "edges"); edges > 0)
+    if (member(options, "group.size").is_number())
+        shape += fmt::format(" of {}, {} weights", text(options, "group.size"),
+                             text(options, "average.weights"));
+    if (const uint64_t edges = count(options, "group.edges"); edges > 0)
         shape += fmt::format(" on a graph of {} {}", edges, edges == 1 ? "edge" : "edges");
     const std::string quorum = text(options, "quorum", "all");
     const std::string compression = text(options, "compression", "none");

@@ -18,7 +18,7 @@ struct Arguments {
     double interval_s = 1;
     std::string name;
     std::string prefix;
-    client::JobOptions job;
+    protocol::AskedOptions job;
     pacectl::TraceOptions trace;
 };
 
@@ -32,6 +32,7 @@ struct Commands {
     CLI::App* remove = nullptr;
     CLI::App* list = nullptr;
     CLI::App* show = nullptr;
+    CLI::App* options = nullptr;
     CLI::App* trace = nullptr;
     CLI::App* doctor = nullptr;
     CLI::App* keygen = nullptr;
@@ -73,6 +74,9 @@ Commands declare(CLI::App& app, Arguments& arguments) {
     commands.list = commands.job->add_subcommand("list", "One line a job.");
     commands.show = commands.job->add_subcommand("show", "One job with its options.");
     commands.show->add_option("name", arguments.name, "The job's name.")->required();
+    commands.options =
+        app.add_subcommand("options", "The policies and options that a job may have.");
+    commands.options->add_flag("--json", arguments.json, "For programs.");
     commands.trace = app.add_subcommand(
         "trace", "The recent groups as a Chrome trace, for ui.perfetto.dev: who waited for whom.");
     add_trace_flags(*commands.trace, arguments.trace);
@@ -87,6 +91,7 @@ Commands declare(CLI::App& app, Arguments& arguments) {
 
 int run(const Commands& commands, const Arguments& arguments) {
     if (commands.keygen->parsed()) return pacectl::generate_keys(arguments.prefix);
+    if (commands.options->parsed()) return pacectl::list_options(arguments.json);
     const auto endpoint =
         client::resolve_endpoint(arguments.endpoint.empty() ? nullptr : arguments.endpoint.c_str());
     if (!endpoint) {

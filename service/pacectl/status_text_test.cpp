@@ -25,7 +25,7 @@ Json example() {
       "cut_links": [{"nodes": [1, 2], "since_ms": 2500.0}], "cut_links_left_out": 0,
       "jobs": [{
         "job": 1, "name": "fashion", "epoch": 4, "uid": 1000, "started": true,
-        "options": {"policy": "partial-reduce", "world": 2, "group_size": 2, "weights": "dynamic"},
+        "options": {"policy": "partial-reduce", "world": 2, "group.size": 2, "average.weights": "dynamic"},
         "zones": [{"zone": 1, "label": "rack-3", "nodes": [1]},
                   {"zone": 2147483648, "nodes": [2, 9]}],
         "left_out": [2],
@@ -153,15 +153,15 @@ TEST(StatusText, SaysThatPairsKeepToAGraph) {
     Json& options = status["jobs"][0]["options"];
     options["policy"] = "ad-psgd";
     EXPECT_TRUE(has(job_list_text(status), "ad-psgd of 2, dynamic weights  "));
-    options["edges"] = 7U;
+    options["group.edges"] = 7U;
     EXPECT_TRUE(has(job_list_text(status), "ad-psgd of 2, dynamic weights on a graph of 7 edges"));
-    EXPECT_TRUE(has(job_options_text(status["jobs"][0]), "edges"));
+    EXPECT_TRUE(has(job_options_text(status["jobs"][0]), "group.edges"));
 }
 
 TEST(StatusText, TellsWhatPolicyAutoHasChosenAndWhy) {
     Json status = example();
     Json& job = status["jobs"][0];
-    job["options"] = {{"policy", "auto"}, {"world", 2}, {"weights", "constant"}};
+    job["options"] = {{"policy", "auto"}, {"world", 2}, {"average.weights", "constant"}};
     job["auto"] = {{"policy", "partial-reduce"},
                    {"group_size", 5},
                    {"reason", "instead of full: one is slow"},
@@ -206,17 +206,17 @@ TEST(StatusText, AJobIsFoundByItsName) {
     const Json status = example();
     const Json* job = find_job(status, "fashion");
     ASSERT_NE(job, nullptr);
-    EXPECT_TRUE(has(job_options_text(*job), "group_size"));
+    EXPECT_TRUE(has(job_options_text(*job), "group.size"));
     EXPECT_EQ(find_job(status, "other"), nullptr);
 }
 
 TEST(StatusText, TheOptionsOfAParameterServerAreShownWithTheRest) {
-    const Json job = Json::parse(R"({"options": {"policy": "ssp", "shards": 3,
-        "checkpoint_copies": 2, "restore": true}})");
+    const Json job = Json::parse(R"({"options": {"policy": "ssp", "server.shards": 3,
+        "server.checkpoint_copies": 2, "server.restore": true}})");
     const std::string shown = job_options_text(job);
-    EXPECT_TRUE(has(shown, "  shards             3\n")) << shown;
-    EXPECT_TRUE(has(shown, "  checkpoint_copies  2\n")) << shown;
-    EXPECT_TRUE(has(shown, "  restore            true\n")) << shown;
+    EXPECT_TRUE(has(shown, "  server.shards             3\n")) << shown;
+    EXPECT_TRUE(has(shown, "  server.checkpoint_copies  2\n")) << shown;
+    EXPECT_TRUE(has(shown, "  server.restore            true\n")) << shown;
 }
 
 }  // namespace

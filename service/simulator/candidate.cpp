@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "service/controller/core/option_words.h"
+#include "service/controller/core/options.h"
 
 namespace pace::simulator {
 
@@ -51,11 +51,11 @@ controller::JobOptions options_of(const Scenario& scenario, const Candidate& can
     options.world = scenario.world();
     options.policy = candidate.policy;
     options.group_size = candidate.group_size;
+    const controller::JobOptions defaults;
     if (options.policy != Policy::partial_reduce) options.group_wait_ms = 0;
-    if (options.policy != Policy::prague_smart) options.progress_gap = 0;
+    if (options.policy != Policy::prague_smart) options.progress_gap = defaults.progress_gap;
     if (options.policy == Policy::prague_static) {
         // Its weights are constant: nobody knows the members' iterations.
-        const controller::JobOptions defaults;
         options.weights = defaults.weights;
         options.missing = defaults.missing;
         options.alpha = defaults.alpha;

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "service/controller/core/option_words.h"
+#include "service/controller/core/options.h"
 
 namespace pace::simulator {
 

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "service/controller/core/job_options.h"
-#include "service/controller/core/option_words.h"
+#include "service/controller/core/options.h"
 #include "service/simulator/candidate.h"
 #include "service/simulator/distribution_file.h"
 #include "service/simulator/file_table.h"
@@ -77,7 +77,7 @@ Result<> read_job(const FileTable& file, Scenario& ret_scenario) {
     PACE_TRY_ASSIGN(gap, table.whole("progress_gap", 0, 1'000'000, 0));
     options.alpha = alpha;
     options.group_wait_ms = static_cast<uint32_t>(wait);
-    options.progress_gap = static_cast<uint32_t>(gap);
+    if (gap != 0) options.progress_gap = static_cast<uint32_t>(gap);
     return {};
 }
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "service/controller/core/option_words.h"
+#include "service/controller/core/options.h"
 #include "service/simulator/candidate.h"
 
 namespace pace::simulator {

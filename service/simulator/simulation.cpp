@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "service/controller/core/option_words.h"
+#include "service/controller/core/options.h"
 #include "service/simulator/virtual_time.h"
 
 namespace pace::simulator {

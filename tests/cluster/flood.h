@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "cluster.h"
-#include "libclient/job_options.h"
 #include "libclient/link.h"
+#include "protocol/option_codec.h"
 #include "protocol/version.h"
 
 namespace pace::cluster {
@@ -25,12 +25,10 @@ class Flood {
         client::finish_packet(
             hello, protocol::client::CreateHelloDirect(hello, protocol::kVersion, "flood"));
         send(hello);
-        client::JobOptions options;
-        options.name = "flood";
-        options.world = 1;
         flatbuffers::FlatBufferBuilder join;
-        client::finish_packet(
-            join, protocol::client::CreateJoin(join, 1, 0, client::pack(join, options)));
+        const auto options =
+            protocol::write_job_options(join, protocol::AskedOptions("flood", 1, "partial-reduce"));
+        client::finish_packet(join, protocol::client::CreateJoin(join, 1, 0, options));
         send(join);
         for (int i = 0; i < 2; ++i) EXPECT_TRUE(link_->receive(soon()));
         reader_ = std::thread([this] {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "cluster.h"
+#include "protocol/option_codec.h"
 #include "protocol/version.h"
 
 namespace pace::cluster {
@@ -51,15 +52,11 @@ std::optional<client::Packet> RawClient::receive() {
     return std::move(*packet);
 }
 
-bool RawClient::join(const std::string& job, wire::Policy policy, uint64_t elements) {
+bool RawClient::join(const std::string& job, protocol::Policy policy, uint64_t elements) {
     flatbuffers::FlatBufferBuilder builder;
-    const auto name = builder.CreateString(job);
-    wire::JobOptionsBuilder options(builder);
-    options.add_name(name);
-    options.add_world(1);
-    options.add_policy(policy);
-    options.add_elements(elements);
-    const auto packed = options.Finish();
+    protocol::AskedOptions asked(job, 1, std::string(protocol::name_of(policy)));
+    if (elements != 0) asked.values.push_back({"server.elements", static_cast<int64_t>(elements)});
+    const auto packed = protocol::write_job_options(builder, asked);
     // A job of one whose worker died goes on with this one, where another trainer would begin a new run.
     const auto run = builder.CreateString("");
     return send(builder,

@@ -9,6 +9,7 @@
 
 #include "base/unique_fd.h"
 #include "libclient/link.h"
+#include "protocol/options/choices.h"
 
 namespace pace::cluster {
 
@@ -23,8 +24,7 @@ class RawClient {
     const std::string& refusal() const { return refusal_; }
 
     // As the worker of a job of one.
-    bool join(const std::string& job,
-              client::wire::Policy policy = client::wire::Policy::all_reduce,
+    bool join(const std::string& job, protocol::Policy policy = protocol::Policy::all_reduce,
               uint64_t elements = 0);
 
     struct Buffer {

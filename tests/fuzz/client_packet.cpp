@@ -5,9 +5,10 @@
 #include <cstdlib>
 #include <vector>
 
-#include "daemon/clients/options.h"
 #include "daemon/clients/packet.h"
 #include "libclient/packet.h"
+#include "protocol/option_codec.h"
+#include "protocol/options/option_table.h"
 
 namespace {
 
@@ -20,18 +21,30 @@ void read(const flatbuffers::String* text) {
     sink += text->size() + static_cast<unsigned char>(text->c_str()[text->size()]);
 }
 
+void read(const pace::protocol::wire::JobOptions& table) {
+    const auto asked = pace::protocol::read_job_options(table);
+    if (!asked) return;
+    const auto options = pace::protocol::read_options(*asked);
+    if (!options) return;
+    // What was read is written so that it reads the same.
+    const auto again = pace::protocol::read_options(pace::protocol::write_options(*options));
+    if (!again || pace::protocol::differences_of(*again, *options) != "") std::abort();
+    sink += options->world;
+}
+
 void read_all(const fb::Packet& packet) {
     if (const auto* hello = packet.body_as_Hello()) {
         sink += hello->version();
         read(hello->library());
     } else if (const auto* join = packet.body_as_Join()) {
-        sink += pace::daemon::options_of(*join->options()).name.size() + join->rank();
+        read(*join->options());
+        sink += join->rank();
     } else if (const auto* create = packet.body_as_BufferCreate()) {
         sink += create->count() + static_cast<uint64_t>(create->dtype());
     } else if (const auto* query = packet.body_as_Query()) {
         read(query->what());
     } else if (const auto* job = packet.body_as_JobCreate()) {
-        sink += pace::daemon::options_of(*job->options()).world;
+        read(*job->options());
     } else if (const auto* deletion = packet.body_as_JobDelete()) {
         read(deletion->name());
     } else if (const auto* failure = packet.body_as_Failed()) {

@@ -8,6 +8,7 @@
 #include <protocol/client_generated.h>
 
 #include "protocol/control_codec.h"
+#include "protocol/option_codec.h"
 #include "tests/fuzz/chunks.h"
 
 namespace pace::fuzz {
@@ -28,13 +29,13 @@ inline void write(const std::string& target, const std::string& name, const Byte
 }
 
 inline auto client_options(flatbuffers::FlatBufferBuilder& builder) {
-    return client::CreateJobOptions(builder, builder.CreateString("fashion"), 3,
-                                    client::Policy::partial_reduce, 2);
+    return protocol::write_job_options(builder,
+                                       protocol::AskedOptions("fashion", 3, "partial-reduce"));
 }
 
 inline auto control_options(flatbuffers::FlatBufferBuilder& builder) {
-    return control::CreateJobOptions(builder, builder.CreateString("fashion"), 2,
-                                     control::Policy::partial_reduce, 2);
+    return protocol::write_job_options(builder,
+                                       protocol::AskedOptions("fashion", 2, "partial-reduce"));
 }
 
 class Conversation {

@@ -36,31 +36,30 @@ void write_packet(const std::string& name, flatbuffers::FlatBufferBuilder& build
 }
 
 auto quorum_options(flatbuffers::FlatBufferBuilder& builder) {
-    const auto name = builder.CreateString("quorum");
-    client::JobOptionsBuilder options(builder);
-    options.add_name(name);
-    options.add_world(3);
-    options.add_policy(client::Policy::all_reduce);
-    options.add_quorum(client::Quorum::count);
-    options.add_quorum_count(2);
-    options.add_late(client::Late::drop);
-    options.add_staleness_max(4);
-    options.add_resync_every(100);
-    return options.Finish();
+    pace::protocol::AskedOptions options("quorum", 3, "all-reduce");
+    options.values = {{"quorum", std::string("count")},
+                      {"quorum.count", int64_t{2}},
+                      {"quorum.late", std::string("drop")},
+                      {"quorum.staleness_max", int64_t{4}},
+                      {"reduce.resync_every", int64_t{100}}};
+    return pace::protocol::write_job_options(builder, options);
 }
 
 auto top_k_options(flatbuffers::FlatBufferBuilder& builder) {
-    const auto name = builder.CreateString("sparse");
-    client::JobOptionsBuilder options(builder);
-    options.add_name(name);
-    options.add_world(4);
-    options.add_policy(client::Policy::all_reduce);
-    options.add_compression(client::Compression::spardl);
-    options.add_density(0.01);
-    options.add_teams(2);
-    options.add_values(client::Values::bf16);
-    options.add_hierarchy(client::Hierarchy::flat);
-    return options.Finish();
+    pace::protocol::AskedOptions options("sparse", 4, "all-reduce");
+    options.values = {{"compression", std::string("spardl")},
+                      {"topk.density", 0.01},
+                      {"topk.teams", int64_t{2}},
+                      {"topk.values", std::string("bf16")},
+                      {"topk.hierarchy", std::string("flat")}};
+    return pace::protocol::write_job_options(builder, options);
+}
+
+auto graph_options(flatbuffers::FlatBufferBuilder& builder) {
+    pace::protocol::AskedOptions options("graph", 2, "ad-psgd");
+    options.values = {{"group.edges", std::vector<uint8_t>{0, 0, 0, 0, 1, 0, 0, 0}},
+                      {"later.hint", int64_t{1}, true}};
+    return pace::protocol::write_job_options(builder, options);
 }
 
 void write_packets() {
@@ -69,6 +68,7 @@ void write_packets() {
     write_packet("join", b, client::CreateJoin(b, 1, 2, client_options(b)));
     write_packet("join_quorum", b, client::CreateJoin(b, 1, 2, quorum_options(b)));
     write_packet("join_top_k", b, client::CreateJoin(b, 1, 2, top_k_options(b)));
+    write_packet("join_graph", b, client::CreateJoin(b, 1, 1, graph_options(b)));
     write_packet("buffer", b, client::CreateBufferCreate(b, 2, client::DType::f32, 1000, false));
     write_packet("query", b, client::CreateQuery(b, 3, b.CreateString("status")));
     write_packet("job", b, client::CreateJobCreate(b, 4, client_options(b)));
@@ -132,14 +132,10 @@ void write_conversation() {
 void write_return() {
     Conversation talk;
     const auto options = [](auto& builder) {
-        const auto name = builder.CreateString("quorum");
-        control::JobOptionsBuilder made(builder);
-        made.add_name(name);
-        made.add_world(2);
-        made.add_policy(control::Policy::all_reduce);
-        made.add_quorum(control::Quorum::majority);
-        made.add_divide_by(control::DivideBy::contributors);
-        return made.Finish();
+        pace::protocol::AskedOptions made("quorum", 2, "all-reduce");
+        made.values = {{"quorum", std::string("majority")},
+                       {"quorum.divide_by", std::string("contributors")}};
+        return pace::protocol::write_job_options(builder, made);
     };
     talk.say(0, 77, [](auto& b) {
         const std::vector<uint8_t> address{1, 2, 3};

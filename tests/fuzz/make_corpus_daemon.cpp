@@ -73,18 +73,14 @@ void greet(Trainer& trainer) {
 }  // namespace
 
 void write_trainers() {
-    const auto join = [](auto& b, client::Policy policy, uint64_t elements) {
-        const auto name = b.CreateString("alone");
-        client::JobOptionsBuilder options(b);
-        options.add_name(name);
-        options.add_world(1);
-        options.add_policy(policy);
-        options.add_elements(elements);
-        return client::CreateJoin(b, 1, 0, options.Finish());
+    const auto join = [](auto& b, const std::string& policy, int64_t elements) {
+        pace::protocol::AskedOptions options("alone", 1, policy);
+        if (elements != 0) options.values = {{"server.elements", elements}};
+        return client::CreateJoin(b, 1, 0, pace::protocol::write_job_options(b, options));
     };
     Trainer reduces;
     greet(reduces);
-    reduces.say(0, [&](auto& b) { return join(b, client::Policy::all_reduce, 0); });
+    reduces.say(0, [&](auto& b) { return join(b, "all-reduce", 0); });
     reduces.say(0, [](auto& b) {
         return client::CreateBufferCreate(b, 2, client::DType::f32, 1000, false);
     });
@@ -98,7 +94,7 @@ void write_trainers() {
     write("client", "reduces", reduces.input);
     Trainer serves;
     greet(serves);
-    serves.say(0, [&](auto& b) { return join(b, client::Policy::asp, 1000); });
+    serves.say(0, [&](auto& b) { return join(b, "asp", 1000); });
     serves.say(0, [](auto& b) { return client::CreateQuery(b, 3, b.CreateString("daemon")); });
     serves.say(0, [](auto& b) { return client::CreateQuery(b, 4, b.CreateString("status")); });
     serves.say(0, [](auto& b) { return client::CreateJobCreate(b, 5, client_options(b)); });

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "protocol/options/limits.h"
+
 namespace pace::controller {
 
 using base::ErrorKind;
@@ -13,20 +15,20 @@ using base::Result;
 
 namespace {
 
-constexpr uint32_t kEdgesMax = 4096;
 constexpr size_t kNamed = 3;  // edges in a text; the rest are counted
 
 using Edge = std::pair<uint32_t, uint32_t>;
 
 Result<Edge> check_edge(uint32_t a, uint32_t b, uint32_t world) {
     if (std::max(a, b) >= world)
-        return make_error(ErrorKind::invalid,
-                          "edges have {}-{}, but the ranks of a world of {} are 0 to {}; give "
-                          "edges between those",
-                          a, b, world, world - 1);
+        return make_error(
+            ErrorKind::invalid,
+            "group.edges have {}-{}, but the ranks of a world of {} are 0 to {}; give "
+            "edges between those",
+            a, b, world, world - 1);
     if (a == b)
         return make_error(ErrorKind::invalid,
-                          "edges have {}-{}, from a worker to itself; leave it out", a, b);
+                          "group.edges have {}-{}, from a worker to itself; leave it out", a, b);
     return Edge(std::minmax(a, b));
 }
 
@@ -55,12 +57,12 @@ Result<> check_connected(const std::vector<Edge>& edges, uint32_t world) {
     const auto others = std::count_if(first + 1, components.end(), is_cut_off);
     return make_error(
         ErrorKind::invalid,
-        "edges leave worker {}{} unconnected with worker 0; add an edge between "
+        "group.edges leave worker {}{} unconnected with worker 0; add an edge between "
         "them{}",
         first - components.begin(), others > 0 ? fmt::format(" (and {} more)", others) : "",
-        world - 1 > kEdgesMax
-            ? fmt::format(", or leave edges out: {}, the most, cannot join a world of {}",
-                          kEdgesMax, world)
+        world - 1 > protocol::kEdgesMax
+            ? fmt::format(", or leave group.edges out: {}, the most, cannot join a world of {}",
+                          protocol::kEdgesMax, world)
             : "");
 }
 
@@ -85,17 +87,9 @@ std::string missing_text(const std::vector<Edge>& edges, const std::vector<Edge>
 }  // namespace
 
 Result<std::vector<uint32_t>> check_edges(const std::vector<uint32_t>& edges, uint32_t world) {
-    if (edges.size() % 2 != 0)
-        return make_error(ErrorKind::invalid,
-                          "edges have {} ranks, the last of which, {}, has no other end; give two "
-                          "for each edge",
-                          edges.size(), edges.back());
-    if (edges.size() / 2 > kEdgesMax)
-        return make_error(ErrorKind::invalid, "edges are {}; give at most {}", edges.size() / 2,
-                          kEdgesMax);
     if (edges.empty()) return edges;
     std::vector<Edge> pairs;
-    for (size_t i = 0; i < edges.size(); i += 2) {
+    for (size_t i = 0; i + 1 < edges.size(); i += 2) {
         PACE_TRY_ASSIGN(edge, check_edge(edges[i], edges[i + 1], world));
         pairs.push_back(edge);
     }

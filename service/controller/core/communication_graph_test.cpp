@@ -44,24 +44,31 @@ TEST(CommunicationGraph, IsOfAdPsgdAlone) {
         JobOptions options = pairs_on({0, 1, 1, 2, 2, 3});
         options.policy = policy;
         const std::string error = error_of(options);
-        EXPECT_NE(error.find("edges are given, but policy "), std::string::npos) << error;
-        EXPECT_NE(error.find("leave them out or use policy ad-psgd"), std::string::npos) << error;
+        EXPECT_NE(error.find("group.edges is given, but it counts with policy ad-psgd alone"),
+                  std::string::npos)
+            << error;
+        EXPECT_NE(error.find("leave it out or use policy ad-psgd"), std::string::npos) << error;
     }
 }
 
 TEST(CommunicationGraph, SaysWhatIsWrongWithIt) {
     EXPECT_EQ(error_of(pairs_on({0, 1, 2})),
-              "edges have 3 ranks, the last of which, 2, has no other end; give two for each edge");
-    EXPECT_EQ(error_of(pairs_on({0, 1, 1, 4})),
-              "edges have 1-4, but the ranks of a world of 4 are 0 to 3; give edges between those");
+              "group.edges has 12 bytes; give pairs of ranks, at most 4096, as two 32-bit numbers "
+              "each, the least byte first, or leave it out");
+    EXPECT_EQ(
+        error_of(pairs_on({0, 1, 1, 4})),
+        "group.edges have 1-4, but the ranks of a world of 4 are 0 to 3; give edges between those");
     EXPECT_EQ(error_of(pairs_on({0, 1, 2, 2})),
-              "edges have 2-2, from a worker to itself; leave it out");
-    EXPECT_EQ(error_of(pairs_on(Edges(2 * 4097, 1))), "edges are 4097; give at most 4096");
+              "group.edges have 2-2, from a worker to itself; leave it out");
+    EXPECT_EQ(error_of(pairs_on(Edges(2 * 4097, 1))),
+              "group.edges has 32776 bytes; give pairs of ranks, at most 4096, as two 32-bit "
+              "numbers each, the least byte first, or leave it out");
     EXPECT_EQ(error_of(pairs_on({0, 1, 1, 2})),
-              "edges leave worker 3 unconnected with worker 0; add an edge between them");
-    EXPECT_EQ(error_of(pairs_on({1, 2, 3, 4}, 6)),
-              "edges leave worker 1 (and 4 more) unconnected with worker 0; add an edge between "
-              "them");
+              "group.edges leave worker 3 unconnected with worker 0; add an edge between them");
+    EXPECT_EQ(
+        error_of(pairs_on({1, 2, 3, 4}, 6)),
+        "group.edges leave worker 1 (and 4 more) unconnected with worker 0; add an edge between "
+        "them");
     EXPECT_NE(error_of(pairs_on({0, 1}, 4098)).find("4096, the most, cannot join a world of 4098"),
               std::string::npos);
 }
@@ -79,10 +86,10 @@ TEST(CommunicationGraph, SaysWhereItDiffersFromTheJobs) {
     const JobOptions line = *check(pairs_on({0, 1, 1, 2, 2, 3}));
     const JobOptions star = *check(pairs_on({0, 1, 0, 2, 0, 3}));
     EXPECT_EQ(differences(line, line), "");
-    EXPECT_EQ(differences(ring, line), "edges 0-3 too");
-    EXPECT_EQ(differences(line, ring), "edges not 0-3");
-    EXPECT_EQ(differences(star, line), "edges 0-2 0-3 too, not 1-2 2-3");
-    EXPECT_EQ(differences(*check(pairs_on({})), ring), "edges not 0-1 0-3 1-2 and 1 more");
+    EXPECT_EQ(differences(ring, line), "group.edges 0-3 too");
+    EXPECT_EQ(differences(line, ring), "group.edges not 0-3");
+    EXPECT_EQ(differences(star, line), "group.edges 0-2 0-3 too, not 1-2 2-3");
+    EXPECT_EQ(differences(*check(pairs_on({})), ring), "group.edges not 0-1 0-3 1-2 and 1 more");
 }
 
 }  // namespace

@@ -151,14 +151,13 @@ TEST(CoreAuto, IsToldWeightsAndNothingThatItChooses) {
               }),
               "");
     EXPECT_EQ(refusal_of([](JobOptions& o) { o.group_size = 3; }),
-              "group_size is 3, but policy auto chooses it; leave it out or use policy "
-              "partial-reduce");
-    EXPECT_EQ(refusal_of([](JobOptions& o) { o.history_window = 30; }),
-              "history_window is 30, but policy auto chooses it; leave it out or use policy "
-              "partial-reduce");
-    EXPECT_EQ(refusal_of([](JobOptions& o) { o.group_min = 2; }),
-              "group_min is 2, but policy auto does not know it; leave it out or use policy "
-              "partial-reduce");
+              "group.size is 3, but it counts with policy partial-reduce, prague-random, prague-smart, "
+              "ad-psgd or full alone; leave it out or use policy partial-reduce, prague-random, "
+              "prague-smart, ad-psgd or full");
+    EXPECT_NE(refusal_of([](JobOptions& o) { o.history_window = 30; }), "");
+    EXPECT_EQ(refusal_of([](JobOptions& o) { o.group_min = 3; }),
+              "group.min is 3, but it counts with policy partial-reduce alone; leave it out or use "
+              "policy partial-reduce");
     EXPECT_NE(refusal_of([](JobOptions& o) { o.group_wait_ms = 5; }), "");
     EXPECT_NE(refusal_of([](JobOptions& o) { o.progress_gap = 5; }), "");
     const JobOptions checked = *check(automatic(8));

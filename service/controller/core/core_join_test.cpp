@@ -71,7 +71,7 @@ TEST_F(CoreJoinTest, RefusesOtherOptionsAndListsEachDifference) {
     join(a, 1, averaging(4, 4));
     const base::Error error = refusal();
     EXPECT_EQ(error.kind, ErrorKind::mismatch);
-    EXPECT_NE(error.message.find("world 4 (the job has 3), group_size 4 (the job has 3)"),
+    EXPECT_NE(error.message.find("world 4 (the job has 3), group.size 4 (the job has 3)"),
               std::string::npos);
 }
 

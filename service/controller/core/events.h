@@ -53,7 +53,7 @@ struct WorkerJoin {
     RequestId request = 0;
     NodeId node = 0;
     Rank rank = 0;
-    JobOptions options;
+    AskedOptions options;
     uint32_t uid = 0;  // owner; another uid's job is refused
     bool resume = false;
     uint64_t iteration = 0;
@@ -68,7 +68,7 @@ struct WorkerJoin {
 struct JobCreate {
     RequestId request = 0;
     NodeId node = 0;
-    JobOptions options;
+    AskedOptions options;
     uint32_t uid = 0;
 };
 

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
-#include "service/controller/core/option_words.h"
+#include "service/controller/core/options.h"
 
 namespace pace::controller {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "service/controller/core/lateness.h"
-#include "service/controller/core/option_words.h"
+#include "service/controller/core/options.h"
 
 namespace pace::controller {
 

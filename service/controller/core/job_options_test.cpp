@@ -41,27 +41,26 @@ TEST(JobOptions, AreRefusedWithASentenceThatNamesOptionAndValue) {
         {"name has a byte", [](JobOptions& o) { o.name = "a/b"; }},
         {"world is 0", [](JobOptions& o) { o.world = 0; }},
         {"world is 65537", [](JobOptions& o) { o.world = 65537; }},
-        {"policy is 12", [](JobOptions& o) { o.policy = static_cast<Policy>(12); }},
-        {"weights is 9", [](JobOptions& o) { o.weights = static_cast<Weights>(9); }},
-        {"missing is 9", [](JobOptions& o) { o.missing = static_cast<Missing>(9); }},
-        {"group_size is 1", [](JobOptions& o) { o.group_size = 1; }},
-        {"group_size is 9", [](JobOptions& o) { o.group_size = 9; }},
-        {"group_min is 1", [](JobOptions& o) { o.group_min = 1; }},
-        {"group_min is 4", [](JobOptions& o) { o.group_min = 4; }},
-        {"alpha is 1", [](JobOptions& o) { o.alpha = 1; }},
-        {"alpha is -0.1", [](JobOptions& o) { o.alpha = -0.1; }},
-        {"alpha is nan", [](JobOptions& o) { o.alpha = std::nan(""); }},
-        {"missing is initial", [](JobOptions& o) { o.missing = Missing::initial; }},
-        {"alpha is 0.9", [](JobOptions& o) { o.alpha = 0.9; }},
-        {"alpha is 0.5", [](JobOptions& o) { o.alpha = 0.5; }},
-        {"alpha is 0", [](JobOptions& o) { o.alpha = 0; }},
-        {"alpha is 1",
+        {"policy is '?'", [](JobOptions& o) { o.policy = static_cast<Policy>(12); }},
+        {"average.weights is '?'", [](JobOptions& o) { o.weights = static_cast<Weights>(9); }},
+        {"average.missing is '?'", [](JobOptions& o) { o.missing = static_cast<Missing>(9); }},
+        {"group.size is 1", [](JobOptions& o) { o.group_size = 1; }},
+        {"group.size is 9", [](JobOptions& o) { o.group_size = 9; }},
+        {"group.min is 1", [](JobOptions& o) { o.group_min = 1; }},
+        {"group.min is 4", [](JobOptions& o) { o.group_min = 4; }},
+        {"average.alpha is 1", [](JobOptions& o) { o.alpha = 1; }},
+        {"average.alpha is -0.1", [](JobOptions& o) { o.alpha = -0.1; }},
+        {"average.alpha is nan", [](JobOptions& o) { o.alpha = std::nan(""); }},
+        {"average.missing is initial", [](JobOptions& o) { o.missing = Missing::initial; }},
+        {"average.alpha is 0.9", [](JobOptions& o) { o.alpha = 0.9; }},
+        {"average.alpha is 0", [](JobOptions& o) { o.alpha = 0; }},
+        {"average.alpha is 1",
          [](JobOptions& o) {
              o.weights = Weights::dynamic;
              o.alpha = 1;
          }},
-        {"history_window is 3", [](JobOptions& o) { o.history_window = 3; }},
-        {"history_window is 4000000000", [](JobOptions& o) { o.history_window = 4000000000; }},
+        {"group.window is 3", [](JobOptions& o) { o.history_window = 3; }},
+        {"group.window is 4000000000", [](JobOptions& o) { o.history_window = 4000000000; }},
     };
     for (const Refusal& refusal : refusals) {
         JobOptions options = averaging(8);
@@ -76,15 +75,14 @@ TEST(JobOptions, AreRefusedWithASentenceThatNamesOptionAndValue) {
 
 TEST(JobOptions, OfGroupsAreRefusedForAllReduce) {
     const std::vector<Refusal> refusals = {
-        {"group_size is 3", [](JobOptions& o) { o.group_size = 3; }},
-        {"group_min is 2", [](JobOptions& o) { o.group_min = 2; }},
-        {"group_wait_ms is 5", [](JobOptions& o) { o.group_wait_ms = 5; }},
-        {"history_window is 5", [](JobOptions& o) { o.history_window = 5; }},
-        {"weights is dynamic", [](JobOptions& o) { o.weights = Weights::dynamic; }},
-        {"missing is initial", [](JobOptions& o) { o.missing = Missing::initial; }},
-        {"alpha is 0.9", [](JobOptions& o) { o.alpha = 0.9; }},
-        {"alpha is 0.5", [](JobOptions& o) { o.alpha = 0.5; }},
-        {"alpha is 0", [](JobOptions& o) { o.alpha = 0; }},
+        {"group.size is 3", [](JobOptions& o) { o.group_size = 3; }},
+        {"group.min is 3", [](JobOptions& o) { o.group_min = 3; }},
+        {"group.wait_ms is 5", [](JobOptions& o) { o.group_wait_ms = 5; }},
+        {"group.window is 5", [](JobOptions& o) { o.history_window = 5; }},
+        {"average.weights is dynamic", [](JobOptions& o) { o.weights = Weights::dynamic; }},
+        {"average.missing is initial", [](JobOptions& o) { o.missing = Missing::initial; }},
+        {"average.alpha is 0.9", [](JobOptions& o) { o.alpha = 0.9; }},
+        {"average.alpha is 0", [](JobOptions& o) { o.alpha = 0; }},
     };
     for (const Refusal& refusal : refusals) {
         JobOptions options = reducing(8);
@@ -129,25 +127,27 @@ TEST(JobOptions, ThatAPolicyDoesNotKnowAreRefused) {
         EXPECT_NE(checked.error().message.find(names), std::string::npos)
             << checked.error().message;
     };
-    refused(Policy::prague_random, "group_min is 2", [](JobOptions& o) { o.group_min = 2; });
-    refused(Policy::prague_smart, "group_wait_ms is 5", [](JobOptions& o) { o.group_wait_ms = 5; });
-    refused(Policy::partial_reduce, "progress_gap is 3", [](JobOptions& o) { o.progress_gap = 3; });
-    refused(Policy::prague_static, "group_size is 3", [](JobOptions& o) { o.group_size = 3; });
-    refused(Policy::prague_static, "group_min is 2", [](JobOptions& o) { o.group_min = 2; });
-    refused(Policy::prague_static, "history_window is 9",
+    refused(Policy::prague_random, "group.min is 3", [](JobOptions& o) { o.group_min = 3; });
+    refused(Policy::prague_smart, "group.wait_ms is 5", [](JobOptions& o) { o.group_wait_ms = 5; });
+    refused(Policy::partial_reduce, "group.progress_gap is 3",
+            [](JobOptions& o) { o.progress_gap = 3; });
+    refused(Policy::prague_static, "group.size is 3", [](JobOptions& o) { o.group_size = 3; });
+    refused(Policy::prague_static, "group.min is 3", [](JobOptions& o) { o.group_min = 3; });
+    refused(Policy::prague_static, "group.window is 9",
             [](JobOptions& o) { o.history_window = 9; });
-    refused(Policy::prague_static, "weights is dynamic",
+    refused(Policy::prague_static, "average.weights is dynamic",
             [](JobOptions& o) { o.weights = Weights::dynamic; });
-    refused(Policy::prague_static, "missing is initial",
+    refused(Policy::prague_static, "average.missing is initial",
             [](JobOptions& o) { o.missing = Missing::initial; });
-    refused(Policy::prague_static, "alpha is 0.9", [](JobOptions& o) { o.alpha = 0.9; });
-    refused(Policy::prague_static, "alpha is 0", [](JobOptions& o) { o.alpha = 0; });
-    refused(Policy::automatic, "alpha is 0.5", [](JobOptions& o) { o.alpha = 0.5; });
-    refused(Policy::full, "alpha is 0", [](JobOptions& o) { o.alpha = 0; });
-    refused(Policy::all_reduce, "progress_gap is 3", [](JobOptions& o) { o.progress_gap = 3; });
-    refused(Policy::ad_psgd, "group_size is 3", [](JobOptions& o) { o.group_size = 3; });
-    refused(Policy::full, "group_size is 3", [](JobOptions& o) { o.group_size = 3; });
-    refused(Policy::prague_random, "group_size is 9", [](JobOptions& o) { o.group_size = 9; });
+    refused(Policy::prague_static, "average.alpha is 0.9", [](JobOptions& o) { o.alpha = 0.9; });
+    refused(Policy::prague_static, "average.alpha is 0", [](JobOptions& o) { o.alpha = 0; });
+    refused(Policy::automatic, "average.alpha is 0.25", [](JobOptions& o) { o.alpha = 0.25; });
+    refused(Policy::full, "average.alpha is 0", [](JobOptions& o) { o.alpha = 0; });
+    refused(Policy::all_reduce, "group.progress_gap is 3",
+            [](JobOptions& o) { o.progress_gap = 3; });
+    refused(Policy::ad_psgd, "group.size is 3", [](JobOptions& o) { o.group_size = 3; });
+    refused(Policy::full, "group.size is 3", [](JobOptions& o) { o.group_size = 3; });
+    refused(Policy::prague_random, "group.size is 9", [](JobOptions& o) { o.group_size = 9; });
 }
 
 TEST(JobOptions, AreComparedOptionByOption) {
@@ -155,11 +155,11 @@ TEST(JobOptions, AreComparedOptionByOption) {
     asked.alpha = 0.9;
     asked.weights = Weights::dynamic;
     EXPECT_EQ(differences(asked, *check(averaging(8, 3))),
-              "weights dynamic (the job has constant)");
+              "average.weights dynamic (the job has constant)");
     EXPECT_EQ(differences(asked, asked), "");
     JobOptions other = averaging(8, 3);
     other.weights = Weights::dynamic;
-    EXPECT_EQ(differences(asked, *check(other)), "alpha 0.9 (the job has 0.5)");
+    EXPECT_EQ(differences(asked, *check(other)), "average.alpha 0.9 (the job has 0.5)");
 }
 
 }  // namespace

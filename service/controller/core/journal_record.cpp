@@ -12,6 +12,8 @@ namespace {
 using base::ErrorKind;
 using base::make_error;
 using base::Result;
+using protocol::OptionKind;
+using protocol::OptionValue;
 
 enum class Kind : uint8_t { node = 1, job = 2, job_end = 3, epoch = 4, placement = 5, run = 6 };
 
@@ -33,15 +35,16 @@ class Writer {
     void put(E value) {
         put(static_cast<uint8_t>(value));
     }
+    void put(int64_t value) { put(static_cast<uint64_t>(value)); }
     void put(double value) { put(std::bit_cast<uint64_t>(value)); }
     void put(const std::string& text) {
         put(static_cast<uint16_t>(text.size()));
         for (const char c : text) bytes_.push_back(static_cast<std::byte>(c));
     }
 
-    void put(const std::vector<uint32_t>& numbers) {
-        put(static_cast<uint32_t>(numbers.size()));
-        for (const uint32_t number : numbers) put(number);
+    void put(const std::vector<uint8_t>& bytes) {
+        put(static_cast<uint32_t>(bytes.size()));
+        for (const uint8_t byte : bytes) put(byte);
     }
 
     std::vector<std::byte> take() { return std::move(bytes_); }
@@ -86,22 +89,19 @@ class Reader {
         ret_value = ok_ ? static_cast<E>(number) : last;
     }
 
-    // The same, or none of its values, which is 0.
-    template <typename E>
-    void get_or_none(E& ret_value, E last) {
-        uint8_t number = 0;
-        get(number);
-        if (number > static_cast<uint8_t>(last)) ok_ = false;
-        ret_value = ok_ ? static_cast<E>(number) : E{};
-    }
-
-    void get(std::vector<uint32_t>& ret_numbers) {
+    void get(std::vector<uint8_t>& ret_bytes) {
         uint32_t size = 0;
         get(size);
-        ret_numbers.clear();
-        if (!has(size_t{size} * sizeof(uint32_t))) return;
-        ret_numbers.resize(size);
-        for (uint32_t& number : ret_numbers) get(number);
+        ret_bytes.clear();
+        if (!has(size)) return;
+        ret_bytes.resize(size);
+        for (uint8_t& byte : ret_bytes) get(byte);
+    }
+
+    void get(int64_t& ret_value) {
+        uint64_t bits = 0;
+        get(bits);
+        ret_value = std::bit_cast<int64_t>(bits);
     }
 
     void get(double& ret_value) {
@@ -110,14 +110,14 @@ class Reader {
         ret_value = std::bit_cast<double>(bits);
         if (!std::isfinite(ret_value)) ok_ = false;
     }
-    void get(bool& ret_value) {
-        uint8_t number = 0;
-        get(number);
-        if (number > 1) ok_ = false;
-        ret_value = number == 1;
+    // The bytes parse, and what they say is not taken.
+    void refuse(std::string why) {
+        ok_ = false;
+        why_ = std::move(why);
     }
 
     bool ok() const { return ok_; }
+    const std::string& why() const { return why_; }
     bool is_at_end() const { return bytes_.empty(); }
 
   private:
@@ -128,101 +128,60 @@ class Reader {
 
     std::span<const std::byte> bytes_;
     bool ok_ = true;
+    std::string why_ = "they do not parse";
     uint8_t version_ = 0;
 };
 
 // ---------------------------------------------------------------------------------------- encoding
 
-void put_collective_options(Writer& out, const JobOptions& o) {
-    out.put(o.quorum);
-    out.put(o.quorum_count);
-    out.put(o.late);
-    out.put(o.staleness_max);
-    out.put(o.divide_by);
-    out.put(o.resync_every);
-    out.put(o.compression);
-    out.put(o.density);
-    out.put(o.residuals);
-    out.put(o.teams);
-    out.put(o.team_gather);
-    out.put(o.indices);
-    out.put(o.values);
-    out.put(o.hierarchy);
-    out.put(o.dense_fallback);
-    out.put(static_cast<uint8_t>(o.reject_nonfinite ? 1 : 0));
+void put_value(Writer& out, const OptionValue& option) {
+    out.put(option.name);
+    out.put(option.kind());
+    std::visit([&out](const auto& value) { out.put(value); }, option.value);
 }
 
-void put_options(Writer& out, const JobOptions& o) {
-    out.put(o.name);
-    out.put(o.world);
-    out.put(o.policy);
-    out.put(o.group_size);
-    out.put(o.group_min);
-    out.put(o.weights);
-    out.put(o.missing);
-    out.put(o.alpha);
-    out.put(o.group_wait_ms);
-    out.put(o.history_window);
-    out.put(o.worker_timeout_ms);
-    put_collective_options(out, o);
-    out.put(o.progress_gap);
-    out.put(o.edges);
-    out.put(o.elements);
-    out.put(o.rate);
-    out.put(o.constant_rate);
-    out.put(o.filter);
-    out.put(o.shards);
-    out.put(o.checkpoint_every_ms);
-    out.put(o.checkpoint_copies);
-    out.put(o.restore);
-    out.put(o.unsynchronized);
+void put_options(Writer& out, const JobOptions& options) {
+    const AskedOptions written = protocol::write_options(options);
+    out.put(written.name);
+    out.put(written.world);
+    out.put(written.policy);
+    out.put(static_cast<uint16_t>(written.values.size()));
+    for (const OptionValue& value : written.values) put_value(out, value);
 }
 
-void get_collective_options(Reader& in, JobOptions& ret_options) {
-    in.get(ret_options.quorum, Quorum::count);
-    in.get(ret_options.quorum_count);
-    in.get(ret_options.late, Late::drop);
-    in.get(ret_options.staleness_max);
-    in.get(ret_options.divide_by, DivideBy::contributors);
-    in.get(ret_options.resync_every);
-    in.get(ret_options.compression, Compression::oktopk);
-    in.get(ret_options.density);
-    in.get(ret_options.residuals, Residuals::local);
-    in.get(ret_options.teams);
-    in.get(ret_options.team_gather, TeamGather::bruck);
-    in.get(ret_options.indices, Indices::compressed);
-    in.get(ret_options.values, Values::bf16);
-    in.get(ret_options.hierarchy, Hierarchy::flat);
-    in.get(ret_options.dense_fallback, DenseFallback::never);
-    in.get(ret_options.reject_nonfinite);
+template <typename Value>
+void get_value(Reader& in, OptionValue& ret_option) {
+    Value value{};
+    in.get(value);
+    ret_option.value = std::move(value);
+}
+
+OptionValue get_option(Reader& in) {
+    OptionValue option;
+    in.get(option.name);
+    OptionKind kind{};
+    in.get(kind, OptionKind::bytes);
+    if (kind == OptionKind::integer) get_value<int64_t>(in, option);
+    if (kind == OptionKind::real) get_value<double>(in, option);
+    if (kind == OptionKind::text) get_value<std::string>(in, option);
+    if (kind == OptionKind::bytes) get_value<std::vector<uint8_t>>(in, option);
+    return option;
 }
 
 void get_options(Reader& in, JobOptions& ret_options) {
-    in.get(ret_options.name);
-    in.get(ret_options.world);
-    in.get(ret_options.policy, Policy::asp);
-    in.get(ret_options.group_size);
-    in.get(ret_options.group_min);
-    in.get(ret_options.weights, Weights::dynamic);
-    in.get(ret_options.missing, Missing::initial);
-    in.get(ret_options.alpha);
-    in.get(ret_options.group_wait_ms);
-    in.get(ret_options.history_window);
-    in.get(ret_options.worker_timeout_ms);
-    if (in.version() >= 2) get_collective_options(in, ret_options);
-    if (in.version() >= 3) in.get(ret_options.progress_gap);
-    if (in.version() >= 4) in.get(ret_options.edges);
-    if (in.version() < 5) return;
-    in.get(ret_options.elements);
-    in.get_or_none(ret_options.rate, Rate::dynamic);
-    in.get(ret_options.constant_rate);
-    in.get(ret_options.filter);
-    in.get(ret_options.shards);
-    if (in.version() < 6) return;
-    in.get(ret_options.checkpoint_every_ms);
-    in.get(ret_options.checkpoint_copies);
-    in.get(ret_options.restore);
-    in.get(ret_options.unsynchronized);
+    AskedOptions written;
+    in.get(written.name);
+    in.get(written.world);
+    in.get(written.policy);
+    uint16_t count = 0;
+    in.get(count);
+    for (; in.ok() && count > 0; --count) written.values.push_back(get_option(in));
+    if (!in.ok()) return;
+    const Result<JobOptions> read = protocol::read_options(written);
+    if (read)
+        ret_options = *read;
+    else
+        in.refuse(read.error().message);
 }
 
 std::vector<std::byte> encode_one(const NodeRecord& record) {
@@ -358,16 +317,15 @@ Result<JournalRecord> decode(std::span<const std::byte> bytes_untrusted) {
     if (in.version() < kJournalVersionOldest || in.version() > kJournalVersion) {
         return make_error(
             ErrorKind::version,
-            "a journal record has version {}; this controller reads up to {}: run the "
-            "version of Pace that wrote the journal",
+            "a journal record has version {}; this controller reads version {}: run the "
+            "version of Pace that wrote the journal, or move it away to begin with an empty one",
             in.version(), kJournalVersion);
     }
     Result<JournalRecord> record = decode_kind(kind, in);
     if (!record) return record;
     if (!in.ok() || !in.is_at_end()) {
-        return make_error(ErrorKind::corrupt,
-                          "a journal record of kind {} has {} bytes, which do not parse", kind,
-                          bytes_untrusted.size());
+        return make_error(ErrorKind::corrupt, "a journal record of kind {} has {} bytes: {}", kind,
+                          bytes_untrusted.size(), in.why());
     }
     return record;
 }

@@ -1,12 +1,9 @@
 // Journal records: the controller's hard state, made durable one change at a time.
 //
 // A record is its version (1 byte), its kind (1 byte) and the fields of its struct below in order:
-// integers little-endian, a string as its length (2 bytes) and its bytes. The journal's own framing
-// and checksums are the shell's. Bytes that are not a record give ErrorKind::corrupt, or
-// ErrorKind::version if a later Pace wrote them. Version 1, whose jobs have no options of quorum and
-// compression, version 2, whose jobs have no progress_gap, version 3, whose jobs have no
-// communication graph, version 4, whose jobs have no options of parameter servers, and version 5, whose jobs have none of checkpoints,
-// are still read.
+// integers little-endian, a string as its length (2 bytes) and its bytes. A job's options are names and values, so that a
+// record outlives changes to them. The journal's own framing and checksums are the shell's. Bytes that are not a record give
+// ErrorKind::corrupt, or ErrorKind::version if another Pace wrote them.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +17,8 @@
 
 namespace pace::controller {
 
-inline constexpr uint8_t kJournalVersion = 6;
-inline constexpr uint8_t kJournalVersionOldest = 1;
+inline constexpr uint8_t kJournalVersion = 7;
+inline constexpr uint8_t kJournalVersionOldest = 7;
 
 // A node's name has got an id.
 struct NodeRecord {

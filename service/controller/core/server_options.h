@@ -1,4 +1,4 @@
-// The options of the server family: which make sense, and what those that are left out are.
+// The options of the server family that must fit each other, and those that follow from others.
 #pragma once
 
 #include "base/result.h"
@@ -7,10 +7,9 @@
 
 namespace pace::controller {
 
-// ErrorKind::invalid, naming the option, its value and what to give instead; in jobs of another family, for any that is set.
-base::Result<> check_server(const JobOptions& options);
-
-void fill_server_defaults(JobOptions& options);
+// Refuses options that make no sense together, naming the option, its value and what to give instead; fills in those
+// that follow from others. They are as protocol::read_options() returns them.
+base::Result<> settle_server(JobOptions& options);
 
 // Of options as check() returns them.
 ServerOptions server_options_of(const JobOptions& options);

@@ -27,7 +27,7 @@ TEST(ServerOptions, HaveDefaultsFilledInWhereTheyMeanSomething) {
         EXPECT_EQ(options.rate, Rate::dynamic);
         EXPECT_EQ(options.filter, 1e-6);
         EXPECT_EQ(options.constant_rate, 0.0);
-        EXPECT_EQ(options.staleness_max, policy == Policy::ssp ? 3U : 0U);
+        EXPECT_EQ(options.staleness, 3U);
         EXPECT_EQ(check(options).value(), options);
     }
     JobOptions constant = serving();
@@ -39,7 +39,7 @@ TEST(ServerOptions, TellTheServerItsBoundAndItsRate) {
     EXPECT_EQ(server_options_of(check(serving(Policy::bsp)).value()).staleness, 0U);
     EXPECT_EQ(server_options_of(check(serving(Policy::asp)).value()).staleness, std::nullopt);
     JobOptions options = serving();
-    options.staleness_max = 10;
+    options.staleness = 10;
     options.rate = Rate::constant;
     options.constant_rate = 0.5;
     const ServerOptions server = server_options_of(check(options).value());
@@ -56,33 +56,34 @@ struct Wrong {
 TEST(ServerOptions, ThatMakeNoSenseAreRefusedByName) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
     const std::vector<Wrong> wrongs = {
-        {"elements is 0", [](JobOptions& o) { o.elements = 0; }},
-        {"shards is 101, but the model has 100", [](JobOptions& o) { o.shards = 101; }},
-        {"elements is", [](JobOptions& o) { o.elements = uint64_t{1} << 50U; }},
-        {"shards is 5000", [](JobOptions& o) { o.shards = 5000; }},
+        {"server.elements is not given", [](JobOptions& o) { o.elements = 0; }},
+        {"server.shards is 101, but the model has 100", [](JobOptions& o) { o.shards = 101; }},
+        {"server.elements is", [](JobOptions& o) { o.elements = uint64_t{1} << 50U; }},
+        {"server.shards is 5000", [](JobOptions& o) { o.shards = 5000; }},
         {"world is 20000", [](JobOptions& o) { o.world = 20000; }},
-        {"rate is 9", [](JobOptions& o) { o.rate = static_cast<Rate>(9); }},
-        {"constant_rate is 0.5", [](JobOptions& o) { o.constant_rate = 0.5; }},
-        {"constant_rate is 2",
+        {"server.rate is '?'", [](JobOptions& o) { o.rate = static_cast<Rate>(9); }},
+        {"server.constant_rate is 0.5", [](JobOptions& o) { o.constant_rate = 0.5; }},
+        {"server.constant_rate is 2",
          [](JobOptions& o) {
              o.rate = Rate::constant;
              o.constant_rate = 2;
          }},
-        {"constant_rate is nan",
+        {"server.constant_rate is nan",
          [nan](JobOptions& o) {
              o.rate = Rate::constant;
              o.constant_rate = nan;
          }},
-        {"filter is nan", [nan](JobOptions& o) { o.filter = nan; }},
-        {"staleness_max is 3",
+        {"server.filter is nan", [nan](JobOptions& o) { o.filter = nan; }},
+        {"server.staleness is 4",
          [](JobOptions& o) {
              o.policy = Policy::bsp;
-             o.staleness_max = 3;
+             o.staleness = 4;
          }},
-        {"group_size is 3", [](JobOptions& o) { o.group_size = 3; }},
+        {"quorum.staleness_max is 3", [](JobOptions& o) { o.staleness_max = 3; }},
+        {"group.size is 3", [](JobOptions& o) { o.group_size = 3; }},
         {"quorum is solo", [](JobOptions& o) { o.quorum = Quorum::solo; }},
         {"compression is spardl", [](JobOptions& o) { o.compression = Compression::spardl; }},
-        {"progress_gap is 2", [](JobOptions& o) { o.progress_gap = 2; }},
+        {"group.progress_gap is 2", [](JobOptions& o) { o.progress_gap = 2; }},
     };
     for (const Wrong& wrong : wrongs) {
         JobOptions options = serving();
@@ -96,10 +97,10 @@ TEST(ServerOptions, ThatMakeNoSenseAreRefusedByName) {
 
 TEST(ServerOptions, MeanNothingInJobsOfOtherFamilies) {
     const std::vector<Wrong> wrongs = {
-        {"elements is 5", [](JobOptions& o) { o.elements = 5; }},
-        {"rate is sum", [](JobOptions& o) { o.rate = Rate::sum; }},
-        {"filter is 1", [](JobOptions& o) { o.filter = 1; }},
-        {"shards is 2", [](JobOptions& o) { o.shards = 2; }},
+        {"server.elements is 5", [](JobOptions& o) { o.elements = 5; }},
+        {"server.rate is sum", [](JobOptions& o) { o.rate = Rate::sum; }},
+        {"server.filter is 1", [](JobOptions& o) { o.filter = 1; }},
+        {"server.shards is 2", [](JobOptions& o) { o.shards = 2; }},
     };
     for (const Wrong& wrong : wrongs)
         for (JobOptions options : {averaging(4), reducing(4)}) {
@@ -116,7 +117,7 @@ TEST(ServerOptions, DifferencesAreNamed) {
     asked.elements = 7;
     asked.rate = Rate::sum;
     EXPECT_EQ(differences(asked, check(serving()).value()),
-              "elements 7 (the job has 100), rate sum (the job has dynamic)");
+              "server.elements 7 (the job has 100), server.rate sum (the job has dynamic)");
 }
 
 }  // namespace

@@ -176,7 +176,7 @@ void Dispatcher::on_attached_message(NodeId node, const wire::Envelope& envelope
 
 // A job that would be forgotten is not begun. Workers of jobs that exist come and go as ever.
 std::optional<base::Error> Dispatcher::refused_for_disk(const Event& event) const {
-    const JobOptions* options = nullptr;
+    const AskedOptions* options = nullptr;
     if (const auto* join = std::get_if<WorkerJoin>(&event)) options = &join->options;
     if (const auto* create = std::get_if<JobCreate>(&event)) options = &create->options;
     if (options == nullptr) return std::nullopt;

@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "protocol/option_codec.h"
 #include "protocol/version.h"
 #include "service/controller/shell/dispatcher.h"
 

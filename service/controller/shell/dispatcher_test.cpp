@@ -2,6 +2,7 @@
 #include "service/controller/shell/dispatcher_fixture.h"
 
 #include "base/random.h"
+#include "protocol/option_codec.h"
 
 namespace pace::controller {
 namespace {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "protocol/nccl.h"
+#include "protocol/option_codec.h"
 #include "protocol/server_codec.h"
 #include "protocol/version.h"
 #include "protocol/zone.h"
@@ -45,12 +46,6 @@ std::string reason_of(const flatbuffers::String* text) {
     return printable(protocol::text_of(text, protocol::kReasonBytesMax));
 }
 
-base::Result<JobOptions> options_of(const wire::JobOptions& table) {
-    PACE_TRY_ASSIGN(options, protocol::read_job_options<JobOptions>(table));
-    options.name = printable(options.name);
-    return options;
-}
-
 std::string run_of(const flatbuffers::String* text) {
     return printable(protocol::text_of(text, protocol::kNameBytesMax));
 }
@@ -60,7 +55,7 @@ Rerun rerun_of(wire::Rerun wire) {
 }
 
 base::Result<std::optional<Event>> event_of(const wire::WorkerJoin& table, NodeId node) {
-    PACE_TRY_ASSIGN(options, options_of(*table.options()));
+    PACE_TRY_ASSIGN(options, protocol::read_job_options(*table.options()));
     return std::optional<Event>(WorkerJoin{.request = table.request(),
                                            .node = node,
                                            .rank = table.rank(),
@@ -76,7 +71,7 @@ base::Result<std::optional<Event>> event_of(const wire::WorkerJoin& table, NodeI
 }
 
 base::Result<std::optional<Event>> event_of(const wire::JobCreate& table, NodeId node) {
-    PACE_TRY_ASSIGN(options, options_of(*table.options()));
+    PACE_TRY_ASSIGN(options, protocol::read_job_options(*table.options()));
     return std::optional<Event>(JobCreate{.request = table.request(),
                                           .node = node,
                                           .options = std::move(options),

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "protocol/nccl.h"
+#include "protocol/option_codec.h"
 #include "protocol/version.h"
 
 namespace pace::controller {
@@ -124,7 +125,7 @@ TEST(MessageReader, AJoinBringsItsOptions) {
         const auto options = protocol::write_job_options(b, asked);
         return wire::CreateWorkerJoin(b, 1, 2, options, 1000);
     });
-    EXPECT_EQ(std::get<WorkerJoin>(event).options, asked);
+    EXPECT_EQ(std::get<WorkerJoin>(event).options, AskedOptions(asked));
 }
 
 }  // namespace

@@ -42,7 +42,8 @@ MessageWriter::Bytes MessageWriter::status_reply(Addressee to, RequestId request
 
 MessageWriter::Bytes MessageWriter::write(Addressee to, const JoinAccepted& action) {
     auto& builder = envelope_.begin();
-    const auto options = protocol::write_job_options(builder, action.options);
+    const auto options =
+        protocol::write_job_options(builder, protocol::write_options(action.options));
     return finish(to, wire::CreateJoinAccepted(
                           builder, action.request, action.job, action.rank, options, action.token,
                           action.under_way, builder.CreateString(action.run.id), action.run.began));

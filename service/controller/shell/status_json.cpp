@@ -8,7 +8,7 @@
 
 #include "protocol/nccl.h"
 #include "protocol/version.h"
-#include "service/controller/core/option_words.h"
+#include "service/controller/core/options.h"
 #include "service/controller/shell/options_json.h"
 
 namespace pace::controller {

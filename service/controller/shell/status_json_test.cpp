@@ -117,7 +117,7 @@ TEST(StatusJson, OfStaticGroupsItTellsWhatHasEnded) {
     EXPECT_TRUE(job["workers"][0].contains("waited"));
     for (const char* key : {"group_wait_ms", "groups_in_flight", "groups_failed", "staleness"})
         EXPECT_FALSE(job.contains(key)) << key;
-    EXPECT_FALSE(job["options"].contains("group_size"));
+    EXPECT_FALSE(job["options"].contains("group.size"));
 }
 
 TEST(StatusJson, AJobWithoutGroupsTellsNothingOfThem) {
@@ -201,58 +201,58 @@ TEST(StatusJson, ShowsTheOptionsThatCountInTheJob) {
     options.policy = Policy::all_reduce;
     EXPECT_EQ(options_of(options), Json({{"world", 0},
                                          {"policy", "all-reduce"},
-                                         {"worker_timeout_ms", 0},
                                          {"quorum", "all"},
-                                         {"resync_every", 0},
+                                         {"reduce.resync_every", 0},
                                          {"compression", "none"},
-                                         {"reject_nonfinite", false}}));
+                                         {"reduce.reject_nonfinite", false}}));
     options.quorum = Quorum::count;
     options.quorum_count = 3;
     options.late = Late::drop;
     options.staleness_max = 32;
     Json shown = options_of(options);
     EXPECT_EQ(shown["quorum"], "count");
-    EXPECT_EQ(shown["quorum_count"], 3);
-    EXPECT_EQ(shown["late"], "drop");
-    EXPECT_EQ(shown["staleness_max"], 32);
-    EXPECT_EQ(shown["divide_by"], "world");
-    EXPECT_FALSE(shown.contains("density"));
+    EXPECT_EQ(shown["quorum.count"], 3);
+    EXPECT_EQ(shown["quorum.late"], "drop");
+    EXPECT_EQ(shown["quorum.staleness_max"], 32);
+    EXPECT_EQ(shown["quorum.divide_by"], "world");
+    EXPECT_FALSE(shown.contains("topk.density"));
     options.quorum = Quorum::all;
     options.compression = Compression::spardl;
     options.density = 0.01;
     options.teams = 2;
     shown = options_of(options);
     EXPECT_EQ(shown["compression"], "spardl");
-    EXPECT_EQ(shown["density"], 0.01);
-    EXPECT_EQ(shown["residuals"], "global");
-    EXPECT_EQ(shown["indices"], "compressed");
-    EXPECT_EQ(shown["values"], "f32");
-    EXPECT_EQ(shown["hierarchy"], "node");
-    EXPECT_EQ(shown["dense_fallback"], "automatic");
-    EXPECT_EQ(shown["teams"], 2);
-    EXPECT_EQ(shown["team_gather"], "automatic");
-    EXPECT_FALSE(shown.contains("late"));
+    EXPECT_EQ(shown["topk.density"], 0.01);
+    EXPECT_EQ(shown["topk.residuals"], "global");
+    EXPECT_EQ(shown["topk.indices"], "compressed");
+    EXPECT_EQ(shown["topk.values"], "f32");
+    EXPECT_EQ(shown["topk.hierarchy"], "node");
+    EXPECT_EQ(shown["topk.dense_fallback"], "automatic");
+    EXPECT_EQ(shown["topk.teams"], 2);
+    EXPECT_EQ(shown["topk.team_gather"], "automatic");
+    EXPECT_FALSE(shown.contains("quorum.late"));
     options.compression = Compression::gtopk;
-    EXPECT_FALSE(options_of(options).contains("teams"));
+    EXPECT_FALSE(options_of(options).contains("topk.teams"));
     options.policy = Policy::partial_reduce;
     EXPECT_FALSE(options_of(options).contains("quorum"));
-    EXPECT_TRUE(options_of(options).contains("group_size"));
-    EXPECT_FALSE(options_of(options).contains("edges"));
+    options.group_size = 3;
+    EXPECT_TRUE(options_of(options).contains("group.size"));
+    EXPECT_FALSE(options_of(options).contains("group.edges"));
     options.policy = Policy::ad_psgd;
     options.edges = {0, 1, 1, 2, 2, 3};
-    EXPECT_EQ(options_of(options)["edges"], 3);
-    for (const char* key : {"shards", "checkpoint_copies", "restore"})
+    EXPECT_EQ(options_of(options)["group.edges"], 3);
+    for (const char* key : {"server.shards", "server.checkpoint_copies", "server.restore"})
         EXPECT_FALSE(options_of(options).contains(key)) << key;
     options.policy = Policy::ssp;
     options.shards = 3;
     options.checkpoint_copies = 2;
     options.restore = true;
     shown = options_of(options);
-    EXPECT_EQ(shown["shards"], 3);
-    EXPECT_EQ(shown["checkpoint_copies"], 2);
-    EXPECT_EQ(shown["restore"], true);
+    EXPECT_EQ(shown["server.shards"], 3);
+    EXPECT_EQ(shown["server.checkpoint_copies"], 2);
+    EXPECT_EQ(shown["server.restore"], true);
     options.restore = false;
-    EXPECT_EQ(options_of(options)["restore"], false);
+    EXPECT_EQ(options_of(options)["server.restore"], false);
 }
 
 TEST(StatusJson, TellsWhatPolicyAutoHasChosenAndWhy) {
@@ -268,8 +268,8 @@ TEST(StatusJson, TellsWhatPolicyAutoHasChosenAndWhy) {
                                      {"group_size", 5},
                                      {"reason", "instead of full: one is slow"},
                                      {"switches", 2}}));
-    EXPECT_FALSE(shown()["options"].contains("group_size"));
-    EXPECT_EQ(shown()["options"]["weights"], "constant");
+    EXPECT_FALSE(shown()["options"].contains("group.size"));
+    EXPECT_EQ(shown()["options"]["average.weights"], "constant");
     job.automatic->group_size = 0;
     EXPECT_TRUE(shown()["auto"]["group_size"].is_null());
     job.automatic.reset();

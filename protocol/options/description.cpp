@@ -1,0 +1,123 @@
+#include "protocol/options/description.h"
+
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "protocol/options/option_table.h"
+
+namespace pace::protocol {
+namespace {
+
+std::string_view name_of(Family family) {
+    switch (family) {
+        case Family::collective:
+            return "collective";
+        case Family::averaging:
+            return "averaging";
+        case Family::server:
+            return "server";
+    }
+    return "?";
+}
+
+std::string_view name_of(OptionKind kind) {
+    switch (kind) {
+        case OptionKind::integer:
+            return "integer";
+        case OptionKind::real:
+            return "real";
+        case OptionKind::text:
+            return "text";
+        case OptionKind::bytes:
+            return "bytes";
+    }
+    return "?";
+}
+
+// The table's texts have no control characters.
+std::string quoted(std::string_view text) {
+    std::string out = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\') out += '\\';
+        out += c;
+    }
+    return out + "\"";
+}
+
+std::string list_of(Words words) {
+    std::string text;
+    for (const std::string_view word : words) text += (text.empty() ? "" : ", ") + quoted(word);
+    return "[" + text + "]";
+}
+
+std::string policies_of(const OptionRow& row) {
+    std::vector<std::string_view> words;
+    for (const PolicyRow& policy : policies()) {
+        if (fits(row.scope, policy)) words.push_back(policy.word);
+    }
+    return list_of(words);
+}
+
+std::string json_of(const PolicyRow& row) {
+    return fmt::format(R"({{"name": {}, "family": "{}", "help": {}}})", quoted(row.word),
+                       name_of(row.family), quoted(row.help));
+}
+
+std::string json_of(const OptionRow& row) {
+    std::string text =
+        fmt::format(R"({{"name": {}, "kind": "{}", "values": {}, "default": {}, "policies": {})",
+                    quoted(row.name), name_of(row.field.kind), quoted(values_text(row)),
+                    quoted(initial_text(row)), policies_of(row));
+    if (row.field.words != nullptr)
+        text += fmt::format(R"(, "choices": {})", list_of(row.field.words()));
+    if (row.field.kind == OptionKind::integer)
+        text += fmt::format(R"(, "least": {:.0f}, "greatest": {:.0f})", row.least, row.greatest);
+    if (row.field.kind == OptionKind::real)
+        text += fmt::format(R"(, "least": {}, "greatest": {})", row.least, row.greatest);
+    if (!row.need.words.empty()) text += fmt::format(R"(, "needs": {})", quoted(row.need.words));
+    return text + fmt::format(R"(, "help": {}}})", quoted(row.help));
+}
+
+template <typename Rows>
+std::string json_list(const Rows& rows) {
+    std::string text;
+    for (const auto& row : rows) text += (text.empty() ? "" : ",\n  ") + json_of(row);
+    return "[\n  " + text + "]";
+}
+
+std::string counts_with(const OptionRow& row) {
+    std::string text = row.scope.family ? words_of(row.scope) : "";
+    if (!row.need.words.empty())
+        text += fmt::format("{}{}", text.empty() ? "" : "; ", row.need.words);
+    return text.empty() ? "every policy" : text;
+}
+
+}  // namespace
+
+std::string options_json() {
+    return fmt::format("{{\"policies\": {},\n \"options\": {}}}\n", json_list(policies()),
+                       json_list(option_table()));
+}
+
+std::string options_page() {
+    std::string text =
+        "# Options of a job\n\n"
+        "Written by `option_reference` from the tables in `protocol/options`; change those, not "
+        "this page. `pacectl options` prints the same.\n\n"
+        "All workers of a job give the same options; whoever joins with others is refused and told "
+        "each difference. An option that is left out has its default. One that does not count in "
+        "the job that is asked for is refused by name. `pacectl job create` has a flag for each: "
+        "`topk.team_gather` is `--topk-team-gather`.\n\n"
+        "## Policies\n\n| policy | family | |\n|---|---|---|\n";
+    for (const PolicyRow& row : policies())
+        text += fmt::format("| `{}` | {} | {} |\n", row.word, name_of(row.family), row.help);
+    text +=
+        "\n## Options\n\n| option | values | default | counts with | |\n|---|---|---|---|---|\n";
+    for (const OptionRow& row : option_table())
+        text += fmt::format("| `{}` | {} | {} | {} | {} |\n", row.name, values_text(row),
+                            initial_text(row), counts_with(row), row.help);
+    return text;
+}
+
+}  // namespace pace::protocol

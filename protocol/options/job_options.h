@@ -1,0 +1,70 @@
+// JobOptions: what a job is asked to be. The only declaration of it: daemon, controller, tools and simulator share it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "protocol/options/choices.h"
+
+namespace pace::protocol {
+
+// Each member but the first three has a row in option_table.cpp, which says what it means, its bounds, and in which jobs it
+// counts. What stands here is its default. 0 where the row's least value is above 0: it is absent, and Pace chooses.
+struct JobOptions {
+    std::string name;    // letters, digits, '.', '_', '-'; at most kNameBytesMax
+    uint32_t world = 0;  // workers of the job, 1 .. kWorldMax
+    Policy policy = Policy::partial_reduce;
+
+    uint32_t worker_timeout_ms = 0;
+
+    // Of groups and their averages.
+    uint32_t group_size = 0;
+    uint32_t group_min = 2;
+    uint32_t group_wait_ms = 0;
+    uint32_t history_window = 0;
+    uint32_t progress_gap = 4;
+    std::vector<uint32_t> edges;  // pairs of ranks; empty: all are neighbours
+    Weights weights = Weights::constant;
+    double alpha = 0.5;
+    Missing missing = Missing::closest;
+
+    // Of rounds of gradients.
+    Quorum quorum = Quorum::all;
+    uint32_t quorum_count = 0;
+    Late late = Late::accumulate;
+    uint32_t staleness_max = 32;
+    DivideBy divide_by = DivideBy::world;
+    uint32_t resync_every = 0;
+    bool reject_nonfinite = false;
+    Compression compression = Compression::off;
+    double density = 0.01;
+    Residuals residuals = Residuals::global;
+    uint32_t teams = 0;
+    TeamGather team_gather = TeamGather::automatic;
+    Indices indices = Indices::compressed;
+    Values values = Values::f32;
+    Hierarchy hierarchy = Hierarchy::node;
+    DenseFallback dense_fallback = DenseFallback::automatic;
+
+    // Of parameter servers.
+    uint64_t elements = 0;
+    uint32_t staleness = 3;
+    Rate rate = Rate::dynamic;
+    double constant_rate = 0;
+    double filter = 1e-6;
+    uint32_t shards = 0;
+    uint32_t checkpoint_every_ms = 0;
+    uint32_t checkpoint_copies = 2;
+    bool restore = false;
+    bool unsynchronized = false;
+
+    bool operator==(const JobOptions&) const = default;
+};
+
+// Whether rounds go on without workers that are late.
+constexpr bool is_partial(const JobOptions& options) {
+    return options.quorum != Quorum::all;
+}
+
+}  // namespace pace::protocol
