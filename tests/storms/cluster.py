@@ -5,23 +5,26 @@ import selectors
 import signal
 import time
 
-from ledger import Worker
 from processes import Process
+from workers import Worker
 
-FAMILIES = ("all-reduce", "majority", "spardl", "partial-reduce", "prague", "ssp")
+FAMILIES = ("all-reduce", "all-reduce-f16", "majority", "spardl", "partial-reduce", "prague", "prague-static", "ssp", "bsp")
 START_S = 60
+END_S = 20
+SETTLE_S = 0.5
+STEPS_BETWEEN_LIVES = 100  # so that no step of a trainer is one of its predecessor
 KEEP_S = 5  # what a dead trainer leaves waits so long for the next of its rank
 
 
 class Cluster:
     """Starts everything; `pump` is the one place that waits."""
 
-    def __init__(self, programs, network, folder, options, ledger, blame):
+    def __init__(self, programs, network, folder, options, ledger, disturbances, blame):
         self.programs, self.network, self.folder, self.options = programs, network, folder, options
-        self.ledger, self.blame = ledger, blame
+        self.ledger, self.disturbances, self.blame = ledger, disturbances, blame
         self.hosts = list(range(options.nodes + 1))  # the last is the controller's
         self.selector = selectors.DefaultSelector()
-        self.workers = {}
+        self.settled_at = 0
         self.partial_lines = {}
         self.address = None
         self.controller = self.make_controller(f"tcp://{network.address(options.nodes)}:{network.port()}")
@@ -44,13 +47,29 @@ class Cluster:
     def socket(self, node):
         return self.folder / f"node-{node}.socket"
 
-    def start(self):
+    def name_of_host(self, host):
+        return f"node-{host}" if host < self.options.nodes else "controller"
+
+    def names_of_hosts(self):
+        return [self.name_of_host(host) for host in self.hosts]
+
+    @property
+    def services(self):
+        return [*self.daemons, self.controller]
+
+    @property
+    def workers(self):
+        return self.ledger.workers
+
+    def start_services(self):
         self.run(self.controller, "listening ")
         self.address = "tcp://" + self.controller.logged().split("listening tcp://", 1)[1].split()[0]
         self.controller.command[self.controller.command.index("--listen") + 1] = self.address
         self.daemons = [self.make_daemon(node) for node in range(self.options.nodes)]
         for daemon in self.daemons:
             self.run(daemon, "ready")
+
+    def start_trainers(self):
         for family in self.options.families:
             for rank in range(self.options.workers):
                 self.add_trainer(family, rank)
@@ -59,13 +78,14 @@ class Cluster:
         name = f"{family}.{rank}"
         node = rank * self.options.nodes // self.options.workers
         command = [self.programs.trainer, f"unix:{self.socket(node)}", family, family, rank, self.options.workers,
-                   self.options.elements, self.options.step_us]
+                   self.options.elements, self.options.step_us, 0]
         self.trainers[name] = Process(name, command, self.folder / "trainers.log")
-        self.workers[name] = Worker(family, rank)
+        self.ledger.add(Worker(family, rank, f"node-{node}"))
         self.run_trainer(name)
 
     def run_trainer(self, name):
         trainer = self.trainers[name]
+        trainer.command[-1] = str(self.workers[name].last_step + STEPS_BETWEEN_LIVES)
         trainer.start(pipe=True)
         self.partial_lines[name] = b""
         os.set_blocking(trainer.popen.stdout.fileno(), False)
@@ -79,16 +99,35 @@ class Cluster:
             raise RuntimeError(f"{process.name} does not say '{ready.strip()}': see {process.log}")
 
     def process(self, name):
-        """To be killed or frozen: what watches its end is told first."""
-        if name == "controller":
-            return Watched(self, self.controller)
-        return Watched(self, next((daemon for daemon in self.daemons if daemon.name == name), self.trainers.get(name)))
+        if name in self.trainers:
+            return self.trainers[name]
+        return next(process for process in self.services if process.name == name)
+
+    def kill(self, name):
+        """What watches its end is told first."""
+        process = self.process(name)
+        if process.runs:
+            self.selector.unregister(process.pidfd)
+            process.kill()
+            self.ledger.died(name, time.monotonic_ns())
+
+    def stop(self, name):
+        """Asks for an orderly end, which comes later."""
+        process = self.process(name)
+        process.is_expected_to_end = True
+        process.signal(signal.SIGTERM)
+
+    def lose_journal(self):
+        for path in self.folder.glob("journal*"):
+            path.unlink()
 
     def restart(self, name):
+        process = self.process(name)
+        if process.runs:
+            self.end_all([process], END_S)
         if name in self.trainers:
             self.run_trainer(name)
         else:
-            process = self.controller if name == "controller" else next(one for one in self.daemons if one.name == name)
             process.start()
             self.selector.register(process.pidfd, selectors.EVENT_READ, ("end", name))
 
@@ -99,6 +138,9 @@ class Cluster:
             left = deadline - time.monotonic()
             if left <= 0:
                 return False
+            if time.monotonic() > self.settled_at + SETTLE_S:
+                self.settled_at = time.monotonic()
+                self.ledger.settle(time.monotonic_ns())
             for key, _ in self.selector.select(min(left, 0.05)):
                 kind, name = key.data
                 if kind == "lines":
@@ -118,22 +160,21 @@ class Cluster:
             self.ledger.take(self.workers[name], line.decode(errors="replace"))
 
     def ended(self, name):
-        process = self.process(name).process
+        process = self.process(name)
         self.selector.unregister(process.pidfd)
         code = process.end()
         if not process.is_expected_to_end:
             self.blame(f"{name} ended by itself with {code}: see {process.log}")
-
-    def everyone_went_on_since(self, ns):
-        return all(worker.last_ok_ns > ns for worker in self.workers.values())
+        elif code != 0:
+            self.blame(f"{name} ended with {code} when it was asked to: see {process.log}")
 
     def stuck_since(self, ns):
-        return [worker for worker in self.workers.values() if worker.last_ok_ns <= ns]
+        return [worker for worker in self.workers.values() if worker.last_result_ns <= ns]
 
-    def stop(self):
+    def stop_all(self):
         """Trainers leave in order, then daemons and controller end; each that does not is blamed."""
-        self.end_all(self.trainers.values(), 20)
-        self.end_all([*self.daemons, self.controller], 20)
+        self.end_all(self.trainers.values(), END_S)
+        self.end_all(self.services, END_S)
         self.selector.close()
 
     def end_all(self, processes, seconds):
@@ -146,24 +187,4 @@ class Cluster:
         for process in processes:
             if process.runs:
                 self.blame(f"{process.name} did not end within {seconds} s of SIGTERM: see {process.log}")
-                process.kill()
-            elif process.popen.returncode != 0:
-                self.blame(f"{process.name} ended with {process.popen.returncode}: see {process.log}")
-
-
-class Watched:
-    """A process whose end, when it is killed here, is no news to the selector."""
-
-    def __init__(self, cluster, process):
-        self.cluster, self.process = cluster, process
-
-    def kill(self):
-        if self.process.runs:
-            self.cluster.selector.unregister(self.process.pidfd)
-            self.process.kill()
-
-    def freeze(self):
-        self.process.freeze()
-
-    def thaw(self):
-        self.process.thaw()
+                self.kill(process.name)

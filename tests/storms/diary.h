@@ -1,4 +1,6 @@
-// Diary: what a trainer says of each of its requests, a line each to its standard output, where the storm reads it.
+// Diary: what a trainer says of each of its calls, a line each to its standard output, where the storm reads it.
+//
+// A line is "KIND NS VERB NAME=VALUE ... | TEXT": NS is when it was written, by CLOCK_MONOTONIC.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +14,29 @@ uint64_t now_ns();
 
 class Diary {
   public:
-    // "ok NS GROUP HASH CONTENT WAITED_MS"
-    void ended_well(uint64_t group, const Finding& finding, uint64_t waited_ms) const;
-    // "end NS STATUS VERB WAITED_MS MESSAGE"
-    void ended(pace_status status, const char* verb, uint64_t waited_ms, const char* message) const;
-    // "wrong NS WHAT": no fault excuses it.
-    void wrong(const std::string& what) const;
-    // "slow NS VERB WAITED_MS": so far, in this process's own running time.
+    // "call": what is handed in from now on, in words of the family.
+    void calls(const char* verb, const std::string& handed_in) const;
+    // "ok": with the worker's result.
+    void ended_well(const char* verb, const pace_request_info& info, const Finding& finding,
+                    uint64_t waited_ms) const;
+    // "end": in another way, or refused at the call.
+    void ended(const char* verb, pace_status status, pace_contents contents, uint64_t waited_ms,
+               const char* message) const;
+    // "result": the daemon was gone, and the buffers hold the whole result. `group` is 0 where it cannot be known.
+    void inherited(const char* verb, uint64_t group, const Finding& finding) const;
+    // "reconnected": the verb went to another daemon, or told another step to go on with, and ended as if nothing were.
+    void reconnected(const char* verb, uint64_t from, uint64_t to) const;
+    // "owed": what top-k owed between this round and the next.
+    void owed(uint64_t group, double mass) const;
+    // "blocked": a call that blocks took so long.
+    void blocked(const char* what, uint64_t ms) const;
+    // "slow": a request has taken so long, in this process's own running time, and goes on.
     void slow(const char* verb, uint64_t waited_ms) const;
+    // "wrong": no fault excuses it.
+    void wrong(const char* verb, const std::string& what) const;
 
   private:
-    static void write_line(const std::string& line);
+    static void write_line(const char* kind, const char* verb, const std::string& rest);
 };
 
 }  // namespace pace::storms

@@ -5,25 +5,45 @@ import dataclasses
 
 @dataclasses.dataclass
 class Fault:
-    """One thing that happens to one process or cable for some seconds."""
+    """One thing that happens to some processes, or to cables, for some seconds."""
 
-    what: str  # kill, freeze, cut, cut-one-way, isolate
-    whom: object  # a process's name, or numbers of hosts
+    what: str  # kill, freeze, stop, lose-journal, cut, cut-one-way, isolate
+    whom: tuple  # names of processes, or numbers of hosts
     seconds: float
 
     def __str__(self):
-        return f"{self.what} {self.whom} for {self.seconds:.1f} s"
+        return f"{self.what} {' '.join(map(str, self.whom))} for {self.seconds:.1f} s"
+
+    @property
+    def is_of_cables(self):
+        return self.what in ("cut", "cut-one-way", "isolate")
+
+    def touches(self, cluster):
+        """The names of all processes that it disturbs."""
+        if not self.is_of_cables:
+            return list(self.whom)
+        names = [cluster.name_of_host(host) for host in self.whom]
+        # Who can hear no controller is cut off from all.
+        return cluster.names_of_hosts() if "controller" in names and self.what == "isolate" else names
 
     def begin(self, cluster):
-        if self.what == "kill":
-            cluster.process(self.whom).kill()
+        cluster.disturbances.begin(self.touches(cluster), str(self))
+        if self.what in ("kill", "lose-journal"):
+            for name in self.whom:
+                cluster.kill(name)
+            if self.what == "lose-journal":
+                cluster.lose_journal()
+        elif self.what == "stop":
+            for name in self.whom:
+                cluster.stop(name)
         elif self.what == "freeze":
-            cluster.process(self.whom).freeze()
+            for name in self.whom:
+                cluster.process(name).freeze()
         elif self.what == "isolate":
             for other in cluster.hosts:
-                if other != self.whom:
-                    cluster.network.cut(self.whom, other)
-                    cluster.network.cut(other, self.whom)
+                if other != self.whom[0]:
+                    cluster.network.cut(self.whom[0], other)
+                    cluster.network.cut(other, self.whom[0])
         else:
             one, other = self.whom
             cluster.network.cut(one, other)
@@ -31,51 +51,73 @@ class Fault:
                 cluster.network.cut(other, one)
 
     def end(self, cluster):
-        if self.what == "kill":
-            cluster.restart(self.whom)
-        elif self.what == "freeze":
-            cluster.process(self.whom).thaw()
-        else:
+        if self.is_of_cables:
             cluster.network.heal()
+        elif self.what == "freeze":
+            for name in self.whom:
+                cluster.process(name).thaw()
+        else:
+            for name in self.whom:
+                cluster.restart(name)
+        cluster.disturbances.end(self.touches(cluster), str(self))
 
 
-# How often each kind comes, and how long it lasts at most.
-KINDS = (("kill", "daemon", 4, 1.5), ("freeze", "daemon", 3, 4.0), ("kill", "trainer", 4, 1.0), ("freeze", "trainer", 3, 4.0),
-         ("kill", "controller", 3, 1.5), ("freeze", "controller", 3, 6.0), ("cut", "hosts", 3, 6.0),
-         ("cut-one-way", "hosts", 2, 6.0), ("isolate", "host", 2, 6.0))
+@dataclasses.dataclass
+class Kind:
+    """How often a fault comes, how long it lasts at most, and how long now and then in a storm of more than five minutes."""
 
-NAMES = tuple(f"{what}-{whom}" for what, whom, _, _ in KINDS)
+    what: str
+    whom: str
+    weight: int
+    longest_s: float
+    long_s: float = 0
+
+    @property
+    def name(self):
+        return f"{self.what}-{self.whom}"
+
+    @property
+    def place(self):
+        """Faults of one place are not dealt together: those of the network are disturbances of the same cables."""
+        return {"hosts": "network", "host": "network", "daemons": "daemon", "heart": "daemon"}.get(self.whom, self.whom)
 
 
-def draw(random, cluster, names):
+KINDS = (
+    Kind("kill", "daemon", 4, 1.5), Kind("stop", "daemon", 2, 1.5), Kind("freeze", "daemon", 3, 4.0), Kind("kill", "daemons", 1, 1.5),
+    Kind("kill", "trainer", 4, 1.0), Kind("freeze", "trainer", 3, 4.0), Kind("kill", "controller", 3, 1.5),
+    Kind("stop", "controller", 1, 1.5), Kind("freeze", "controller", 3, 6.0, 12.0), Kind("lose-journal", "controller", 1, 1.5),
+    Kind("kill", "heart", 1, 1.5),  # a daemon and the controller
+    Kind("cut", "hosts", 3, 6.0, 60.0), Kind("cut-one-way", "hosts", 2, 6.0, 60.0), Kind("isolate", "host", 2, 6.0, 60.0))
+
+NAMES = tuple(kind.name for kind in KINDS)
+LONG_FROM_MINUTES = 5
+LONG_SHARE = 0.1
+
+
+def draw(random, cluster, names, minutes):
     """One to three faults that begin together, none of the same process; a network is disturbed in one way at a time."""
+    kinds = [kind for kind in KINDS if kind.name in names and (cluster.network.can_cut or kind.place != "network")]
     count = random.choices((1, 2, 3), (6, 3, 2))[0]
-    kinds = [kind for kind in KINDS if f"{kind[0]}-{kind[1]}" in names and
-             (cluster.network.can_cut or kind[1] not in ("hosts", "host"))]
     faults, taken = [], set()
-    while len(faults) < min(count, len(kinds), room(cluster, kinds)):
-        what, whom, _, longest = random.choices(kinds, [kind[2] for kind in kinds])[0]
-        target = choose(random, cluster, whom)
-        mark = "network" if whom in ("hosts", "host") else target
-        if mark in taken:
+    for kind in random.choices(kinds, [kind.weight for kind in kinds], k=count):
+        targets = choose(random, cluster, kind.whom)
+        marks = {"network"} if kind.place == "network" else set(targets)
+        if taken & marks:
             continue
-        taken.add(mark)
-        faults.append(Fault(what, target, random.uniform(0.1, longest)))
+        taken |= marks
+        is_long = kind.long_s and minutes >= LONG_FROM_MINUTES and random.random() < LONG_SHARE
+        faults.append(Fault(kind.what, targets, random.uniform(0.1, kind.long_s if is_long else kind.longest_s)))
     return faults
 
 
-def room(cluster, kinds):
-    """How many faults of these kinds can be under way at once."""
-    places = {"daemon": len(cluster.daemons), "trainer": len(cluster.trainers)}
-    return sum(places.get(whom, 1) for whom in {"network" if kind[1] in ("hosts", "host") else kind[1] for kind in kinds})
-
-
 def choose(random, cluster, whom):
-    if whom == "daemon":
-        return random.choice(cluster.daemons).name
-    if whom == "trainer":
-        return random.choice(list(cluster.trainers))
-    if whom == "controller":
-        return "controller"
-    nodes = range(len(cluster.daemons))
-    return random.choice(nodes) if whom == "host" else tuple(random.sample(nodes, 2))
+    daemons = [daemon.name for daemon in cluster.daemons]
+    return {
+        "daemon": lambda: (random.choice(daemons),),
+        "daemons": lambda: tuple(daemons),
+        "heart": lambda: (random.choice(daemons), "controller"),
+        "trainer": lambda: (random.choice(list(cluster.trainers)),),
+        "controller": lambda: ("controller",),
+        "host": lambda: (random.choice(cluster.hosts),),
+        "hosts": lambda: tuple(random.sample(cluster.hosts, 2)),
+    }[whom]()

@@ -1,72 +1,111 @@
-"""What the trainers said of their requests, and what of it cannot be.
+"""What the trainers said of their calls, and what of it cannot be.
 
-A line is checked when it comes; results of one group are held against each other while they are young.
+A line is judged when it comes; what other workers must say first is judged some time later, by `settle`.
 """
 
-import collections
+import gzip
 
-KEEP_S = 60.0
-
-
-class Worker:
-    """What is known of one rank of one job."""
-
-    def __init__(self, job, rank):
-        self.job = job
-        self.rank = rank
-        self.last_ok_ns = 0
-        self.last_line = ""
-        self.ended_well = 0
-        self.ends = collections.Counter()
-
-    def __str__(self):
-        return f"{self.job} {self.rank}"
+from counting import Counting
+from debts import Debts
+from durations import Durations
+from ends import Ends
+from groups import Groups
+from lives import Lives
+from versions import Versions
+from workers import Line
 
 
 class Ledger:
-    """All workers' results."""
+    """Hands each line to those who judge it."""
 
-    def __init__(self, blame, slow_ms, diary):
+    def __init__(self, blame, diary, disturbances, nodes):
         self.blame = blame  # called with a sentence for everything that cannot be
-        self.diary = diary  # a file for all that was said
-        self.slow_ms = slow_ms
-        self.longest_ms = collections.Counter()  # by job
-        self.groups = collections.OrderedDict()  # (job, group): (ns, hash, content, worker)
+        self.diary = gzip.open(diary, "wt", compresslevel=1)
+        self.workers = {}
+        self.lives = Lives()
+        self.durations = Durations(blame, disturbances)
+        self.ends = Ends(blame, disturbances)
+        self.groups = Groups(blame, self.workers, disturbances)
+        self.counting = Counting(blame, self.workers, disturbances)
+        self.debts = Debts(blame, self.workers, disturbances, nodes)
+        self.versions = Versions(blame, self.workers)
+        self.judges = (self.groups, self.counting, self.debts, self.versions)
 
-    def take(self, worker, line):
-        worker.last_line = line
-        self.diary.write(f"{worker}: {line}\n")
-        kind, ns, rest = line.split(" ", 2)
-        ns = int(ns)
-        if kind == "ok":
-            group, digest, content, waited = rest.split(" ")
-            worker.last_ok_ns = ns
+    def add(self, worker):
+        self.workers[worker.name] = worker
+
+    def take(self, worker, written):
+        worker.last_line = written
+        self.diary.write(f"{worker}: {written}\n")
+        line = Line.parse(written)
+        if line.verb == "reduce" and line.group:
+            line.life = self.lives.of(worker.job, line.number("group"))
+        getattr(self, "take_" + line.kind)(worker, line)
+
+    def take_call(self, worker, line):
+        worker.called(line)
+
+    def take_ok(self, worker, line):
+        worker.ended(line, "PACE_OK")
+        worker.last_ok_ns = line.ns
+        if line.verb == "broadcast":
+            worker.unsettled.append(line.ns)
+        else:
+            worker.last_result_ns = line.ns
             worker.ended_well += 1
-            self.waited(worker, int(waited))
-            self.compare(worker, ns, group, digest, content)
-        elif kind == "end":
-            status, verb, waited, *message = rest.split(" ", 3)
-            worker.ends[status] += 1
-            self.waited(worker, int(waited))
-            if status in ("PACE_E_INTERNAL", "PACE_E_MISMATCH", "PACE_E_INVALID", "PACE_E_HANDLE", "PACE_E_VERB"):
-                self.blame(f"{worker}: {verb} ended as {status}: {' '.join(message)}")
-        elif kind == "wrong":
-            self.blame(f"{worker}: {rest}")
-        elif kind == "slow":
-            self.blame(f"{worker}: a request took longer than {self.slow_ms / 1000:.0f} s: {rest}")
+        self.durations.waited(worker, line)
+        for judge in self.judges:
+            judge.take(worker, line)
 
-    def waited(self, worker, waited_ms):
-        self.longest_ms[worker.job] = max(self.longest_ms[worker.job], waited_ms)
+    def take_end(self, worker, line):
+        worker.ended(line, line["status"])
+        worker.ends[line["status"]] += 1
+        if line["status"] != "PACE_ABORTED":
+            worker.unsettled.append(line.ns)
+        self.durations.waited(worker, line)
+        self.ends.take(worker, line)
 
-    def compare(self, worker, ns, group, digest, content):
-        if digest == "0":
-            return
-        key = (worker.job, group)
-        known = self.groups.get(key)
-        if known is None:
-            self.groups[key] = (ns, digest, content, worker)
-        elif (known[1], known[2]) != (digest, content) and ns - known[0] < KEEP_S * 1e9:
-            self.blame(f"{worker} and {known[3]} have other results of group {group}: {content}, hash {digest}, and "
-                       f"{known[2]}, hash {known[1]}")
-        while self.groups and ns - next(iter(self.groups.values()))[0] > KEEP_S * 1e9:
-            self.groups.popitem(last=False)
+    def take_result(self, worker, line):
+        worker.ends["RESULT"] += 1
+        if line["group"] != "0":
+            worker.calls[-1].group = line.group
+        for judge in self.judges:
+            judge.take(worker, line)
+
+    def take_reconnected(self, worker, line):
+        """A pull that ended well is the first of another daemon, or tells another step: its session came back without a word."""
+        worker.ends["RECONNECTED"] += 1
+        if line["from"] != line["to"]:
+            worker.ends["REWOUND"] += 1
+        worker.unsettled.append(line.ns)
+
+    def take_owed(self, worker, line):
+        self.debts.owed(worker, line)
+
+    def take_blocked(self, worker, line):
+        self.durations.blocked(worker, line)
+
+    def take_slow(self, worker, line):
+        self.durations.waited(worker, line)
+
+    def take_wrong(self, worker, line):
+        self.blame(f"{worker}: {line.verb}: {line.text}")
+
+    def died(self, name, ns):
+        if name in self.workers:
+            self.workers[name].died(ns)
+
+    def settle(self, now_ns):
+        for judge in self.judges:
+            judge.settle(now_ns)
+
+    def counts(self):
+        """How much was compared, so that a storm that compares nothing shows."""
+        return {"averages": self.groups.recomputed, "late gradients and others in partial rounds": self.counting.gradients,
+                "balances of top-k": self.debts.balances, "pulled models": self.versions.compared,
+                "models that went back untold": self.versions.fell_untold,
+                "gradients that count though their worker was told STALE": self.groups.stale_but_in,
+                "results of a dead daemon": self.groups.matched, "such results that nobody else tells of": self.groups.unmatched}
+
+    def close(self):
+        self.diary.close()

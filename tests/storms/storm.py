@@ -2,7 +2,7 @@
 
 Real processes are killed, frozen, started again and cut off, singly and several at once, the controller included. After each
 blow everything heals, and every worker must go on within 5 s. No request may take longer than 10 s, and every result is
-looked at: by its trainer, and against the other members' of its group. In the end nothing may be left.
+looked at: by its trainer, and against what all others tell. In the end nothing may be left.
 
 Exit code 0, or 1 with a report of what failed, or 77 if it cannot run here.
 """
@@ -14,6 +14,7 @@ import pathlib
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -21,14 +22,18 @@ import time
 
 import faults
 import network as networks
-from cluster import FAMILIES, Cluster
+from cluster import FAMILIES, KEEP_S, Cluster
+from disturbances import Disturbances
+from failures import Failures
+from leaks import Account, processes_that_name, shared_files
 from ledger import Ledger
 from processes import Programs
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SKIPPED = 77
 GO_ON_S = 5.0
-SLOW_MS = 10_000
+LONG_GO_ON_S = 10.0  # after a fault that lasted long: what was given up is tried again at intervals
+LONG_S = 12.0
 PATIENCE_S = 60.0
 DEFECTS = re.compile(r"the order goes on at position|Sanitizer|runtime error:|a defect of Pace|terminate called|Assertion")
 
@@ -45,7 +50,7 @@ def arguments():
     parser.add_argument("--faults", type=lambda text: text.split(","), default=list(faults.NAMES),
                         help="comma-separated, of " + ",".join(faults.NAMES))
     parser.add_argument("--nodes", type=int, default=4)
-    parser.add_argument("--workers", type=int, default=4, help="of each family's job (2 to 7)")
+    parser.add_argument("--workers", type=int, default=7, help="of each family's job (2 to 8)")
     parser.add_argument("--elements", type=int, default=16384, help="of each model")
     parser.add_argument("--step-us", type=int, default=20000, help="how long a worker computes between calls")
     parser.add_argument("--keep", action="store_true", help="keep the folder of logs, also when nothing failed")
@@ -61,48 +66,53 @@ class Storm:
 
     def __init__(self, options, folder, net):
         self.options, self.folder, self.net = options, folder, net
-        self.failures = []
+        self.failures = Failures()
+        self.blame = self.failures.add
         self.blows = 0
         self.faults = collections.Counter()
         self.gaps = []
-        self.context = "start"
-        ledger = Ledger(self.blame, SLOW_MS, open(folder / "diary.txt", "w", buffering=1 << 16))
-        self.cluster = Cluster(Programs(options.build), net, folder, options, ledger, self.blame)
-
-    def blame(self, sentence):
-        if len(self.failures) < 1000:
-            self.failures.append(f"[{time.monotonic() - self.began:.1f} s, {self.context}] {sentence}")
-        if len(self.failures) <= 20:
-            print("FAILED " + self.failures[-1], flush=True)
+        self.account = Account(self.blame)
+        self.disturbances = Disturbances()
+        self.ledger = Ledger(self.blame, folder / "diary.txt.gz", self.disturbances, [f"node-{node}" for node in range(options.nodes)])
+        self.cluster = Cluster(Programs(options.build), net, folder, options, self.ledger, self.disturbances, self.blame)
 
     def run(self):
-        self.began = time.monotonic()
+        shared = shared_files()
         try:
-            self.cluster.start()
+            self.cluster.start_services()
+            self.account.note(self.cluster.services, "alone")
+            self.cluster.start_trainers()
             if self.goes_on(PATIENCE_S):
+                self.account.note(self.cluster.services, "at work")
                 self.gaps.clear()
                 self.rage()
                 self.look_for_leaks()
         finally:
-            self.context = "end"
+            self.failures.context = "end"
             if self.net.can_cut:
                 self.net.heal()
-            self.cluster.stop()
+            self.cluster.stop_all()
+            self.ledger.settle(time.monotonic_ns() + 10**12)
+            self.ledger.close()
+        for left in [*sorted(shared_files() - shared), *processes_that_name(self.folder)]:
+            self.blame(f"left behind: {left}")
         self.read_logs()
 
     def rage(self):
         dice = random.Random(self.options.seed)
         end = time.monotonic() + self.options.minutes * 60
         while time.monotonic() < end:
-            self.blow(faults.draw(dice, self.cluster, self.options.faults), [dice.uniform(0, 0.5) for _ in range(3)])
-            if not self.goes_on(GO_ON_S) and not self.waits_longer():
+            drawn = faults.draw(dice, self.cluster, self.options.faults, self.options.minutes)
+            self.blow(drawn, [dice.uniform(0, 0.5) for _ in range(3)])
+            patience = LONG_GO_ON_S if any(fault.seconds > LONG_S for fault in drawn) else GO_ON_S
+            if not self.goes_on(patience) and not self.waits_longer():
                 return
             self.cluster.pump(dice.uniform(0.1, 1.0))
 
     def blow(self, drawn, delays):
         self.blows += 1
-        self.context = "; ".join(str(fault) for fault in drawn)
-        print(f"{time.monotonic() - self.began:7.1f} s  {self.context}", flush=True)
+        self.failures.context = "; ".join(str(fault) for fault in drawn)
+        print(f"{time.monotonic() - self.failures.began:7.1f} s  {self.failures.context}", flush=True)
         now = time.monotonic()
         moments = []
         for fault, delay in zip(drawn, delays):
@@ -115,7 +125,7 @@ class Storm:
     def goes_on(self, seconds):
         """Every worker's call ends well that ended after now."""
         self.healed_ns = time.monotonic_ns()
-        if self.cluster.pump(seconds, lambda: self.cluster.everyone_went_on_since(self.healed_ns)):
+        if self.cluster.pump(seconds, lambda: not self.cluster.stuck_since(self.healed_ns)):
             self.gaps.append((time.monotonic_ns() - self.healed_ns) / 1e9)
             return True
         for worker in self.cluster.stuck_since(self.healed_ns):
@@ -124,7 +134,7 @@ class Storm:
 
     def waits_longer(self):
         """So that one hang does not end an hour's storm."""
-        if self.cluster.pump(PATIENCE_S, lambda: self.cluster.everyone_went_on_since(self.healed_ns)):
+        if self.cluster.pump(PATIENCE_S, lambda: not self.cluster.stuck_since(self.healed_ns)):
             self.gaps.append((time.monotonic_ns() - self.healed_ns) / 1e9)
             return True
         stuck = ", ".join(str(worker) for worker in self.cluster.stuck_since(self.healed_ns))
@@ -132,12 +142,16 @@ class Storm:
         return False
 
     def look_for_leaks(self):
-        """When all trainers have left, daemons hold nothing of them."""
-        self.context = "the trainers have left"
+        """All is well again, and processes hold what they held before; when all trainers have left, daemons hold nothing of them."""
+        self.failures.context = "all is healed"
+        self.cluster.pump(KEEP_S + 2)
+        self.account.compare(self.cluster.services, "at work")
+        self.failures.context = "the trainers have left"
         self.cluster.end_all(self.cluster.trainers.values(), 20)
         for node in range(self.options.nodes):
             if not self.cluster.pump(10, lambda node=node: self.held(node) == {}):
                 self.blame(f"node-{node} still holds {self.held(node)}")
+        self.account.compare(self.cluster.services, "alone")
 
     def held(self, node):
         """What a daemon has of trainers, by its own document; {} is nothing."""
@@ -159,17 +173,21 @@ class Storm:
 
     def report(self):
         gaps = sorted(self.gaps)
-        print(f"\n{self.blows} blows of seed {self.options.seed} in {time.monotonic() - self.began:.0f} s: " +
+        print(f"\n{self.blows} blows of seed {self.options.seed} in {time.monotonic() - self.failures.began:.0f} s: " +
               ", ".join(f"{count} {what}" for what, count in sorted(self.faults.items())))
         if gaps:
             print(f"everyone goes on after {gaps[len(gaps) // 2]:.2f} s (median), {gaps[-1]:.2f} s (longest)")
-        for family in sorted({worker.job for worker in self.cluster.workers.values()}):
-            workers = [worker for worker in self.cluster.workers.values() if worker.job == family]
+        durations = self.ledger.durations
+        for family in sorted({worker.job for worker in self.ledger.workers.values()}):
+            workers = [worker for worker in self.ledger.workers.values() if worker.job == family]
             ends = sum((worker.ends for worker in workers), collections.Counter())
             print(f"  {family:15} {sum(worker.ended_well for worker in workers):8} well; longest request "
-                  f"{self.cluster.ledger.longest_ms[family] / 1000:.2f} s; " +
+                  f"{durations.longest_ms[family] / 1000:.2f} s; " +
                   ", ".join(f"{count} {status.removeprefix('PACE_')}" for status, count in sorted(ends.items())))
-        print(f"{len(self.failures)} failures")
+        print("longest call that blocks: " +
+              ", ".join(f"{what} {ms / 1000:.2f} s" for what, ms in sorted(durations.blocked_ms.items())))
+        print("held against each other: " + ", ".join(f"{count} {what}" for what, count in self.ledger.counts().items()))
+        self.failures.report()
 
 
 def main():
@@ -184,6 +202,7 @@ def main():
     net = networks.make(options.nodes + 1, options.network)
     if net.why:
         print(f"storm: cables are not cut: {net.why}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that nothing is left behind
     folder = pathlib.Path(tempfile.mkdtemp(prefix="pace-storm-"))
     storm = Storm(options, folder, net)
     try:

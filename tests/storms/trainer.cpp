@@ -1,30 +1,32 @@
 // storm_trainer: one worker of one job, which trains until SIGTERM, does after each outcome what the documents say, and looks
 // at every result.
 //
-//   storm_trainer ENDPOINT JOB FAMILY RANK WORLD ELEMENTS STEP_US
+//   storm_trainer ENDPOINT JOB FAMILY RANK WORLD ELEMENTS STEP_US FIRST_STEP
 #include <signal.h>
 #include <time.h>
 
 #include <algorithm>
-#include <array>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "caller.h"
 #include "diary.h"
 #include "family.h"
+#include "sequence.h"
 
 namespace pace::storms {
 namespace {
 
 volatile std::sig_atomic_t told_to_end = 0;
 
-constexpr int64_t kLookMs = 250;      // how often a wait looks at the clock
-constexpr uint64_t kSlowMs = 10'000;  // no request may take longer
-constexpr uint32_t kMembers = 128;
+constexpr uint64_t kOwedEvery = 16;  // rounds after which what top-k owes is asked for
+
+bool is_over() {
+    return told_to_end != 0;
+}
 
 void compute(uint64_t us) {
     const timespec time{static_cast<time_t>(us / 1'000'000),
@@ -32,200 +34,236 @@ void compute(uint64_t us) {
     nanosleep(&time, nullptr);
 }
 
+// What a trainer does after a call.
+enum class Next : uint8_t {
+    step,       // the call is done
+    again,      // it is made again, with the same contents
+    broadcast,  // the worker needs a model first
+};
+
 class Trainer {
   public:
-    Trainer(std::string endpoint, std::string job, std::unique_ptr<Family> family, uint32_t rank,
-            uint32_t world, uint64_t elements, uint64_t step_us)
-        : endpoint_(std::move(endpoint)),
-          job_(std::move(job)),
-          family_(std::move(family)),
-          step_us_(step_us),
-          elements_(elements) {
-        options_ = PACE_JOB_OPTIONS_INIT;
-        options_.name = job_.c_str();
-        options_.rank = rank;
-        options_.world = world;
-        family_->tune(options_);
-    }
+    Trainer(Caller& caller, Family& family, uint64_t step_us, const Diary& diary)
+        : caller_(caller), family_(family), step_us_(step_us), diary_(diary) {}
 
-    int run() {
-        if (!open()) return 0;
-        family_->next_step();
-        family_->fill(model());
-        if (broadcast()) train();
-        pace_session_free(session_);
-        return 0;
+    void run() {
+        while (!caller_.open()) {
+            if (is_over()) return;
+            compute(100'000);
+        }
+        // Memory of a predecessor that was killed may hold anything.
+        family_.next_step();
+        remake_model();
+        Next next = Next::broadcast;
+        while (!is_over()) {
+            if (next == Next::broadcast && !broadcast()) return;
+            compute(step_us_);
+            next = family_.kind() == Kind::served ? served_step(next) : step(next);
+        }
     }
 
   private:
-    bool open() {
-        while (told_to_end == 0) {
-            const pace_status status =
-                pace_session_open(endpoint_.c_str(), &options_, &session_, &error_);
-            if (status == PACE_OK && make_buffers()) return true;
-            if (status == PACE_OK) pace_session_free(std::exchange(session_, nullptr));
-            diary_.ended(error_.status, "open", 0, error_.message);
-            compute(100'000);
-        }
-        return false;
+    std::span<float> model() { return caller_.data(0); }
+
+    void fill_anew() {
+        family_.next_step();
+        family_.fill(model());
     }
 
-    bool make_buffers() {
-        void* data = nullptr;
-        for (size_t i = 0; i < (family_->is_served() ? 2U : 1U); ++i) {
-            if (pace_buffer_create(session_, PACE_F32, elements_, nullptr, &buffers_[i], &data,
-                                   &error_) != PACE_OK)
-                return false;
-            data_[i] = static_cast<float*>(data);
-        }
-        return true;
+    Next step(Next last) {
+        if (last != Next::again) fill_anew();
+        const char* verb = family_.kind() == Kind::averages ? "average" : "reduce";
+        diary_.calls(verb, family_.handed_in());
+        const pace_status status =
+            caller_.collect(verb, 0, [&](pace_request* request) { return hand_in(request); });
+        if (status != PACE_OK) return after(verb, status);
+        look(verb);
+        const bool is_average = family_.kind() == Kind::averages;
+        iteration_ = (is_average ? caller_.info().iteration : iteration_) + 1;
+        if (family_.owes() && caller_.info().group % kOwedEvery == 0)
+            tell_owed(caller_.info().group);
+        return Next::step;
     }
 
-    void train() {
-        bool again =
-            false;  // the last call ended without a result: it is called again with the same contents
-        while (told_to_end == 0) {
-            compute(step_us_);
-            const pace_status status = family_->is_served() ? served_step() : step(again);
-            again = status == PACE_ABORTED;
-            if (status == PACE_OK || status == PACE_ABORTED || status == PACE_CANCELED) continue;
-            if (status != PACE_STALE && status != PACE_E_DAEMON_GONE) compute(50'000);
-            if (!broadcast()) return;
-        }
-    }
-
-    pace_status step(bool again) {
-        if (!again) family_->next_step();
-        family_->fill(model());
+    pace_status hand_in(pace_request* request) {
+        if (family_.kind() == Kind::averages)
+            return pace_average(caller_.session(), caller_.buffer(0), 1, iteration_, nullptr,
+                                request, caller_.error());
         pace_reduce_options reduce = PACE_REDUCE_OPTIONS_INIT;
         reduce.op = PACE_OP_SUM;
         reduce.iteration = iteration_;
-        const char* verb = family_->averages() ? "average" : "reduce";
-        const pace_status status = collect(verb, [&](pace_request* request) {
-            return family_->averages()
-                       ? pace_average(session_, buffers_.data(), 1, iteration_, nullptr, request,
-                                      &error_)
-                       : pace_reduce(session_, buffers_.data(), 1, &reduce, request, &error_);
-        });
-        if (status == PACE_OK) {
-            look();
-            iteration_ = (family_->averages() ? info_.iteration : iteration_) + 1;
-        } else if (status == PACE_ABORTED && !is_intact()) {
-            diary_.wrong(std::string(verb) + " was aborted, and its buffer is not as it was");
-        }
-        return status;
+        return pace_reduce(caller_.session(), caller_.buffer(0), 1, &reduce, request,
+                           caller_.error());
     }
 
-    pace_status served_step() {
-        const pace_status pulled = collect("pull", [&](pace_request* request) {
-            return pace_pull(session_, buffers_.data(), 1, iteration_, nullptr, request, &error_);
+    // A pull, unless a push of its step is to be made again, and a push.
+    Next served_step(Next last) {
+        if (last != Next::again) {
+            const pace_status pulled = caller_.collect("pull", 0, [&](pace_request* request) {
+                return pace_pull(caller_.session(), caller_.buffer(0), 1, iteration_, nullptr,
+                                 request, caller_.error());
+            });
+            if (pulled != PACE_OK) {
+                const Next next = after("pull", pulled);
+                return next == Next::again ? Next::step : next;
+            }
+            // A worker that has come back without a word goes on where its updates do. One that its
+            // daemon had taken may have died with it.
+            const uint64_t step = std::exchange(iteration_, caller_.info().iteration);
+            if (caller_.has_reconnected() || step != iteration_) {
+                diary_.reconnected("pull", step, iteration_);
+                family_.forget();
+            }
+            look("pull");
+        }
+        family_.fill(caller_.data(1));
+        diary_.calls("push", family_.handed_in());
+        const pace_status pushed = caller_.collect("push", 1, [&](pace_request* request) {
+            return pace_push(caller_.session(), caller_.buffer(1), 1, iteration_, nullptr, request,
+                             caller_.error());
         });
-        if (pulled != PACE_OK) return pulled;
-        look();
-        family_->fill({data_[1], elements_});
-        const pace_status pushed = collect("push", [&](pace_request* request) {
-            return pace_push(session_, &buffers_[1], 1, iteration_, nullptr, request, &error_);
-        });
-        if (pushed == PACE_OK) ++iteration_;
-        return pushed;
+        // What the daemon holds of an update is not in the buffer: it is given again, and counts once.
+        if (pushed == PACE_E_DAEMON_GONE) return Next::again;
+        if (pushed != PACE_OK) return after("push", pushed);
+        ++iteration_;
+        family_.pushed();
+        return Next::step;
+    }
+
+    Next after(const char* verb, pace_status status) {
+        switch (status) {
+            case PACE_ABORTED:
+            case PACE_CANCELED:
+                return Next::again;
+            case PACE_E_DAEMON_GONE:
+                return after_death(verb);
+            case PACE_STALE:
+                family_.forget();
+                return Next::broadcast;
+            default:
+                compute(50'000);
+                return Next::broadcast;
+        }
+    }
+
+    // The daemon was gone: what the buffers hold says whether this was the call's end.
+    Next after_death(const char* verb) {
+        switch (caller_.contents()) {
+            case PACE_CONTENTS_AS_CALLED:
+                return Next::again;
+            case PACE_CONTENTS_RESULT:
+                look_at_inherited(verb);
+                ++iteration_;
+                return Next::step;
+            case PACE_CONTENTS_TORN:
+                break;
+        }
+        // Both ways that the documents name.
+        remake_model();
+        if (std::exchange(takes_model_, !takes_model_)) return Next::broadcast;
+        return Next::again;
     }
 
     // Until one has ended well, or the storm is over.
     bool broadcast() {
-        while (told_to_end == 0) {
-            if (family_->averages() && iteration_ == 0) family_->fill(model());
-            const pace_status status = collect("broadcast", [&](pace_request* request) {
-                return pace_broadcast(session_, buffers_.data(), 1, 0, request, &error_);
+        while (!is_over()) {
+            if (family_.kind() == Kind::averages && iteration_ == 0) family_.fill(model());
+            const pace_status status = caller_.collect("broadcast", 0, [&](pace_request* request) {
+                return pace_broadcast(caller_.session(), caller_.buffer(0), 1, 0, request,
+                                      caller_.error());
             });
             if (status == PACE_OK) {
-                family_->take_model(model());
-                iteration_ = info_.iteration;
+                take_model();
                 return true;
             }
+            // A torn model is never shown to others.
+            if (status == PACE_E_DAEMON_GONE && caller_.contents() == PACE_CONTENTS_TORN)
+                remake_model();
             compute(20'000);
         }
         return false;
     }
 
-    template <typename Call>
-    pace_status collect(const char* verb, Call call) {
-        pace_request request{};
-        pace_status status = call(&request);
-        waited_ms_ = 0;
-        if (status != PACE_OK) {
-            diary_.ended(status, verb, 0, error_.message);
-            return status;
+    void take_model() {
+        const Finding finding = family_.look_at(model());
+        if (!finding.wrong.empty()) diary_.wrong("broadcast", finding.wrong);
+        family_.take_model(model());
+        iteration_ = caller_.info().iteration;
+        sequence_.begin_anew();
+        diary_.ended_well("broadcast", caller_.info(), finding, caller_.waited_ms());
+    }
+
+    // A model of the served without any update is one, too.
+    void remake_model() {
+        if (family_.kind() == Kind::served) {
+            std::ranges::fill(model(), 0.0F);
+        } else {
+            family_.fill(model());
         }
-        info_ = PACE_REQUEST_INFO_INIT;
-        info_.members = members_.data();
-        info_.member_capacity = kMembers;
-        bool told = false;
-        do {
-            const uint64_t began = now_ns();
-            status = pace_request_wait(session_, request, kLookMs, &info_, &error_);
-            // A look that took much longer is one during which this process was frozen itself.
-            waited_ms_ += std::min<uint64_t>((now_ns() - began) / 1'000'000, kLookMs);
-            if (!told && waited_ms_ > kSlowMs) {
-                told = true;
-                diary_.slow(verb, waited_ms_);
-            }
-            if (told && told_to_end != 0) std::exit(3);
-        } while (status == PACE_TIMEOUT);
-        if (status != PACE_OK) diary_.ended(status, verb, waited_ms_, error_.message);
-        return status;
     }
 
-    void look() {
-        const Finding finding =
-            family_->look_at(model(), info_, {members_.data(), info_.member_listed});
+    void look(const char* verb) {
+        Finding finding = family_.look_at(model());
+        family_.take(model(), caller_.info(), caller_.members(), finding);
+        if (finding.wrong.empty() && family_.kind() < Kind::averages)
+            finding.wrong = sequence_.came(caller_.info().group, caller_.info().rounds);
         if (!finding.wrong.empty())
-            diary_.wrong("group " + std::to_string(info_.group) + ": " + finding.wrong);
-        diary_.ended_well(info_.group, finding, waited_ms_);
+            diary_.wrong(verb,
+                         "group " + std::to_string(caller_.info().group) + ": " + finding.wrong);
+        diary_.ended_well(verb, caller_.info(), finding, caller_.waited_ms());
     }
 
-    bool is_intact() {
-        std::vector<float> was(elements_);
-        family_->fill(was);
-        return std::equal(was.begin(), was.end(), data_[0]);
+    void look_at_inherited(const char* verb) {
+        Finding finding = family_.look_at(model());
+        family_.take(model(), caller_.info(), {}, finding);
+        if (!finding.wrong.empty()) diary_.wrong(verb, "a whole result is told: " + finding.wrong);
+        const uint64_t group = family_.kind() == Kind::rounds ? sequence_.inherited() : 0;
+        if (group == 0) sequence_.begin_anew();
+        diary_.inherited(verb, group, finding);
     }
 
-    std::span<float> model() { return {data_[0], elements_}; }
+    // Between its rounds the debt of a node stands still: none goes on without this worker.
+    void tell_owed(uint64_t group) {
+        const pace_status status = caller_.collect("residual_save", 1, [&](pace_request* request) {
+            return pace_residual_save(caller_.session(), caller_.buffer(1), 1, request,
+                                      caller_.error());
+        });
+        if (status == PACE_OK) diary_.owed(group, mass_of(caller_.data(1)));
+    }
 
-    std::string endpoint_;
-    std::string job_;
-    std::unique_ptr<Family> family_;
+    Caller& caller_;
+    Family& family_;
     uint64_t step_us_;
-    uint64_t elements_;
-    pace_job_options options_;
-    pace_session* session_ = nullptr;
-    std::array<pace_buffer, 2> buffers_{};
-    std::array<float*, 2> data_{};
-    std::array<pace_member, kMembers> members_{};
-    pace_request_info info_ = PACE_REQUEST_INFO_INIT;
-    pace_error error_{};
+    const Diary& diary_;
+    Sequence sequence_;
     uint64_t iteration_ = 0;
-    uint64_t waited_ms_ = 0;
-    Diary diary_;
+    bool takes_model_ = false;
 };
 
 int run(const std::vector<std::string>& words) {
-    if (words.size() != 8) {
-        std::fputs("storm_trainer ENDPOINT JOB FAMILY RANK WORLD ELEMENTS STEP_US\n", stderr);
+    if (words.size() != 9) {
+        std::fputs("storm_trainer ENDPOINT JOB FAMILY RANK WORLD ELEMENTS STEP_US FIRST_STEP\n",
+                   stderr);
         return 2;
     }
     struct sigaction action {};
     action.sa_handler = [](int) { told_to_end = 1; };
     sigaction(SIGTERM, &action, nullptr);
-    const auto rank = static_cast<uint32_t>(std::stoul(words[4]));
     const uint64_t elements = std::stoull(words[6]);
-    auto family = make_family(words[3], rank, elements);
+    pace_job_options options = PACE_JOB_OPTIONS_INIT;
+    options.name = words[2].c_str();
+    options.rank = static_cast<uint32_t>(std::stoul(words[4]));
+    options.world = static_cast<uint32_t>(std::stoul(words[5]));
+    const auto family = make_family(words[3], options.rank, elements, std::stoull(words[8]));
     if (family == nullptr) {
         std::fprintf(stderr, "storm_trainer: no family '%s'\n", words[3].c_str());
         return 2;
     }
-    return Trainer(words[1], words[2], std::move(family), rank,
-                   static_cast<uint32_t>(std::stoul(words[5])), elements, std::stoull(words[7]))
-        .run();
+    family->tune(options);
+    const Diary diary;
+    Caller caller(words[1], options, elements, is_over, diary);
+    Trainer(caller, *family, std::stoull(words[7]), diary).run();
+    return 0;
 }
 
 }  // namespace

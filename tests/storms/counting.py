@@ -1,0 +1,58 @@
+"""Partial collectives: each gradient counts in one round, in the order of its worker's steps, and none is lost.
+
+A round tells of each rank how many gradients it holds, and the sum of their steps. Steps of one worker follow each other, so
+that both together say which they are.
+"""
+
+import collections
+
+SETTLE_NS = 20e9
+GRACE_NS = 5e9
+JOB = "majority"
+
+
+class Counting:
+    """The rounds of a job with a quorum, in their order."""
+
+    def __init__(self, blame, workers, disturbances):
+        self.blame, self.workers, self.disturbances = blame, workers, disturbances
+        self.rounds = {}  # (life, number): (ns, content), of those that a result holds alone
+        self.counted = {}  # rank: (last step that has counted, ns)
+        self.last_number = None
+        self.gradients = 0
+
+    def take(self, worker, line):
+        if worker.job == JOB and line.kind == "ok" and line.verb == "reduce" and line["rounds"] == "1":
+            self.rounds.setdefault(line.group, (line.ns, line["content"]))
+
+    def settle(self, now_ns):
+        for number in sorted(self.rounds):
+            ns, content = self.rounds[number]
+            if ns > now_ns - SETTLE_NS:
+                return
+            del self.rounds[number]
+            if self.last_number != (number[0], number[1] - 1):
+                # What a round held that nobody had alone cannot be told, nor what a job did before it began anew.
+                self.counted.clear()
+            self.last_number = number
+            if content != "-":
+                for part in content.split(","):
+                    self.count(number[1], ns, *map(int, part.split(":")))
+
+    def count(self, number, ns, rank, count, total):
+        worker = self.workers[f"{JOB}.{rank}"]
+        middle = total / count
+        first, last = middle - (count - 1) / 2, middle + (count - 1) / 2
+        known, known_ns = self.counted.get(rank, (None, 0))
+        self.counted[rank] = (last, ns)
+        self.gradients += count
+        if known is None:
+            return
+        # What a suspended worker had in store is lost, and so is what a dead daemon had.
+        disturbed = (worker.was_unsettled(known_ns - GRACE_NS, ns + GRACE_NS) or
+                     self.disturbances.any([worker.name, worker.node], known_ns - GRACE_NS, ns))
+        if count == 1 and first <= known:
+            self.blame(f"{worker}: its gradient of step {first:.0f} counts in round {number}, though step {known:.0f} has "
+                       "counted before")
+        elif first != known + 1 and not disturbed:
+            self.blame(f"{worker}: round {number} counts its steps {first:.1f} to {last:.1f}, the round before to {known:.1f}")

@@ -1,0 +1,71 @@
+"""Top-k: what has come out, and what is owed, is what has gone in.
+
+After every so many rounds each worker asks what is owed, before it goes on: no round can be under way then. Between two such
+rounds the sum of all gradients, less that of all results, must be the change of what is owed. What a dead or frozen daemon
+owes may be lost, or come twice, as docs/decisions/0009 says: such a time is not judged.
+"""
+
+import math
+
+SETTLE_NS = 10e9
+GRACE_NS = 5e9
+JOB = "spardl"
+
+
+class Debts:
+    """The rounds between two that were asked about."""
+
+    def __init__(self, blame, workers, disturbances, nodes):
+        self.blame, self.workers, self.disturbances, self.nodes = blame, workers, disturbances, nodes
+        self.rounds = {}  # (life, number): (ns, members, mass of the result)
+        self.asked = {}  # (life, number): {rank: mass owed}
+        self.balance = None  # (life, number), ns, owed
+        self.balances = 0
+
+    def take(self, worker, line):
+        if worker.job == JOB and line.verb == "reduce" and line["content"] != "-":
+            self.rounds.setdefault(line.group, (line.ns, line["content"].split(","), float(line["value"])))
+
+    def owed(self, worker, line):
+        call = worker.calls[-1] if worker.calls else None  # the round that has just ended
+        if call and call.group and call.group[1] == line.number("group"):
+            self.asked.setdefault(call.group, {})[worker.rank] = float(line["mass"])
+
+    def settle(self, now_ns):
+        for number in sorted(self.asked):
+            if number in self.rounds and self.rounds[number][0] > now_ns - SETTLE_NS:
+                return
+            asked = self.asked.pop(number)
+            known = self.rounds.get(number)
+            if known is None or {str(rank) for rank in asked} != set(known[1]):
+                self.balance = None
+            else:
+                self.compare(number, known[0], sum(asked.values()))
+            for old in [old for old in self.rounds if old < number]:
+                del self.rounds[old]
+
+    def compare(self, number, ns, owed):
+        before, self.balance = self.balance, (number, ns, owed)
+        if before is None or number[0] != before[0][0]:
+            return
+        passed = {one: self.rounds.get(one) for one in ((number[0], i) for i in range(before[0][1] + 1, number[1] + 1))}
+        names = list(self.nodes) + [worker.name for worker in self.workers.values() if worker.job == JOB]
+        if None in passed.values() or self.disturbances.any(names, before[1] - GRACE_NS, ns):
+            return
+        # A node that is none of the members may owe something, and brings it when it comes back.
+        if any(one[1] != self.rounds[before[0]][1] for one in passed.values()):
+            return
+        handed_in = sum(self.mass(one, rank, known[0]) for one, known in passed.items() for rank in known[1])
+        came_out = sum(one[2] for one in passed.values())
+        if math.isnan(handed_in):
+            return
+        self.balances += 1
+        if before[2] + handed_in - came_out != owed:
+            self.blame(f"{JOB}: rounds {before[0][1] + 1} to {number[1]} took {handed_in:.0f} and gave {came_out:.0f}; {before[2]:.0f} "
+                       f"was owed before and {owed:.0f} is now, {before[2] + handed_in - came_out - owed:.0f} too little")
+
+    def mass(self, number, rank, ns):
+        """What a member of a round handed in: its calls are of known rounds, or it is the one that was under way."""
+        worker = self.workers[f"{JOB}.{rank}"]
+        call = worker.call_of(number) or next(iter(worker.calls_around(ns, ns)), None)
+        return float(call.handed_in["mass"]) if call else float("nan")

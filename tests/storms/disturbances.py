@@ -1,0 +1,42 @@
+"""What was disturbed when: by a fault of its own, or by one of a cable that it hangs on."""
+
+import time
+
+
+class Disturbances:
+    """Spells of each process, by name; nodes and the controller are processes, too."""
+
+    def __init__(self):
+        self.spells = {}  # name: [[begin, end or None, what], ...] in ns
+
+    def begin(self, names, what):
+        for name in names:
+            self.spells.setdefault(name, []).append([time.monotonic_ns(), None, what])
+
+    def end(self, names, what):
+        now = time.monotonic_ns()
+        for name in names:
+            for spell in self.spells.get(name, []):
+                if spell[1] is None and spell[2] == what:
+                    spell[1] = now
+
+    def of(self, names, begin_ns, end_ns):
+        """The spells of any of these processes that touch this time, as (begin, end) that lie in it."""
+        found = []
+        for name in names:
+            for begin, end, _ in self.spells.get(name, ()):
+                begin, end = max(begin, begin_ns), min(end_ns if end is None else end, end_ns)
+                if begin <= end:
+                    found.append((begin, end))
+        return found
+
+    def any(self, names, begin_ns, end_ns):
+        return bool(self.of(names, begin_ns, end_ns))
+
+    def seconds(self, names, begin_ns, end_ns):
+        """How long any of these was disturbed in this time."""
+        total, reached = 0, begin_ns
+        for begin, end in sorted(self.of(names, begin_ns, end_ns)):
+            total += max(0, end - max(begin, reached))
+            reached = max(reached, end)
+        return total / 1e9

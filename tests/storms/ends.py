@@ -1,0 +1,44 @@
+"""Which ends of calls are right: what a worker may be told depends on what was disturbed since its last result."""
+
+GRACE_NS = 5e9  # how long a disturbance is felt after it is over
+
+# A trainer that does as the documents say is never told these.
+NEVER = {"PACE_E_INVALID", "PACE_E_HANDLE", "PACE_E_VERB", "PACE_E_MISMATCH", "PACE_E_VERSION", "PACE_E_LIMIT",
+         "PACE_E_MEMORY", "PACE_E_DISK", "PACE_E_DENIED", "PACE_E_CLOSED", "PACE_E_INTERNAL", "PACE_CANCELED"}
+# What its own process or node alone excuses, and what the controller does, too.
+OWN = {"PACE_E_DAEMON_GONE"}
+OWN_OR_CONTROLLER = {"PACE_E_NO_CONTROLLER", "PACE_E_TAKEN"}
+SERVED = ("ssp", "bsp")
+
+
+class Ends:
+    """Judges each end that is not OK."""
+
+    def __init__(self, blame, disturbances):
+        self.blame, self.disturbances = blame, disturbances
+
+    def take(self, worker, line):
+        status = line["status"]
+        if status in NEVER:
+            self.blame(f"{worker}: {line.verb} ended as {status}: {line.text}")
+        elif not self.disturbed(self.excuses(worker, line), worker, line.ns):
+            self.blame(f"{worker}, whom nothing has disturbed since its last result, "
+                       f"{(line.ns - worker.last_ok_ns) / 1e9:.1f} s ago: {line.verb} ended as {status}: {line.text}")
+
+    def excuses(self, worker, line):
+        """The processes of which one must have been disturbed."""
+        status = line["status"]
+        own = {worker.name, worker.node}
+        if status in OWN or status == "PACE_E_NOT_FOUND" and line.verb == "open":
+            return own
+        if status in OWN_OR_CONTROLLER:
+            return own | {"controller"}
+        # The model of the served comes back from a checkpoint when any node dies.
+        if status == "PACE_STALE" and worker.job not in SERVED:
+            return own
+        return None
+
+    def disturbed(self, names, worker, now_ns):
+        """Of these processes, or, without names, anything at all."""
+        names = self.disturbances.spells if names is None else names
+        return self.disturbances.any(names, worker.last_ok_ns - GRACE_NS, now_ns)

@@ -1,0 +1,124 @@
+"""Results of one group: the same at all members, made of what these handed in, and of nothing else.
+
+Members tell of a group at different times, and some never do. So a group is judged when it is some seconds old.
+"""
+
+import collections
+import itertools
+
+SETTLE_NS = 15e9
+COLLECTIVE = ("all-reduce", "all-reduce-f16")
+AVERAGES = ("partial-reduce", "prague", "prague-static")
+OTHERS = ("majority", "spardl")
+NEAR_NS = 4e9  # an exchange that does not move is given up before
+TRIES_MAX = 4096
+
+
+class Group:
+    """One group as its members told of it."""
+
+    def __init__(self, worker, line):
+        self.job, self.number = worker.job, line.group
+        self.first, self.line = worker, line
+        self.told = {worker.rank}
+        self.last_ns = line.ns
+
+    @property
+    def what(self):
+        return self.line["hash"], self.line["content"]
+
+
+class Groups:
+    """The groups of all jobs but the served, the young ones."""
+
+    def __init__(self, blame, workers, disturbances):
+        self.blame, self.workers, self.disturbances = blame, workers, disturbances
+        self.young = collections.OrderedDict()  # (job, (life, number), rounds): Group
+        self.inherited = []  # (worker, line): results of which no group is known
+        self.recomputed = self.stale_but_in = self.matched = self.unmatched = 0
+
+    def take(self, worker, line):
+        if worker.job not in COLLECTIVE + AVERAGES + OTHERS or line.verb == "broadcast":
+            return
+        if line["group"] == "0" and line.kind == "result":
+            self.inherited.append((worker, line))
+            return
+        key = (worker.job, line.group, line["rounds"])
+        group = self.young.setdefault(key, Group(worker, line))
+        group.told.add(worker.rank)
+        group.last_ns = line.ns
+        if line.kind == "result" or group.line.kind == "result":
+            same = group.line["hash"] == line["hash"]  # its members are not told
+            if group.line.kind == "result":
+                group.line = line
+        else:
+            same = group.what == (line["hash"], line["content"])
+        if not same:
+            self.blame(f"{worker} and {group.first} have other results of group {line['group']}: {line['content']}, hash "
+                       f"{line['hash']}, and {group.line['content']}, hash {group.line['hash']}")
+
+    def settle(self, now_ns):
+        while self.young and next(iter(self.young.values())).line.ns < now_ns - SETTLE_NS:
+            _, group = self.young.popitem(last=False)
+            if group.line.kind == "result":
+                continue
+            self.settle_inherited(group)
+            if group.job in AVERAGES:
+                self.recompute(group)
+            elif group.job in COLLECTIVE:
+                self.look_for_stale(group)
+
+    def settle_inherited(self, group):
+        """Results of members whose daemon was gone: of a group that they were in, or of none that anybody tells of."""
+        left = []
+        for worker, line in self.inherited:
+            if line["hash"] == group.line["hash"] and worker.job == group.job:
+                group.told.add(worker.rank)
+                self.matched += 1
+            elif line.ns > group.line.ns - SETTLE_NS:
+                left.append((worker, line))
+            else:
+                self.unmatched += 1
+        self.inherited = left
+
+    def member(self, group, rank):
+        return self.workers[f"{group.job}.{rank}"]
+
+    def recompute(self, group):
+        """The sum of weights times models, as the members told both."""
+        weights, choices = [], []
+        for member in group.line["content"].split(","):
+            rank, weight = member.split(":")
+            if float(weight) == 0:
+                continue
+            worker = self.member(group, rank)
+            call = worker.call_of(group.number)
+            # Groups commit member by member: one whose exchange fails at its end calls again, for another.
+            calls = [call] if call else worker.calls_around(group.line.ns - NEAR_NS, group.last_ns)
+            weights.append(float(weight))
+            choices.append([float(call.handed_in["value"]) for call in calls])
+        average = float(group.line["value"])
+        for values in itertools.islice(itertools.product(*choices), TRIES_MAX):
+            if abs(sum(weight * value for weight, value in zip(weights, values)) - average) <= 1e-5 * average:
+                self.recomputed += 1
+                return
+        if all(choices):
+            self.blame(f"{group.job}: group {group.number[1]} averaged {group.line['content']} to {average}, of what the members called: "
+                       f"{choices}")
+        else:
+            self.blame(f"{group.job}: group {group.number[1]} has a member that has called nothing: {group.line['content']}, {choices}")
+
+    def look_for_stale(self, group):
+        """Who was told STALE is not in the sum."""
+        for member in group.line["content"].split(","):
+            rank, _, step = member.split(":")
+            worker = self.member(group, rank)
+            if worker.call_of(group.number) or int(rank) in group.told:
+                continue
+            calls = [call for call in worker.calls if call.group is None and call.handed_in["step"] == step and
+                     abs(call.begin_ns - group.line.ns) < 2 * SETTLE_NS]
+            if calls and all(call.status in ("PACE_STALE", "PACE_ABORTED") for call in calls):
+                self.stale_but_in += 1
+                if not self.disturbances.any([worker.node], calls[0].begin_ns - 5e9, calls[-1].end_ns):
+                    self.blame(f"{worker} was told {calls[-1].status} of its step {step}, which group {group.number[1]} holds: "
+                               f"{group.line['content']}")

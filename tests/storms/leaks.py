@@ -1,0 +1,76 @@
+"""What processes hold: before a storm, and when it is over. What has grown then was not given back."""
+
+import dataclasses
+import os
+import pathlib
+
+SHARED_MEMORY = pathlib.Path("/dev/shm")
+
+
+@dataclasses.dataclass
+class Holdings:
+    """What one process has, by /proc."""
+
+    descriptors: int
+    threads: int
+    mappings: int
+    rss_mib: float
+
+    @staticmethod
+    def of(pid):
+        proc = pathlib.Path(f"/proc/{pid}")
+        status = dict(line.split(":", 1) for line in (proc / "status").read_text().splitlines() if ":" in line)
+        return Holdings(len(os.listdir(proc / "fd")), int(status["Threads"]),
+                        len((proc / "maps").read_text().splitlines()), int(status["VmRSS"].split()[0]) / 1024)
+
+    def grown_beyond(self, before):
+        """What there is more of than before, and than the slack allows: "descriptors: 20, before 12"."""
+        slack = dataclasses.replace(SLACK, rss_mib=SLACK.rss_mib + before.rss_mib)  # sanitizers keep what was freed
+        return [f"{name}: {now:.0f}, before {was:.0f}"
+                for (name, now), was, more in zip(vars(self).items(), vars(before).values(), vars(slack).values())
+                if now > was + more]
+
+    def __str__(self):
+        return f"{self.descriptors} descriptors, {self.threads} threads, {self.mappings} mappings, {self.rss_mib:.0f} MiB"
+
+
+# Connections that were made anew, arenas of memory, buffers that are kept for a worker's return.
+SLACK = Holdings(descriptors=24, threads=4, mappings=80, rss_mib=96)
+
+
+def shared_files():
+    return {path.name for path in SHARED_MEMORY.iterdir()} if SHARED_MEMORY.is_dir() else set()
+
+
+def processes_that_name(folder):
+    """Living processes whose command line names the storm's folder: trainers, daemons and the controller all do."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue  # it has ended
+        if str(folder) in command:
+            found.append(f"{entry.name}: {command.strip()}")
+    return found
+
+
+class Account:
+    """Compares each daemon and the controller with what they were at the same point before."""
+
+    def __init__(self, blame):
+        self.blame = blame
+        self.noted = {}  # (process's name, point): Holdings
+
+    def note(self, processes, point):
+        for process in processes:
+            self.noted[process.name, point] = Holdings.of(process.popen.pid)
+
+    def compare(self, processes, point):
+        for process in processes:
+            now, before = Holdings.of(process.popen.pid), self.noted.get((process.name, point))
+            print(f"  {process.name}, {point}: {now}; before: {before}")
+            if before is not None and (grown := now.grown_beyond(before)):
+                self.blame(f"{process.name} holds more than before, {point}: {'; '.join(grown)}")
