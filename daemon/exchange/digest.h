@@ -1,7 +1,7 @@
 // Digests: what nodes must agree on before they exchange, and the numbers under which they do.
 //
 // Exchange numbers derive from the job's secret token, so that nobody outside the job can name one. The mixing is
-// SplitMix64's finalizer; it scatters, it is no cryptography.
+// SplitMix64's finalizer, before and after a value is taken in, so that small numbers in a row do not meet; it is no cryptography.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,14 @@
 
 namespace pace::daemon {
 
-constexpr uint64_t mix(uint64_t state, uint64_t value) {
-    uint64_t z = state ^ (value + 0x9E3779B97F4A7C15U + (state << 6U) + (state >> 2U));
+constexpr uint64_t scatter(uint64_t z) {
     z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
     z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
     return z ^ (z >> 31U);
+}
+
+constexpr uint64_t mix(uint64_t state, uint64_t value) {
+    return scatter(scatter(state + 0x9E3779B97F4A7C15U) ^ value);
 }
 
 // Of types and counts, in order.

@@ -72,7 +72,10 @@ void PeerWatch::look() {
 // True if the node is no suspect any more.
 bool PeerWatch::ping(NodeId node, Suspect& suspect, base::TimePoint now) {
     const auto peer = services_.peers.connection(node);
-    if (!peer) return true;
+    if (!peer) {
+        if (suspect.cut) tell_(node, false, {});
+        return true;
+    }
     suspect.last_heard = std::max(suspect.last_heard, services_.transport.heard(*peer));
     if (suspect.last_heard > suspect.since) {
         if (suspect.cut) {
@@ -105,8 +108,12 @@ void PeerWatch::cut_off(NodeId node, Suspect& suspect, base::Duration silent) {
     services_.peers.reconnect(node);
 }
 
+// A report of the cut may be under way to a controller that forgot the node before it came, and has attached it anew since: it
+// would stay for ever if nobody said that the way is whole.
 void PeerWatch::forget(NodeId node) {
+    const bool was_cut = is_cut(node);
     suspects_.erase(node);
+    if (was_cut) tell_(node, false, {});
 }
 
 void PeerWatch::forget_all() {

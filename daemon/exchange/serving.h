@@ -123,6 +123,7 @@ class Serving {
     std::optional<Ending> refused_pull(const Worker& worker) const;
     bool joins(const Worker& worker) const;
     void ask(const WorkerPtr& worker);
+    bool has_fallen_behind(const Worker& worker) const;
     void ask_if_fits(const WorkerPtr& worker);
     uint64_t next_clock(control::Rank rank) const;
     void pulled(const WorkerPtr& worker, uint64_t position, uint64_t slowest);

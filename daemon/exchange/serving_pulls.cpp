@@ -128,8 +128,22 @@ void Serving::ask(const WorkerPtr& worker) {
     pulls_.ask(worker, joins(*worker) ? 0 : worker->head().iteration, next_clock(worker->rank));
 }
 
+// A pull for a step that the model has not seen, of a worker that joins with it: its daemon was away, and the model has gone back.
+bool Serving::has_fallen_behind(const Worker& worker) const {
+    const Request& request = worker.head();
+    return request.verb == Verb::pull && joining_.contains(worker.rank) &&
+           pushes_.knows(worker.rank) && request.iteration > next_clock(worker.rank);
+}
+
 // What was called before there was a view has not been compared with the worker's step.
 void Serving::ask_if_fits(const WorkerPtr& worker) {
+    if (has_fallen_behind(*worker)) {
+        joining_.erase(worker->rank);
+        rolled_back_.insert(worker->rank);
+        learn_step(*worker);
+        job_.end_head(worker, ended_as(Outcome::stale, kRestored));
+        return;
+    }
     auto refused = joins(*worker) ? std::nullopt : refused_pull(*worker);
     if (refused) {
         job_.end_head(worker, std::move(*refused));

@@ -120,7 +120,7 @@ void Serving::roll_back(const WorkerPtr& worker, bool first) {
     const bool pulls = worker->state == Worker::State::pulling;
     // The first model that this node hears of is no news to its trainers; a pull for a later step is one that knew another.
     const bool knows = first && pulls && worker->head().iteration <= pushes_.next_clock(rank);
-    if (pulls && (joins(*worker) || knows)) {
+    if (pulls && ((joins(*worker) && !has_fallen_behind(*worker)) || knows)) {
         rolled_back_.erase(rank);
         ask(worker);
         return;

@@ -19,10 +19,11 @@ namespace pace::controller {
 
 class CutLinks {
   public:
-    // How long after the last report, and at most after the first, cuts begin to count. Guesses: daemons notice a cut within
-    // about a tenth of a second of each other.
-    static constexpr Duration kQuiet = std::chrono::milliseconds(200);
-    static constexpr Duration kQuietMax = std::chrono::milliseconds(500);
+    // How long after the last report, and at most after the first, cuts begin to count. Guesses: a node that comes back after a cut
+    // hears from all others within two of the daemons' pings, 0.4 s. Until then its complaint of the last of them must not count:
+    // of two nodes the healthy one might be left out.
+    static constexpr Duration kQuiet = std::chrono::milliseconds(500);
+    static constexpr Duration kQuietMax = std::chrono::milliseconds(800);
 
     // A bound on what babbling nodes can make us remember: as many as there are between the halves of a cluster. Each pair has one entry,
     // so that one node has no more than there are others.
