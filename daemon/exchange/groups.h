@@ -42,6 +42,9 @@ class Groups {
     void abort(control::GroupId group, const base::Error& error);
     void abort_all(const base::Error& error);
 
+    // To a controller that ordered none of the groups under way. It, or the one before, may not have told all of their nodes.
+    void attached_anew();
+
     // The view is about to change, and has changed: static groups follow from it.
     void prepare(const base::Error& error);
     void commit_view();
@@ -103,6 +106,9 @@ class Groups {
     void fall_behind(Worker& worker);
     void catch_up(const WorkerPtr& worker);
 
+    void look_for_unknown();
+    void look_later();
+
     bool are_static() const;
     void begin_all_static();
     void begin_static(const Worker& worker);
@@ -135,7 +141,9 @@ class Groups {
     protocol::StaticGroups static_groups_;
     bool may_begin_static_ = false;
     EndedGroups ended_static_;
-    std::map<control::Rank, base::Timer> pauses_;  // before a worker signals again
+    std::map<control::Rank, base::Timer> pauses_;   // before a worker signals again
+    std::vector<std::weak_ptr<Exchange>> earlier_;  // of an earlier attachment's orders
+    base::Timer earlier_timer_;
 };
 
 }  // namespace pace::daemon

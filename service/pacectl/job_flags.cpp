@@ -163,7 +163,7 @@ void add_compression_flags(CLI::App& create, client::JobOptions& job) {
                       "Share of the elements that top-k chooses, at most 1. 0: 0.01.");
     add_choice(create, "--residuals", job.residuals, kResiduals,
                "Which of the values that were cut come again");
-    create.add_option("--teams", job.teams, "Of SparDL. 0: chosen from measured links.");
+    create.add_option("--teams", job.teams, "Of SparDL. 0: chosen by the cost model.");
     add_choice(create, "--team-gather", job.team_gather, kTeamGathers, "How teams gather");
     add_choice(create, "--indices", job.indices, kIndices, "How indices travel");
     add_choice(create, "--values", job.values, kValues, "How values travel");
