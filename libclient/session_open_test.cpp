@@ -216,7 +216,7 @@ TEST_F(SessionOpenTest, ASignalEndsAnInterruptibleOpenWhereverItWaits) {
 TEST_F(SessionOpenTest, ASignalDoesNotEndAnotherOpen) {
     start(silent_at(wire::Body::Join));
     const Signals signals;
-    auto session = try_open(wire::Policy::partial_reduce, milliseconds(100));
+    auto session = try_open(protocol::Policy::partial_reduce, milliseconds(100));
     ASSERT_FALSE(session);
     EXPECT_EQ(session.error().kind, ErrorKind::unavailable) << session.error().message;
 }

@@ -47,7 +47,7 @@ def parse_flags():
     add("--resume", action="store_true", help="keep the rows that an earlier call has measured")
     add("--present", action="store_true", help="with --resume: measure nothing, only write the page")
     add("--threads", type=int, default=os.cpu_count(), help="trainings at once, in virtual time")
-    add("--build", type=pathlib.Path, default=ROOT / "build" / "demo", help="folder of the built programs")
+    add("--build", type=pathlib.Path, default=ROOT / "build" / "release", help="folder of the built programs")
     add("--out", type=pathlib.Path, help="folder for the results (default: servers in the build folder)")
     flags = parser.parse_args()
     flags.kept = flags.build / "servers"

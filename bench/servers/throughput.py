@@ -43,7 +43,7 @@ def parse_flags():
     add("--seconds", type=float, default=2, help="of one")
     add("--workers", type=int, default=4, help="spread over the nodes")
     add("--nodes", type=int, nargs="+", default=[1, 4], help="1: loopback, no wire")
-    add("--build", type=pathlib.Path, default=ROOT / "build" / "demo", help="folder of the built programs")
+    add("--build", type=pathlib.Path, default=ROOT / "build" / "release", help="folder of the built programs")
     add("--out", type=pathlib.Path, help="folder for the results (default: servers in the build folder)")
     flags = parser.parse_args()
     flags.out = flags.out or flags.build / "servers"

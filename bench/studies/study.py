@@ -38,7 +38,7 @@ def add_common_flags(add, defaults):
     add("--batch", type=int, default=32, help="examples in a step of one worker")
     add("--target", type=float, default=defaults["target"], help="accuracy whose time is told")
     add("--data", default="/usr/share/datasets/fashion-mnist", help="folder of the data set's files")
-    add("--build", type=pathlib.Path, default=ROOT / "build" / "demo", help="folder of the built programs")
+    add("--build", type=pathlib.Path, default=ROOT / "build" / "release", help="folder of the built programs")
     add("--out", type=pathlib.Path, help="folder for the results (default: the study's own in the build folder)")
 
 

@@ -66,6 +66,7 @@ Communicator::Communicator(transports::Transport& transport, Group group)
     : transport_(transport),
       group_(std::move(group)),
       pending_(group_.nodes.size(), 0),
+      heard_(group_.nodes.size(), false),
       under_way_(new UnderWay(*this)),
       last_progress_(base::now()) {}
 
@@ -120,6 +121,7 @@ void Communicator::end(Operation& operation, size_t node, base::Result<> result)
     } else if (result) {
         ++counters_.messages_received;
         counters_.bytes_received += operation.bytes_;
+        heard_[node] = true;
     }
     if (!result && result.error().kind == base::ErrorKind::mismatch && !unlike_)
         unlike_ = operation.node_;

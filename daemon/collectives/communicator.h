@@ -147,6 +147,8 @@ class Communicator {
     // The nodes, in node order, with which an operation is under way. When nothing has ended for
     // long, these are the ones to suspect.
     std::vector<size_t> waiting_for() const;
+    // Whether a message of this exchange has come from the node.
+    bool heard(size_t node) const { return heard_[node]; }
 
   private:
     friend class UnderWay;
@@ -160,6 +162,7 @@ class Communicator {
     transports::Transport& transport_;
     Group group_;
     std::vector<uint32_t> pending_;  // operations under way, by node
+    std::vector<bool> heard_;        // by node
     UnderWay* under_way_;            // deletes itself
     bool result_begun_ = false;
     std::optional<size_t> unlike_;

@@ -23,6 +23,13 @@ struct Header {
 };
 static_assert(sizeof(Header) == collectives::kCutBytes);
 
+base::Error unlike_error(control::Rank newcomer, control::Rank donor) {
+    return base::make_error(ErrorKind::mismatch,
+                            "worker {} broadcasts other buffers than worker {} did: give equal "
+                            "types and lengths",
+                            newcomer, donor);
+}
+
 size_t packed_bytes(const collectives::Layout& layout, bool with_initial) {
     return sizeof(Header) + layout.bytes() * (with_initial ? 2 : 1);
 }
@@ -53,7 +60,7 @@ void Adoptions::commit(const control::CommitView& view) {
                 job_.services.transport.close_exchange(number(adoption.newcomer));
                 continue;
             }
-            if (from != job_.services.self) take_from(newcomer, from);
+            if (from != job_.services.self) take_from(newcomer, adoption.donor, from);
         }
         if (from != job_.services.self) continue;
         donations_.push_back({adoption.donor, adoption.newcomer, to});
@@ -176,8 +183,8 @@ struct Adoptions::Packing {
     void pack() {
         std::byte* const to = memory.data();
         std::memcpy(to, &header, sizeof(header));
-        const collectives::LocalPart copy(layout, {{model.segments, 1.0}});
-        copy.partial({0, layout.bytes()}, to + sizeof(header));
+        const collectives::LocalPart part(layout, {{model.segments, 1.0}});
+        part.copy({0, layout.bytes()}, to + sizeof(header));
         if (initial)
             std::memcpy(to + sizeof(header) + layout.bytes(), initial->data(), layout.bytes());
     }
@@ -251,11 +258,7 @@ void Adoptions::packed(const std::shared_ptr<Packing>& packing) {
 void Adoptions::take_here(const WorkerPtr& newcomer, control::Rank donor, const Model& model) {
     const std::vector<BufferPtr> target = newcomer->head().buffers;
     if (model.buffers.empty() || digest_of(target) != digest_of(model.buffers)) {
-        taken(newcomer, {},
-              base::make_error(ErrorKind::mismatch,
-                               "worker {} broadcasts other buffers than worker {} did: give equal "
-                               "types and lengths",
-                               newcomer->rank, donor));
+        taken(newcomer, {}, unlike_error(newcomer->rank, donor));
         return;
     }
     tell_writing(newcomer->head().mark);
@@ -276,7 +279,7 @@ void Adoptions::take_here(const WorkerPtr& newcomer, control::Rank donor, const 
         });
 }
 
-void Adoptions::take_from(const WorkerPtr& newcomer, NodeId node) {
+void Adoptions::take_from(const WorkerPtr& newcomer, control::Rank donor, NodeId node) {
     const auto peer = job_.services.peers.peer(node);
     if (!peer) {
         // The next view names another donor.
@@ -303,7 +306,7 @@ void Adoptions::take_from(const WorkerPtr& newcomer, NodeId node) {
     auto task =
         collectives::transfer_from(taking->communicator, 0, *bytes, job_.services.options.transfer);
     base::spawn<Result<>>(
-        std::move(task), job_.scope.bind([this, taking, newcomer, id = newcomer->head().id,
+        std::move(task), job_.scope.bind([this, taking, newcomer, donor, id = newcomer->head().id,
                                           epoch = job_.view.epoch](const Result<>& result) {
             // Another view has named a donor since.
             if (job_.view.epoch != epoch || newcomer->state != Worker::State::adopting) return;
@@ -317,7 +320,8 @@ void Adoptions::take_from(const WorkerPtr& newcomer, NodeId node) {
                 return;
             }
             if (!result) {
-                taken(newcomer, {}, result);
+                // The transport knows digests and lengths alone.
+                taken(newcomer, {}, unlike_error(newcomer->rank, donor));
                 return;
             }
             arrived(taking, newcomer);

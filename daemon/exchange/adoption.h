@@ -73,7 +73,7 @@ class Adoptions {
     static std::vector<BufferPtr> model_of(const Worker& donor);
     void donate_from_device(const DeviceLane& lane, Model model, std::vector<Donation> due);
     void take_here(const WorkerPtr& newcomer, control::Rank donor, const Model& model);
-    void take_from(const WorkerPtr& newcomer, NodeId node);
+    void take_from(const WorkerPtr& newcomer, control::Rank donor, NodeId node);
     void copied(const WorkerPtr& newcomer, Origin origin);
     void arrived(const std::shared_ptr<Transfer>& taking, const WorkerPtr& newcomer);
     void taken(const WorkerPtr& newcomer, Origin origin, const base::Result<>& result);

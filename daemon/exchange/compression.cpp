@@ -18,6 +18,10 @@ using base::Result;
 
 namespace {
 
+// By which teams, and dense or sparse, are chosen where the job does not name them. It is no measured one: the order of a sum must follow
+// from what all nodes know, and be the same on a rerun (docs/decisions/0031).
+constexpr sparse::Link kNominalLink{};
+
 size_t elements_of(const std::vector<BufferPtr>& buffers) {
     size_t count = 0;
     for (const BufferPtr& buffer : buffers) count += buffer->count;
@@ -52,16 +56,10 @@ Compression::Compression(JobState& job, std::function<void()> ready)
 void Compression::commit_view(const std::vector<NodeId>& leavers) {
     if (!is_top_k()) return;
     handover_.commit_view(leavers);
-    measure_links();
 }
 
 void Compression::invalidate(const base::Error& error) {
     handover_.stop(error);
-    stop(error);
-}
-
-void Compression::stop(const base::Error& error) {
-    if (const auto probe = probe_) probe->abort(error);
 }
 
 // --------------------------------------------------------------------------------------- exchanges
@@ -69,7 +67,7 @@ void Compression::stop(const base::Error& error) {
 Result<sparse::Options> Compression::options_for(size_t participants, bool all_here) const {
     const control::JobOptions& job = job_.options;
     sparse::Options options = top_k_options(job);
-    options.link = link_;
+    options.link = kNominalLink;
     options.view = job_.view.epoch;
     options.all_reduce = job_.services.options.all_reduce;
     // A view that lacks members has to do with fewer teams; a whole one says that the option is wrong.
@@ -88,7 +86,7 @@ bool Compression::goes_dense(size_t participants, size_t count, const sparse::Op
     problem.k = static_cast<size_t>(options.density * static_cast<double>(count));
     problem.format = options.format;
     problem.residuals = options.residuals;
-    const sparse::DenseChoice choice = sparse::should_go_dense(problem, link_);
+    const sparse::DenseChoice choice = sparse::should_go_dense(problem, kNominalLink);
     if (choice.reason != last_reason_) {
         last_reason_ = choice.reason;
         base::log_info("dense or sparse", {{"job", job_.options.name}, {"reason", choice.reason}});
@@ -163,9 +161,7 @@ void Compression::await_strand() {
 }
 
 Result<bool> Compression::choose(Exchange::Plan& plan, const std::vector<WorkerPtr>& members) {
-    const control::Compression compression = job_.options.compression;
-    if (compression == control::Compression::f16) plan.half = protocol::DType::f16;
-    if (compression == control::Compression::bf16) plan.half = protocol::DType::bf16;
+    plan.half = half_of(job_.options.compression);
     if (!is_top_k()) return true;
     SparsePlan top_k;
     if (is_flat())

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "daemon/exchange/exchange.h"
@@ -20,6 +21,13 @@
 
 namespace pace::daemon {
 
+// As what elements of larger types travel; none: as they are, or the greatest alone.
+constexpr std::optional<protocol::DType> half_of(control::Compression compression) {
+    if (compression == control::Compression::f16) return protocol::DType::f16;
+    if (compression == control::Compression::bf16) return protocol::DType::bf16;
+    return std::nullopt;
+}
+
 class Compression {
   public:
     // `ready` is called when rounds may begin that had to wait.
@@ -27,16 +35,11 @@ class Compression {
 
     bool is_top_k() const { return protocol::is_top_k(job_.options.compression); }
 
-    // A new view: measures its links, if anything is to be chosen by them. False from ready() until that has ended. Its leavers
-    // give what they owe.
+    // A new view, whose leavers give what they owe.
     void commit_view(const std::vector<NodeId>& leavers);
-    // The next one is on its way,
-    void stop(const base::Error& error);
-    // or this node is excluded.
+    // This node is excluded.
     void invalidate(const base::Error& error);
-    bool ready() const {
-        return strand_.is_idle() && (!needs_links() || measured_epoch_ == job_.view.epoch);
-    }
+    bool ready() const { return strand_.is_idle(); }
 
     // Says in `plan`, a reduction's, how it travels. False: not before ready() is called. ErrorKind::invalid if the options do not fit
     // its nodes or buffers.
@@ -68,8 +71,6 @@ class Compression {
     void conclude(const collectives::Layout& layout, std::span<const std::byte> result,
                   std::span<const std::byte> hidden_untrusted);
 
-    const sparse::Link& link() const { return link_; }
-
   private:
     // Whose, of which buffers.
     struct Key {
@@ -82,13 +83,10 @@ class Compression {
     static constexpr control::Rank kNode = control::kNoRank;
 
     bool is_flat() const { return job_.options.hierarchy == control::Hierarchy::flat; }
-    bool needs_links() const;
     control::Rank owner_of(const Worker& worker) const { return is_flat() ? worker.rank : kNode; }
     base::Result<std::shared_ptr<sparse::SparseState>> state_of(const Key& key, size_t count);
     base::Result<sparse::Options> options_for(size_t participants, bool all_here) const;
     bool goes_dense(size_t participants, size_t count, const sparse::Options& options);
-    void measured(const base::Result<>& result, const sparse::Link& link);
-    void measure_links();
     // What the state owes, which is at an end.
     static Debt debt_of(const Key& key, sparse::SparseState& state);
     void bequeath(control::Rank owner);
@@ -110,9 +108,6 @@ class Compression {
     std::vector<Debt> inherited_;  // not in a state yet
     std::vector<control::Rank> departed_;
     Handover handover_;
-    std::shared_ptr<Exchange> probe_;
-    sparse::Link link_;
-    uint64_t measured_epoch_ = 0;
     std::string last_reason_;  // why dense or sparse, as it was last logged
 };
 

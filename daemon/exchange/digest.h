@@ -51,7 +51,6 @@ enum class ExchangeKind : uint8_t {
     partial = 5,       // the start of a partial round
     partial_data = 6,  // its sum
     fetch_told = 7,    // what kind of round is fetched, in a job of partial rounds
-    probe = 8,         // of the links of a view
     flat = 9,          // among workers, within a round
     handover = 10,     // what a node owes that has left
     hidden = 11,       // which zeros top-k had chosen in a result that is fetched
@@ -60,7 +59,7 @@ enum class ExchangeKind : uint8_t {
 };
 
 // `first` and `second` distinguish exchanges of a kind: (epoch, round), (group, 0), (epoch, node), (epoch, rank), (epoch, round) twice,
-// (epoch, node), (epoch, 0), (epoch, the round's number), (epoch, node) twice, (epoch, both nodes) twice.
+// (epoch, node), (epoch, the round's number), (epoch, node) twice, (epoch, both nodes) twice.
 constexpr uint64_t exchange_number(uint64_t token, ExchangeKind kind, uint64_t first,
                                    uint64_t second) {
     return mix(mix(mix(token, static_cast<uint64_t>(kind)), first), second);

@@ -259,6 +259,7 @@ void Engine::on_attached(control::NodeId self) {
     peer_watch_.attached();
     for (const auto& [name, job] : jobs_) {
         for (const auto& [rank, worker] : job->state().workers) announce(job, worker);
+        job->attached_anew();
         tell_kept(*job);
     }
     tell_estates();

@@ -6,7 +6,6 @@
 #include "daemon/collectives/half_all_reduce.h"
 #include "daemon/collectives/piecewise.h"
 #include "daemon/control/controller_link.h"
-#include "daemon/sparse/link_probe.h"
 
 namespace pace::daemon {
 
@@ -214,8 +213,6 @@ Task<Result<>> Exchange::move_by_hosts() {
         case Kind::fetch:
             co_return co_await collectives::transfer_from(*communicator_, plan_.root, result_,
                                                           options.transfer);
-        case Kind::probe:
-            co_return co_await probe();
         case Kind::reduce:
             break;
     }
@@ -236,13 +233,6 @@ Task<Result<>> Exchange::reduce() {
             [this](size_t bytes, auto work) { return aside(bytes, std::move(work)); });
     co_return co_await collectives::all_reduce(*communicator_, *part_, plan_.scale, result_,
                                                options);
-}
-
-Task<Result<>> Exchange::probe() {
-    const Result<sparse::Link> link = co_await sparse::measure_links(*communicator_);
-    if (!link) co_return link.error();
-    link_ = *link;
-    co_return Result<>();
 }
 
 void Exchange::leave_active() {

@@ -44,7 +44,7 @@ inline constexpr uint32_t kNumbersSlot = 0x0FFFFFFCU;
 
 class Exchange final : public Active, public std::enable_shared_from_this<Exchange> {
   public:
-    enum class Kind : uint8_t { reduce, broadcast, barrier, fetch, probe };
+    enum class Kind : uint8_t { reduce, broadcast, barrier, fetch };
 
     struct Contribution {
         std::vector<const std::byte*> segments;
@@ -115,6 +115,11 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     bool patient() const override { return plan_.patient && !abort_; }
     std::string what() const override { return plan_.what; }
 
+    // Asks the other nodes whether they are in it, too: an answer is something that is heard of them.
+    void ask_others() { listen_for_disagreement(); }
+    // Of those that it waits for, the nodes of which nothing has been heard in it: they may not know of it.
+    std::vector<NodeId> unheard() const;
+
     bool ended() const { return ended_; }
     // It failed on this node's GPU: what the members had there may be gone, so that it cannot be begun again.
     bool contents_lost() const { return contents_lost_; }
@@ -124,8 +129,6 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     std::vector<std::byte> hidden() const {
         return sparse_ ? sparse_->report().hidden : std::vector<std::byte>();
     }
-    // Of a probe that has ended well.
-    const sparse::Link& link() const { return link_; }
     const Plan& plan() const { return plan_; }
     collectives::Communicator::Counters traffic() const;
     // After a success with other nodes: the result, for members that missed it.
@@ -185,7 +188,6 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     bool is_made() const { return !plan_.progress || plan_.progress->is_complete(); }
     base::Result<> join_nodes();
     base::Task<base::Result<>> reduce();
-    base::Task<base::Result<>> probe();
     base::Task<base::Result<>> run_among_nodes();
     base::Task<base::Result<>> run_telling();
     base::Task<base::Result<>> run_by_hosts();
@@ -209,12 +211,12 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     std::shared_ptr<GpuSum> gpu_sum_;      // as long as it may, for this node
     std::shared_ptr<DeviceGradient> cut_;  // of a top-k reduction that is cut on a GPU
     std::shared_ptr<device::DeviceMemory> cut_result_;
-    sparse::Link link_;
     std::shared_ptr<Exchange> self_;  // held while under way
     bool listening_ = false;
-    NodeId unlike_ = 0;    // as it has told
-    size_t coming_ = 0;    // members whose contents are on their way from a GPU
-    base::Result<> came_;  // of those that have come
+    NodeId unlike_ = 0;             // as it has told
+    std::vector<NodeId> answered_;  // whether they are in it
+    size_t coming_ = 0;             // members whose contents are on their way from a GPU
+    base::Result<> came_;           // of those that have come
     std::function<void(const base::Result<>&)> when_came_;
     collectives::Signal came_changed_;
     bool is_sure_ = true;               // that it counts

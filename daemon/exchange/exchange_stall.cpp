@@ -56,9 +56,24 @@ NodeId Exchange::unlike() const {
     return unlike_;
 }
 
+std::vector<NodeId> Exchange::unheard() const {
+    std::vector<NodeId> nodes;
+    if (!communicator_) return nodes;
+    for (const size_t index : communicator_->waiting_for()) {
+        const NodeId node = plan_.nodes[index];
+        const bool answered =
+            std::find(answered_.begin(), answered_.end(), node) != answered_.end();
+        if (!answered && !communicator_->heard(index)) nodes.push_back(node);
+    }
+    return nodes;
+}
+
 void Exchange::listen_for_disagreement() {
-    if (listening_) return;
+    if (listening_ || !communicator_) return;
     listening_ = true;
+    const auto agree = [weak = weak_from_this()](NodeId node) {
+        if (const auto exchange = weak.lock()) exchange->answered_.push_back(node);
+    };
     const auto disagree = [weak = weak_from_this()](NodeId node, bool disagrees) {
         const auto exchange = weak.lock();
         if (!exchange || !disagrees) return;
@@ -77,7 +92,8 @@ void Exchange::listen_for_disagreement() {
             [disagree, node](const Result<>& got) { disagree(node, got.ok()); });
         // Two collectives that differ share no message by which they could find out.
         services_.transport.receive(peer, {plan_.number, kCallSlot, plan_.check}, {},
-                                    [disagree, node](const Result<>& got) {
+                                    [agree, disagree, node](const Result<>& got) {
+                                        if (got) agree(node);
                                         disagree(node,
                                                  !got && got.error().kind == ErrorKind::mismatch);
                                     });

@@ -44,6 +44,8 @@ class Groups {
 
     // Every view and order is void.
     void invalidate(const base::Error& error);
+    // To a controller that ordered none of the groups under way. It, or the one before, may not have told all of their nodes.
+    void attached_anew();
 
     // The view is about to change, and has changed: static groups follow from it.
     void prepare(const base::Error& error);
@@ -111,6 +113,9 @@ class Groups {
 
     std::string awaited_group(const Worker& worker) const;
     const Exchange* exchange_of(const Worker& worker) const;
+    void look_for_unknown();
+    void look_later();
+
     bool are_static() const;
     void begin_all_static();
     void begin_static(const Worker& worker);
@@ -147,7 +152,9 @@ class Groups {
     bool may_begin_static_ = false;
     uint64_t static_epoch_ = 0;  // of the view from which they follow; 0: none
     EndedGroups ended_static_;
-    std::map<control::Rank, base::Timer> pauses_;  // before a worker signals again
+    std::map<control::Rank, base::Timer> pauses_;   // before a worker signals again
+    std::vector<std::weak_ptr<Exchange>> earlier_;  // of an earlier attachment's orders
+    base::Timer earlier_timer_;
 };
 
 }  // namespace pace::daemon

@@ -25,9 +25,9 @@ Job::Job(Services& services, control::JobOptions options, uint32_t uid)
       groups_(state_),
       adoptions_(state_),
       vetting_(
-          services, state_.options.reject_nonfinite,
+          services, state_.options.reject_nonfinite, half_of(state_.options.compression),
           [this](const WorkerPtr& worker, Request request) { take(worker, std::move(request)); },
-          [](const WorkerPtr& worker, const Request& request, Place place) {
+          [this](const WorkerPtr& worker, const Request& request, Place place) {
               refuse_nonfinite(*worker, request, place);
           }) {
     state_.group_begins = [this](const std::vector<NodeId>& nodes) { rounds_.met(nodes); };
@@ -133,17 +133,23 @@ void Job::take(const WorkerPtr& worker, Request request) {
     if (worker->state == Worker::State::idle) advance(worker);
 }
 
-void Job::refuse_nonfinite(const Worker& worker, const Request& request, Place place) {
+void Job::refuse_nonfinite(const Worker& worker, const Request& request, Place place) const {
     const Buffer& buffer = *request.buffers[place.buffer];
     if (worker.port == nullptr) return;
+    const auto half = half_of(state_.options.compression);
+    const bool is_rounded = half && protocol::size_of(buffer.dtype) > protocol::size_of(*half);
     worker.port->request_ended(
         request.id,
-        failed(base::make_error(ErrorKind::invalid,
-                                "buffers[{}] ({} x {}) has an infinity or a NaN at element {}, "
-                                "which this job refuses (reject_nonfinite); skip this step's "
-                                "gradient, for instance by setting it to zero, and call again",
-                                place.buffer, protocol::name_of(buffer.dtype), buffer.count,
-                                place.element)));
+        failed(base::make_error(
+            ErrorKind::invalid,
+            "buffers[{}] ({} x {}) has an infinity or a NaN{} at element {}, which this job "
+            "refuses (reject_nonfinite); skip this step's gradient, for instance by setting it to "
+            "zero, and call again",
+            place.buffer, protocol::name_of(buffer.dtype), buffer.count,
+            is_rounded
+                ? fmt::format(", or what is one as {} (compression),", protocol::name_of(*half))
+                : std::string(),
+            place.element)));
 }
 
 void Job::advance(const WorkerPtr& worker) {

@@ -92,6 +92,8 @@ class Job {
     // The daemon is attached again: what the controller must hear about the worker, once it has accepted it.
     control::WorkerJoin announcement(const Worker& worker) const;
     void resumed(const WorkerPtr& worker, bool under_way);
+    // What an earlier attachment's controller has ordered may be known here alone.
+    void attached_anew() { groups_.attached_anew(); }
     // A message about the job, or something that it has begun, had no memory: what is under way here ends, and the job goes on with
     // another view.
     void run_out_of_memory();
@@ -116,7 +118,7 @@ class Job {
   private:
     void take(const WorkerPtr& worker, Request request);
     void advance(const WorkerPtr& worker);
-    static void refuse_nonfinite(const Worker& worker, const Request& request, Place place);
+    void refuse_nonfinite(const Worker& worker, const Request& request, Place place) const;
     void admit(const WorkerPtr& worker, bool wants_model);
     void leave_rounds();
     std::string awaited_by(const Worker& worker) const;

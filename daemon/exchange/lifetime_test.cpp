@@ -322,27 +322,5 @@ TEST_F(AdoptionTest, ThatIsStoppedForTheNextViewLeavesTheWishForAnother) {
     EXPECT_FALSE(port_.ended(id));
 }
 
-// ----------------------------------------------------------------------------------- probes of links
-
-TEST_F(Lifetime, AProbeOfAnEarlierViewLeavesTheNextOneAlone) {
-    control::JobOptions options = options_of("probed", control::Policy::all_reduce);
-    options.compression = control::Compression::spardl;
-    options.density = 0.01;
-    Job job(services_, options, 0);
-    job.state().token = 5;
-    const WorkerPtr worker = new_worker(1);
-    job.add(worker);
-    job.commit(view_of(0, 1));
-    ASSERT_EQ(services_.active.size(), 1U) << "the links are measured";
-    // The first probe ends when the next has begun: nothing arrives between.
-    job.prepare({.job = 0, .epoch = 2, .token = 5});
-    job.commit(view_of(0, 2));
-    let_all_arrive();
-    ASSERT_EQ(services_.active.size(), 1U);
-    job.prepare({.job = 0, .epoch = 3, .token = 5});
-    let_all_arrive();
-    EXPECT_TRUE(services_.active.empty()) << "the second probe was not stopped";
-}
-
 }  // namespace
 }  // namespace pace::daemon

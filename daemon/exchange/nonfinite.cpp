@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -14,9 +15,10 @@ namespace {
 constexpr size_t kGrain = size_t{1} << 16U;
 constexpr size_t kNone = SIZE_MAX;
 
-// The exponent's bits are all ones in an infinity or a NaN, and in nothing else.
+// Without their signs, floats are in the order of their bits: infinity is above all that are finite, and NaNs are above that.
 template <typename Bits>
-size_t first_in(const std::byte* data, size_t begin, size_t end, Bits exponent) {
+size_t first_in(const std::byte* data, size_t begin, size_t end, Bits limit) {
+    constexpr Bits kWithoutSign = static_cast<Bits>(~Bits{0}) >> 1U;
     Bits found = 0;
     const auto bits_at = [data](size_t i) {
         Bits bits;
@@ -24,18 +26,34 @@ size_t first_in(const std::byte* data, size_t begin, size_t end, Bits exponent) 
         return bits;
     };
     for (size_t i = begin; i < end; ++i)
-        found = static_cast<Bits>(found | ((bits_at(i) & exponent) == exponent ? 1 : 0));
+        found = static_cast<Bits>(found | ((bits_at(i) & kWithoutSign) >= limit ? 1 : 0));
     if (found == 0) return kNone;
     for (size_t i = begin; i < end; ++i)
-        if ((bits_at(i) & exponent) == exponent) return i;
+        if ((bits_at(i) & kWithoutSign) >= limit) return i;
     return kNone;
 }
 
-size_t first_in(const Buffer& buffer, size_t begin, size_t end) {
+// The least float that is infinite as `half`, where ties go to the even neighbour; infinity itself where nothing is rounded.
+uint32_t limit_f32(std::optional<protocol::DType> half) {
+    if (half == protocol::DType::f16) return 0x477FF000;   // 65520
+    if (half == protocol::DType::bf16) return 0x7F7F8000;  // 3.396e38
+    return 0x7F800000;
+}
+
+// Doubles are rounded to float first: from the middle between that float and the one before.
+uint64_t limit_f64(std::optional<protocol::DType> half) {
+    if (!half) return uint64_t{0x7FF} << 52U;
+    const double limit = std::bit_cast<float>(limit_f32(half));
+    const double before = std::bit_cast<float>(limit_f32(half) - 1);
+    return std::bit_cast<uint64_t>((before + limit) / 2);
+}
+
+size_t first_in(const Buffer& buffer, std::optional<protocol::DType> half, size_t begin,
+                size_t end) {
     const std::byte* data = buffer.memory.data();
     switch (buffer.dtype) {
         case protocol::DType::f64:
-            return first_in<uint64_t>(data, begin, end, uint64_t{0x7FF} << 52U);
+            return first_in<uint64_t>(data, begin, end, limit_f64(half));
         case protocol::DType::f16:
             return first_in<uint16_t>(data, begin, end, uint16_t{0x7C00});
         case protocol::DType::bf16:
@@ -45,13 +63,14 @@ size_t first_in(const Buffer& buffer, size_t begin, size_t end) {
         case protocol::DType::f32:
             break;
     }
-    return first_in<uint32_t>(data, begin, end, uint32_t{0x7F800000});
+    return first_in<uint32_t>(data, begin, end, limit_f32(half));
 }
 
 // Elements are counted over all buffers.
 class Search {
   public:
-    explicit Search(const std::vector<BufferPtr>& buffers) : buffers_(buffers) {}
+    Search(const std::vector<BufferPtr>& buffers, std::optional<protocol::DType> half)
+        : buffers_(buffers), half_(half) {}
 
     size_t elements() const {
         size_t count = 0;
@@ -70,7 +89,7 @@ class Search {
         for (const BufferPtr& buffer : buffers_) {
             const size_t from = std::max(begin, at);
             const size_t to = std::min<size_t>(end, at + buffer->count);
-            const size_t found = from < to ? first_in(*buffer, from - at, to - at) : kNone;
+            const size_t found = from < to ? first_in(*buffer, half_, from - at, to - at) : kNone;
             if (found != kNone) {
                 note(at + found);
                 return;
@@ -96,14 +115,16 @@ class Search {
     }
 
     std::vector<BufferPtr> buffers_;
+    std::optional<protocol::DType> half_;
     std::atomic<size_t> first_ = kNone;
 };
 
 }  // namespace
 
 void find_nonfinite(const kernels::Aside& aside, const std::vector<BufferPtr>& buffers,
+                    std::optional<protocol::DType> half,
                     std::function<void(std::optional<Place>)> found) {
-    const auto search = std::make_shared<Search>(buffers);
+    const auto search = std::make_shared<Search>(buffers, half);
     aside.run(
         search->bytes(), search->elements(), kGrain,
         [search](size_t begin, size_t end) { search->look(begin, end); },

@@ -16,9 +16,11 @@ struct Place {
     size_t element = 0;
 };
 
-// Looks for the first infinity or NaN, in the order of the buffers, in one pass over them; `found` is called once, in the loop's thread:
+// Looks for the first infinity or NaN, in the order of the buffers, in one pass over them. Where larger elements travel as `half`, what is
+// infinite there is one, too. `found` is called once, in the loop's thread:
 // before this returns if there is little to look through.
 void find_nonfinite(const kernels::Aside& aside, const std::vector<BufferPtr>& buffers,
+                    std::optional<protocol::DType> half,
                     std::function<void(std::optional<Place>)> found);
 
 }  // namespace pace::daemon

@@ -91,6 +91,18 @@ TEST_F(PullsTest, EndWithAllOfTheModelAtOnePosition) {
     EXPECT_FALSE(pulls_->asks(0));
 }
 
+TEST_F(PullsTest, TakeAPartThatIsRepeatedOnce) {
+    const BufferPtr buffer = buffer_of(kElements, 0);
+    const uint64_t pull = ask(buffer, 3);
+    comes(0, 1, 10, 3);
+    comes(0, 2, 10, 3);
+    EXPECT_FALSE(port_.ended(pull)) << "half of the model is not here";
+    comes(1, 3, 10, 3);
+    ASSERT_TRUE(port_.ended(pull));
+    comes(1, 4, 10, 3);
+    EXPECT_EQ(values(*buffer), (std::vector<float>{1, 1, 1, 1, 3, 3, 3, 3}));
+}
+
 TEST_F(PullsTest, EndWithTheirRequestWhateverEndsItAndTouchNoLaterCall) {
     const BufferPtr first = buffer_of(kElements, -1);
     const uint64_t pull = ask(first, 3);

@@ -21,7 +21,6 @@ void Rounds::prepare(uint64_t epoch) {
     preparing_ = epoch;
     const auto error = base::make_error(ErrorKind::aborted, "the job's membership is changing");
     stop_gifts(error);
-    compression_.stop(error);
     if (const auto taking = taking_.lock()) taking->abort(error);
     if (partial_ && partial_->under_way()) {
         partial_->abort(error);

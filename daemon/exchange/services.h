@@ -39,6 +39,10 @@ struct ExchangeOptions {
     // A member of such an exchange that makes nothing for so long is left to a later one; well below the deadline above, at
     // which its peers would give up this node.
     base::Duration making_deadline = std::chrono::seconds(1);
+    // A letter about a model that is lost is sent again in another view after this. More than the progress deadline, at which a way
+    // that is cut is given up anyway; so much less than ten seconds that a call ends within these also when it is lost once more. A node
+    // that takes as long, to load a shard, goes on with that over views, and what is said twice counts once.
+    base::Duration answer_wait = std::chrono::seconds(3);
     // A job without workers on this node is forgotten after this, if no exchange of it is under way.
     base::Duration unused_keep = std::chrono::seconds(30);
     // A peer that the controller has not named so long after this node has attached is forgotten. Those of a controller that was

@@ -19,9 +19,6 @@ constexpr const char* kCanceled = "canceled before it had begun";
 constexpr base::Duration kRootWait = std::chrono::seconds(5);
 // A node that lets others wait for so long may not be there any more.
 constexpr base::Duration kSuspicious = std::chrono::milliseconds(100);
-// A letter that is answered at all is answered long before that; a shard that is loaded takes its time, and then another view
-// does no harm.
-constexpr base::Duration kAnswerWait = std::chrono::seconds(10);
 
 }  // namespace
 
@@ -88,14 +85,14 @@ std::vector<NodeId> Serving::watch_letters(base::TimePoint now) {
     for (const ServerMail::Overdue& overdue : mail_.overdue(now, kSuspicious)) {
         waits_for.push_back(overdue.node);
         moving = moving || overdue.moving;
-        if (!overdue.moving && overdue.silent >= kAnswerWait)
+        if (!overdue.moving && overdue.silent >= job_.services.options.answer_wait)
             want_view(job_.services.peers.name(overdue.node) + " does not answer", overdue.silent);
     }
     if (!host_.awaited_round() || moving) {
         awaits_model_since_.reset();
     } else if (!awaits_model_since_) {
         awaits_model_since_ = now;
-    } else if (now - *awaits_model_since_ >= kAnswerWait) {
+    } else if (now - *awaits_model_since_ >= job_.services.options.answer_wait) {
         want_view("the model of a pace_broadcast does not come", now - *awaits_model_since_);
     }
     return waits_for;

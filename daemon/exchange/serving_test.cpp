@@ -2,6 +2,7 @@
 #include "daemon/exchange/serving.h"
 
 #include <utility>
+#include <vector>
 
 #include "daemon/exchange/job_fixture.h"
 
@@ -9,6 +10,7 @@ namespace pace::daemon {
 namespace {
 
 using control::ServerStep;
+using protocol::Verb;
 
 constexpr uint64_t kModelSize = 4;
 constexpr uint64_t kRound = 5;
@@ -128,6 +130,91 @@ TEST_F(ServingTest, ALetterThatIsNotAnsweredHasAnotherViewAskedFor) {
     EXPECT_TRUE(job_.wants_view);
     transport_->end();
     turn();
+}
+
+// Another node keeps the model.
+class ServedElsewhere : public ServingTest {
+  protected:
+    ServedElsewhere() {
+        peers_.know(kOther, "other", other_transport_->address());
+        other_peers_.know(kSelf, "self", transport_->address());
+        other_services_.self = kOther;
+        job_.id = 1;
+        job_.workers[0] = worker_;
+        keeper_ = kOther;
+        ++generation_;
+        begin_view(0, true);
+    }
+    ~ServedElsewhere() override {
+        if (listens_) loop_->remove_poller(other_transport_.get());
+        mail_.close(base::make_error(base::ErrorKind::canceled, "the test is over"));
+        other_transport_->end();
+    }
+
+    void listen() {
+        loop_->add_poller(other_transport_.get());
+        listens_ = true;
+        mail_.open(job_.token, job_.view.epoch, {kSelf, kOther});
+    }
+    template <typename Condition>
+    bool until(Condition condition) {
+        const base::TimePoint deadline = base::now() + std::chrono::seconds(20);
+        while (!condition() && base::now() < deadline) loop_->turn(false);
+        return condition();
+    }
+    void turn() {
+        for (int i = 0; i < 20; ++i) loop_->turn(false);
+    }
+
+    const WorkerPtr worker_ = new_worker(0);
+    std::unique_ptr<transports::MemoryTransport> other_transport_ = network_.create();
+    Peers other_peers_{*other_transport_};
+    const std::unique_ptr<Services> own_other_services_ = std::make_unique<Services>(
+        *loop_, *other_transport_, other_peers_, pool_, counters_, ExchangeOptions{}, disk_);
+    Services& other_services_ = *own_other_services_;
+    std::vector<server::Letter> come_;  // there
+    bool listens_ = false;
+    ServerMail mail_{
+        other_services_, kModelSize, Payer{Accounts::create(), 0},
+        [this](NodeId, const server::Letter& letter, const Parcel&) { come_.push_back(letter); },
+        [](NodeId, const base::Error&) {}};
+};
+
+// A letter or its answer was lost.
+TEST_F(ServedElsewhere, AnUpdateWithoutAnAnswerAsksForAnotherViewInTime) {
+    EXPECT_LE(3 * services_.options.answer_wait, std::chrono::seconds(10))
+        << "a call ends within 10 s, also if a letter is lost twice";
+    services_.options.answer_wait = std::chrono::milliseconds(150);
+    serving_.push(worker_, request(Verb::push, model_, 0));
+    listen();
+    ASSERT_TRUE(until([this] { return !come_.empty(); }));
+    serving_.look_again(base::now());
+    EXPECT_FALSE(job_.wants_view);
+    EXPECT_TRUE(until([this] {
+        serving_.look_again(base::now());
+        return job_.wants_view;
+    }));
+}
+
+TEST_F(ServedElsewhere, AnAnswerThatIsRepeatedCountsOnce) {
+    listen();
+    serving_.push(worker_, request(Verb::push, model_, 0));
+    ASSERT_TRUE(until([this] { return !come_.empty(); }));
+    server::Letter answer = come_.front();
+    ASSERT_EQ(answer.kind, server::LetterKind::update);
+    answer.kind = server::LetterKind::held;
+    answer.bytes = answer.count = 0;
+    EXPECT_EQ(said_during([&] {
+                  mail_.send(kSelf, answer);
+                  turn();
+              }),
+              1U);
+    EXPECT_EQ(said_during([&] {
+                  mail_.send(kSelf, answer);
+                  turn();
+              }),
+              0U);
+    EXPECT_FALSE(job_.wants_view);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ void Vetting::submit(const WorkerPtr& worker, Request request) {
     waiting_[worker.get()].push_back({std::move(request), !looks, std::nullopt});
     if (!looks) return;
     find_nonfinite(
-        services_.aside(), buffers,
+        services_.aside(), buffers, half_,
         scope_.bind([this, worker, id](std::optional<Place> place) { seen(worker, id, place); }));
 }
 

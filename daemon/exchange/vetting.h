@@ -21,10 +21,12 @@ class Vetting {
     using Passed = std::function<void(const WorkerPtr&, Request)>;
     using Refused = std::function<void(const WorkerPtr&, const Request&, Place)>;
 
-    // `looks`: whether this job refuses anything at all.
-    Vetting(Services& services, bool looks, Passed passed, Refused refused)
+    // `looks`: whether this job refuses anything at all. `half`: as what larger elements travel.
+    Vetting(Services& services, bool looks, std::optional<protocol::DType> half, Passed passed,
+            Refused refused)
         : services_(services),
           looks_(looks),
+          half_(half),
           passed_(std::move(passed)),
           refused_(std::move(refused)) {}
 
@@ -46,6 +48,7 @@ class Vetting {
 
     Services& services_;
     bool looks_;
+    std::optional<protocol::DType> half_;
     Passed passed_;
     Refused refused_;
     std::map<const Worker*, std::deque<Vetted>> waiting_;

@@ -1,5 +1,6 @@
 #include "daemon/exchange/vetting.h"
 
+#include <cmath>
 #include <limits>
 #include <string>
 
@@ -44,7 +45,7 @@ class VettingTest : public testing::Test {
 
     Vetting make(bool looks = true) {
         return Vetting(
-            *services_, looks,
+            *services_, looks, half_,
             [this](const WorkerPtr&, const Request& request) {
                 told_ += fmt::format("{} ", request.id);
             },
@@ -67,6 +68,7 @@ class VettingTest : public testing::Test {
     std::unique_ptr<Services> services_ = std::make_unique<Services>(
         *loop_, *transport_, peers_, pool_, counters_, ExchangeOptions{}, disk_);
     WorkerPtr worker_ = std::make_shared<Worker>();
+    std::optional<DType> half_;
     std::string told_;
 };
 
@@ -104,6 +106,62 @@ TEST_F(VettingTest, NamesTheFirstOfAllBuffers) {
     reinterpret_cast<uint16_t*>(halves->memory.data())[kMany - 1] = 0x7C00;
     vetting.submit(worker_, reduce(3, {halves, doubles}));
     turn_until("3:[0][999999]");
+}
+
+struct Edge {
+    DType half;
+    float passes;
+    float refused;
+};
+
+// The greatest float that a half type rounds to a number, and the next one.
+constexpr Edge kEdges[] = {{DType::f16, 65519.996F, 65520.0F},
+                           {DType::bf16, 0x1.fefffep127F, 0x1.ffp127F}};
+
+TEST_F(VettingTest, RefusesWhatIsInfiniteAsTheHalfThatTravels) {
+    for (const Edge& edge : kEdges) {
+        half_ = edge.half;
+        const BufferPtr singles = gradient_of(10);
+        auto* const values = reinterpret_cast<float*>(singles->memory.data());
+        Vetting vetting = make();
+        values[3] = -edge.passes;
+        vetting.submit(worker_, reduce(1, {singles}));
+        values[3] = -edge.refused;
+        vetting.submit(worker_, reduce(2, {singles}));
+        EXPECT_EQ(told_, "1 2:[0][3] ") << protocol::name_of(edge.half);
+        told_.clear();
+    }
+}
+
+// They become floats on the way.
+TEST_F(VettingTest, RefusesDoublesThatAreInfiniteAsTheHalfThatTravels) {
+    for (const Edge& edge : kEdges) {
+        half_ = edge.half;
+        const BufferPtr doubles = gradient_of(10, DType::f64);
+        auto* const values = reinterpret_cast<double*>(doubles->memory.data());
+        const double middle = (double{edge.passes} + double{edge.refused}) / 2;
+        Vetting vetting = make();
+        values[3] = std::nextafter(middle, 0.0);
+        vetting.submit(worker_, reduce(1, {doubles}));
+        values[3] = middle;
+        vetting.submit(worker_, reduce(2, {doubles}));
+        EXPECT_EQ(told_, "1 2:[0][3] ") << protocol::name_of(edge.half);
+        told_.clear();
+    }
+}
+
+// A job's own halves travel as they are.
+TEST_F(VettingTest, PassesTheGreatestOfEachType) {
+    const BufferPtr singles = gradient_of(1);
+    *reinterpret_cast<float*>(singles->memory.data()) = std::numeric_limits<float>::max();
+    const BufferPtr halves = gradient_of(2, DType::f16);
+    *reinterpret_cast<uint16_t*>(halves->memory.data()) = 0x7BFF;
+    Vetting plain = make();
+    plain.submit(worker_, reduce(1, {singles, halves}));
+    half_ = DType::f16;
+    Vetting compressed = make();
+    compressed.submit(worker_, reduce(2, {halves}));
+    EXPECT_EQ(told_, "1 2 ");
 }
 
 TEST_F(VettingTest, TakesBackWhatHasNotPassed) {

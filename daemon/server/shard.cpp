@@ -1,6 +1,7 @@
 #include "daemon/server/shard.h"
 
 #include <algorithm>
+#include <cstring>
 #include <exception>
 #include <iterator>
 
@@ -144,7 +145,11 @@ void Shard::read(size_t first, std::span<float> out) const {
     };
     std::vector<kernels::Source> sources{source(base_, 1.0)};
     const auto add_up = [&] {
-        kernels::weighted_sum(protocol::DType::f32, sources, 1.0, bytes, out.size());
+        // The base alone is copied: a sum would keep no NaN's payload.
+        if (sources.size() == 1)
+            std::memcpy(bytes, sources.front().data, out.size_bytes());
+        else
+            kernels::weighted_sum(protocol::DType::f32, sources, 1.0, bytes, out.size());
         sources = {{bytes, 1.0}};
     };
     for (const auto& [number, version] : versions_) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -359,6 +360,23 @@ TEST(Shard, ALateUpdateOfAWorkerThatHasLeftOrOfAModelThatIsNoMoreDoesNotCount) {
     ASSERT_TRUE(shard.act(assign));
     shard.hold(2, 0, HybridVector::of(std::vector<float>{1, 1}));
     EXPECT_EQ(model_of(shard), (std::vector<float>{3, 4}));
+}
+
+// A newcomer's pace_broadcast is answered by it.
+TEST(Shard, MovesTheBitsOfAModelThatNobodyHasPushedTo) {
+    const std::vector<uint32_t> patterns{0x7F800001, 0xFF800001, 0x7FC12345, 0xFFFFFFFF,
+                                         0x80000000};
+    std::vector<float> model(patterns.size());
+    std::memcpy(model.data(), patterns.data(), patterns.size() * sizeof(float));
+    Shard shard(model.size());
+    shard.hold_model(0, model);
+    Entry assign;
+    assign.step = Step::assign;
+    ASSERT_TRUE(shard.act(assign));
+    shard.settle();
+    std::vector<float> out(model.size() - 1);
+    shard.read(1, out);
+    EXPECT_EQ(std::memcmp(out.data(), patterns.data() + 1, out.size() * sizeof(float)), 0);
 }
 
 TEST(Ledger, FollowsTheEntries) {

@@ -1,5 +1,5 @@
-// link_probe: what a message and a byte cost between the nodes, measured; for the cost model, which
-// chooses teams and dense or sparse by it (cost_model.h, Options).
+// link_probe: what a message and a byte cost between the nodes, measured, for the cost model. The
+// daemon chooses by a nominal link (docs/decisions/0031); benches measure.
 #pragma once
 
 #include <functional>

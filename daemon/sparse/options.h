@@ -55,7 +55,7 @@ struct Options {
     // SparDL alone: d, which divides the number of nodes; 0: chosen by the cost model from `link`.
     size_t teams = 1;
     TeamGather gather = TeamGather::automatic;
-    Link link;  // measured by measure_links()
+    Link link;
 
     // The dense algorithm alone, which looks at nothing else here.
     collectives::AllReduceOptions all_reduce;

@@ -50,7 +50,7 @@ def parse_flags():
     add("--interval-ms", type=float, default=500, help="time between two measurements of the accuracy")
     add("--seconds-max", type=float, default=300, help="seconds after which a run gives up")
     add("--data", default="/usr/share/datasets/fashion-mnist", help="folder of the data set's files")
-    add("--build", type=pathlib.Path, default=ROOT / "build" / "demo", help="folder of the built programs")
+    add("--build", type=pathlib.Path, default=ROOT / "build" / "release", help="folder of the built programs")
     add("--picture", type=pathlib.Path, help="file for the picture (default: demo.png in the build folder)")
     add("--json", type=pathlib.Path, help="file for the figures")
     flags = parser.parse_args()
