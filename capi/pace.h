@@ -334,7 +334,7 @@ typedef struct pace_job_options {
     double density;      /* share of the elements that top-k chooses, above 0, at most 1;
                             default 0.01 */
 
-    /* SparDL's d, which must divide the number of participants; 0: chosen from measured links. */
+    /* SparDL's d, which must divide the number of participants; 0: chosen by the cost model. */
     uint32_t teams;
     int32_t team_gather;    /* pace_team_gather */
     int32_t indices;        /* pace_indices */
@@ -780,8 +780,9 @@ typedef struct pace_reduce_options {
 
 /* Reduces the buffers, which hold gradients, over all members (collective family); the first one
  * waits until all workers have joined. Every member gets bit-identical results. options may be
- * NULL: the mean. All workers give the same op. The mean of finite values is finite; a sum may exceed
- * its type, at the end or within a node.
+ * NULL: the mean. All workers give the same op. The mean of finite values is finite, except of elements that are infinite as the
+ * half type as which they travel (compression), and of late gradients whose sum at one worker its type does not hold; a sum may
+ * exceed its type, at the end or within a node.
  *
  * A worker whose model lacks rounds, because it, its daemon or its node's connection was away, is
  * never let in with it: its call ends as STALE, and pace_broadcast gives it the model of another, or
@@ -806,7 +807,7 @@ typedef struct pace_reduce_options {
  * says so. Source: Zhao et al., SparDL.
  *
  * Fails also with E_INVALID at its end: reject_nonfinite is set, and a gradient holds an infinity or a
- * NaN. */
+ * NaN, or, with compression f16 or bf16, an element that is infinite as that type. */
 PACE_API pace_status pace_reduce(pace_session* session, const pace_buffer* buffers, size_t count,
                                  const pace_reduce_options* options, pace_request* ret_request,
                                  pace_error* error);

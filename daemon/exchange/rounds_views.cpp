@@ -73,8 +73,8 @@ void Rounds::leave_view() {
                                        number(ExchangeKind::partial_data, round)});
     }
     const uint64_t hidden = number(ExchangeKind::hidden, self);
-    numbers.insert(numbers.end(), {number(ExchangeKind::fetch_told, self),
-                                   number(ExchangeKind::probe, 0), mix(hidden, 0), mix(hidden, 1)});
+    numbers.insert(numbers.end(),
+                   {number(ExchangeKind::fetch_told, self), mix(hidden, 0), mix(hidden, 1)});
     for (const uint64_t of_old_view : numbers) job_.services.transport.close_exchange(of_old_view);
 }
 

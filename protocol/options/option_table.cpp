@@ -104,7 +104,7 @@ constexpr OptionRow kRows[] = {
      "Which of the values that are cut come again in later rounds: all; those that a participant "
      "left out or sent in vain; those that it left out."},
     {"topk.teams", field<&JobOptions::teams>(), kGradients, kTeams, 1, kWorldMax,
-     "chosen from measured links", "SparDL's d, which must divide the number of participants."},
+     "chosen by the cost model", "SparDL's d, which must divide the number of participants."},
     {"topk.team_gather", field<&JobOptions::team_gather>(), kGradients, kTeams, 0, 0, "",
      "How teams gather each other's results."},
     {"topk.indices", field<&JobOptions::indices>(), kGradients, kTopK, 0, 0, "",
