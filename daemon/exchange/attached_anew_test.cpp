@@ -91,7 +91,7 @@ class AttachedAnew : public JobFixture, public testing::WithParamInterface<uint6
         node.engine->on_join_accepted({.request = ticket,
                                        .job = kGroupsJob,
                                        .rank = node.rank,
-                                       .options = asked.options,
+                                       .options = options(),
                                        .token = 5});
         return *got;
     }

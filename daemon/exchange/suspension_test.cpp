@@ -7,7 +7,7 @@ namespace {
 using protocol::Outcome;
 using protocol::Verb;
 
-constexpr uint64_t kElements = 100;
+constexpr uint64_t kBufferElements = 100;
 
 // ------------------------------------------------------------------- rounds that do not wait for all
 
@@ -28,7 +28,7 @@ class SuspensionInPartialRounds : public TwoNodes {
         ASSERT_FALSE(port_.ended(id_)) << "the round is done anew in the next view";
     }
 
-    const BufferPtr buffer_ = buffer_of(kElements, 3);
+    const BufferPtr buffer_ = buffer_of(kBufferElements, 3);
     uint64_t id_ = 0;
 };
 
@@ -91,7 +91,7 @@ class SuspensionInGroups : public TwoNodes {
         EXPECT_EQ(worker_->state, Worker::State::moving);
     }
 
-    const BufferPtr buffer_ = buffer_of(kElements, 3);
+    const BufferPtr buffer_ = buffer_of(kBufferElements, 3);
     uint64_t id_ = 0;
 };
 
