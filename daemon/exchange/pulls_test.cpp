@@ -12,14 +12,14 @@ namespace {
 using protocol::Outcome;
 using protocol::Verb;
 
-constexpr uint64_t kModelElements = 8;
+constexpr uint64_t kPulledElements = 8;
 
 control::JobOptions served() {
     control::JobOptions options;
     options.name = "served";
     options.world = 1;
     options.policy = control::Policy::ssp;
-    options.elements = kModelElements;
+    options.elements = kPulledElements;
     return options;
 }
 
@@ -74,13 +74,13 @@ class PullsTest : public JobFixture {
     }
 
     JobState job_{services_, served(), 1000};
-    ShardHost host_{kModelElements, false, {Accounts::create(), 0}, {}};
+    ShardHost host_{kPulledElements, false, {Accounts::create(), 0}, {}};
     WorkerPtr worker_ = new_worker(0);
     std::unique_ptr<Pulls> pulls_ = new_pulls();
 };
 
 TEST_F(PullsTest, EndWithAllOfTheModelAtOnePosition) {
-    const BufferPtr buffer = buffer_of(kModelElements, 0);
+    const BufferPtr buffer = buffer_of(kPulledElements, 0);
     const uint64_t pull = ask(buffer, 3);
     comes(0, 1, 10, 3);
     comes(1, 2, 11, 3);
@@ -92,7 +92,7 @@ TEST_F(PullsTest, EndWithAllOfTheModelAtOnePosition) {
 }
 
 TEST_F(PullsTest, TakeAPartThatIsRepeatedOnce) {
-    const BufferPtr buffer = buffer_of(kModelElements, 0);
+    const BufferPtr buffer = buffer_of(kPulledElements, 0);
     const uint64_t pull = ask(buffer, 3);
     comes(0, 1, 10, 3);
     comes(0, 2, 10, 3);
@@ -104,14 +104,14 @@ TEST_F(PullsTest, TakeAPartThatIsRepeatedOnce) {
 }
 
 TEST_F(PullsTest, EndWithTheirRequestWhateverEndsItAndTouchNoLaterCall) {
-    const BufferPtr first = buffer_of(kModelElements, -1);
+    const BufferPtr first = buffer_of(kPulledElements, -1);
     const uint64_t pull = ask(first, 3);
     comes(0, 1, 10, 3);
     job_.end_all(worker_, ended_as(Outcome::stale, "this worker lost its place"));
     ASSERT_TRUE(port_.ended(pull));
     EXPECT_FALSE(pulls_->asks(0));
 
-    const BufferPtr second = buffer_of(kModelElements, -2);
+    const BufferPtr second = buffer_of(kPulledElements, -2);
     Request barrier = request(Verb::barrier, second, 0);
     const uint64_t next = barrier.id;
     worker_->queue.push_back(std::move(barrier));
@@ -120,12 +120,12 @@ TEST_F(PullsTest, EndWithTheirRequestWhateverEndsItAndTouchNoLaterCall) {
     comes(0, 1, 12, 3);
     comes(1, 1, 12, 3);
     EXPECT_FALSE(port_.ended(next)) << "the barrier took a pull's end for its own";
-    EXPECT_EQ(values(*first), std::vector<float>(kModelElements, -1));
-    EXPECT_EQ(values(*second), std::vector<float>(kModelElements, -2));
+    EXPECT_EQ(values(*first), std::vector<float>(kPulledElements, -1));
+    EXPECT_EQ(values(*second), std::vector<float>(kPulledElements, -2));
 }
 
 TEST_F(PullsTest, OfOneClockTakeNothingThatWasForOtherElements) {
-    const uint64_t all = ask(buffer_of(kModelElements, 0), 3);
+    const uint64_t all = ask(buffer_of(kPulledElements, 0), 3);
     job_.end_all(worker_, ended_as(Outcome::canceled, "canceled"));
     ASSERT_TRUE(port_.ended(all));
     const BufferPtr some = buffer_of(6, 0);
@@ -145,7 +145,7 @@ TEST_F(PullsTest, OfAWorkerThatLosesItsPlaceEndOnceWithItsPushes) {
     job.state().id = 1;
     job.add(worker_);
     job.commit(view_of({kOther, kOther}));
-    const BufferPtr buffer = buffer_of(kModelElements, 1);
+    const BufferPtr buffer = buffer_of(kPulledElements, 1);
     constexpr uint64_t kPushes = Pushes::kWindow + 1;
     for (uint64_t clock = 0; clock < kPushes; ++clock)
         job.submit(worker_, request(Verb::push, buffer, clock));
@@ -161,7 +161,7 @@ TEST_F(PullsTest, OfAWorkerThatLosesItsPlaceEndOnceWithItsPushes) {
 
 TEST_F(PullsTest, EndWhenTheirBuffersAreWritten) {
     go_aside();
-    const BufferPtr buffer = buffer_of(kModelElements, 0);
+    const BufferPtr buffer = buffer_of(kPulledElements, 0);
     const uint64_t pull = ask(buffer, 3);
     comes(0, 1, 10, 3);
     EXPECT_FALSE(pulls_->is_writing(0));
@@ -180,16 +180,16 @@ TEST_F(PullsTest, EndWhenTheirBuffersAreWritten) {
 
 TEST_F(PullsTest, WhoseRequestEndsWhileTheyAreWrittenEndNoOther) {
     go_aside();
-    const uint64_t pull = ask(buffer_of(kModelElements, 0), 3);
+    const uint64_t pull = ask(buffer_of(kPulledElements, 0), 3);
     comes(0, 1, 10, 3);
     comes(1, 2, 10, 3);
     job_.end_all(worker_, ended_as(Outcome::stale, "this worker lost its place"));
     ASSERT_TRUE(port_.ended(pull));
-    const BufferPtr buffer = buffer_of(kModelElements, -1);
+    const BufferPtr buffer = buffer_of(kPulledElements, -1);
     const uint64_t next = ask(buffer, 3);
     turn();
     EXPECT_FALSE(port_.ended(next));
-    EXPECT_EQ(values(*buffer), std::vector<float>(kModelElements, -1));
+    EXPECT_EQ(values(*buffer), std::vector<float>(kPulledElements, -1));
 }
 
 TEST_F(PullsTest, OfAWorkerThatLosesItsPlaceWhileItsPushIsTakenEndOnceWithIt) {
@@ -198,7 +198,7 @@ TEST_F(PullsTest, OfAWorkerThatLosesItsPlaceWhileItsPushIsTakenEndOnceWithIt) {
     job.state().id = 1;
     job.add(worker_);
     job.commit(view_of({kSelf, kSelf}));
-    const BufferPtr buffer = buffer_of(kModelElements, 1);
+    const BufferPtr buffer = buffer_of(kPulledElements, 1);
     job.submit(worker_, request(Verb::push, buffer, 0));
     job.submit(worker_, request(Verb::push, buffer, 1));
     EXPECT_TRUE(port_.endings.empty()) << "they are being taken";
@@ -216,7 +216,7 @@ TEST_F(PullsTest, APushIsTakenAnewIfAnotherModelBeginsMeanwhile) {
     job.add(worker_);
     control::CommitView view = view_of({kSelf, kSelf});
     job.commit(view);
-    const Request push = request(Verb::push, buffer_of(kModelElements, 1), 0);
+    const Request push = request(Verb::push, buffer_of(kPulledElements, 1), 0);
     job.submit(worker_, push);
     ++view.epoch;
     ++view.generation;
