@@ -320,8 +320,10 @@ void Adoptions::take_from(const WorkerPtr& newcomer, control::Rank donor, NodeId
                 return;
             }
             if (!result) {
-                // The transport knows digests and lengths alone.
-                taken(newcomer, {}, unlike_error(newcomer->rank, donor));
+                // Of what differs, the transport knows digests and lengths alone.
+                const bool is_unlike = result.error().kind == ErrorKind::mismatch;
+                taken(newcomer, {},
+                      is_unlike ? unlike_error(newcomer->rank, donor) : result.error());
                 return;
             }
             arrived(taking, newcomer);

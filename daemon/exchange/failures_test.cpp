@@ -69,7 +69,7 @@ TEST_F(Failures, OfAGroupAreInTheLogWithTheirReason) {
     ASSERT_TRUE(job_->is_exchanging());
     const std::string log = log_of_a_loss();
     EXPECT_TRUE(has(log, "a group's exchange has failed") && has(log, "group=5") &&
-                has(log, "other"))
+                has(log, "node 2"))
         << log;
 }
 
@@ -79,7 +79,7 @@ TEST_F(Failures, OfAStaticGroupAreInTheLogWithTheirReason) {
     call(Verb::average, buffer_);
     ASSERT_TRUE(job_->is_exchanging());
     const std::string log = log_of_a_loss();
-    EXPECT_TRUE(has(log, "a group's exchange has failed") && has(log, "other")) << log;
+    EXPECT_TRUE(has(log, "a group's exchange has failed") && has(log, "node 2")) << log;
     EXPECT_TRUE(job_->state().wants_view);
 }
 
@@ -89,7 +89,7 @@ TEST_F(Failures, OfARoundAreInTheLogWithTheirReason) {
     call(Verb::reduce, buffer_);
     ASSERT_TRUE(job_->is_exchanging());
     const std::string log = log_of_a_loss();
-    EXPECT_TRUE(has(log, "a round has failed") && has(log, "round=0") && has(log, "other")) << log;
+    EXPECT_TRUE(has(log, "a round has failed") && has(log, "round=0") && has(log, "node 2")) << log;
     EXPECT_TRUE(job_->state().wants_view);
 }
 
