@@ -280,6 +280,7 @@ std::string Node::document() const {
     source.counters = state_->counters;
     source.loop_longest = state_->loop.watch_of_steps().longest();
     source.loop_long_steps = state_->loop.watch_of_steps().long_steps();
+    source.heartbeat_late = state_->link->counters().heartbeat_late;
     return daemon_document(source);
 }
 

@@ -2,8 +2,10 @@
 #include "libclient/local_progress.h"
 
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <functional>
+#include <thread>
 
 #include "base/half.h"
 #include "base/random.h"
@@ -149,6 +151,46 @@ TEST_F(KeptTest, WhoOnlyLooksAddsAPieceAtATime) {
     EXPECT_GE(looks, 4) << "one look did it all";
     for (const float* const values : data)
         for (const uint64_t i : {uint64_t{0}, kMany - 1}) EXPECT_EQ(values[i], 11.0F) << i;
+}
+
+// Every element gets the average once, and one of the two is told.
+TEST_F(KeptTest, WhoOnlyLooksDoesNotAddWhatAnotherThreadAdds) {
+    constexpr uint64_t kMany = uint64_t{4} << 20U;
+    const CreatedBuffer created = make_buffer(*session_, kMany);
+    auto* const values = static_cast<float*>(created.data);
+    for (int round = 0; round < 5; ++round) {
+        std::fill_n(values, kMany, 1.0F);
+        Operation operation;
+        operation.verb = Verb::average;
+        operation.buffers = {&created.handle, 1};
+        operation.keep_local = true;
+        const auto request = session_->submit(operation);
+        ASSERT_TRUE(request) << request.error().message;
+        daemon_->with_peer([&](Peer& peer) {
+            auto& copy = peer.buffers.rbegin()->second;
+            std::fill_n(reinterpret_cast<float*>(copy.memory.data()), kMany, 11.0F);
+            protocol::CompletionEntry entry{};
+            entry.id = request->id;
+            entry.outcome = protocol::Outcome::done;
+            peer.complete(entry);
+        });
+        std::atomic<int> told = 0;
+        std::atomic<bool> over = false;
+        const auto collect = [&](base::TimePoint deadline) {
+            const auto ended = session_->wait(*request, deadline, nullptr);
+            if (ended && *ended) ++told;
+            if (!ended || *ended) over = true;
+            // It is collected: whoever comes later knows nothing of it.
+            if (!ended) EXPECT_EQ(ended.error().kind, ErrorKind::handle) << ended.error().message;
+        };
+        std::thread looks([&] {
+            while (!over) collect(base::TimePoint::min());
+        });
+        while (!over) collect(base::now() + std::chrono::milliseconds(round));
+        looks.join();
+        EXPECT_EQ(told, 1);
+        for (uint64_t i = 0; i < kMany; ++i) ASSERT_EQ(values[i], 11.0F) << i;
+    }
 }
 
 TEST_F(KeptTest, NothingIsMadeForACallThatCannotBe) {

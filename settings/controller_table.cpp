@@ -110,6 +110,16 @@ constexpr std::array kControllerSettings{
             .max = 1'000'000,
             .unit = "jobs",
             .help = "Jobs of one user that may be there at once."},
+    Setting{.name = "connections_max",
+            .kind = Kind::integer,
+            .initial = "1024",
+            .min = 1,
+            .max = 65'536,
+            .unit = "connections",
+            .help =
+                "Daemons and others that may be connected at once; whoever comes beyond that is "
+                "shut out. No more than half of the process's open files. What one of them sends "
+                "may take 6 MiB of the controller's memory before it is read."},
     Setting{.name = "workers_max",
             .kind = Kind::integer,
             .initial = "262144",

@@ -92,6 +92,7 @@ void ControllerLink::State::expect_heartbeat() {
 void ControllerLink::State::heartbeat_is_due() {
     const TimePoint now = base::now();
     const Duration silent = now - heard;
+    counters.heartbeat_late = std::max(counters.heartbeat_late, now - heartbeat_due);
     // A process that was frozen itself has not read yet what was said to it.
     const bool was_frozen = now - heartbeat_due > config.silence_max / 4;
     expect_heartbeat();

@@ -70,6 +70,7 @@ class ControllerLink final : private base::Poller {
         uint64_t malformed = 0;  // messages that did not verify, or made no sense
         uint64_t stale = 0;      // messages of another attachment
         uint64_t attachments = 0;
+        base::Duration heartbeat_late{};  // by how much the one that was latest came too late
     };
     const Counters& counters() const;
 

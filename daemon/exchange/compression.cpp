@@ -1,13 +1,15 @@
 #include "daemon/exchange/compression.h"
 
 #include <algorithm>
-#include <cstring>
+#include <array>
 #include <new>
+#include <span>
 #include <utility>
 
 #include "base/log.h"
 #include "daemon/exchange/device_gradient.h"
 #include "daemon/exchange/digest.h"
+#include "daemon/exchange/model_range.h"
 #include "daemon/exchange/top_k_options.h"
 #include "daemon/sparse/cost_model.h"
 
@@ -34,6 +36,8 @@ uint32_t counts_digest(const std::vector<BufferPtr>& buffers) {
     for (const BufferPtr& buffer : buffers) state = mix(state, buffer->count);
     return static_cast<uint32_t>(state);
 }
+
+constexpr size_t kPieceFloats = kernels::Aside::kGrainBytes / sizeof(float);
 
 // Few ask for it: the loop waits.
 Result<> move_here(sparse::Residual& residual) {
@@ -126,8 +130,9 @@ void Compression::settle(const Key& key, const std::shared_ptr<sparse::SparseSta
     if (!move_here(state->residual())) return;  // they wait
     for (const Debt& debt : inherited_) {
         if (!fits(debt)) continue;
-        work(2 * debt.values.size_bytes(),
-             [state, debt] { state->residual().add(0, debt.values); });
+        work(debt.values.size(), [state, debt](size_t begin, size_t end) {
+            state->residual().add(begin, debt.values.subspan(begin, end - begin));
+        });
     }
     std::erase_if(inherited_, fits);
 }
@@ -135,16 +140,16 @@ void Compression::settle(const Key& key, const std::shared_ptr<sparse::SparseSta
 void Compression::inherit(Debt debt) {
     for (const Debt& other : inherited_) {
         if (other.counts != debt.counts || other.values.size() != debt.values.size()) continue;
-        work(2 * debt.values.size_bytes(), [other, debt] {
-            for (size_t i = 0; i < debt.values.size(); ++i) other.values[i] += debt.values[i];
+        work(debt.values.size(), [other, debt](size_t begin, size_t end) {
+            for (size_t i = begin; i < end; ++i) other.values[i] += debt.values[i];
         });
         return;
     }
     inherited_.push_back(std::move(debt));
 }
 
-void Compression::work(size_t bytes, std::function<void()> work, kernels::Strand::Done done) {
-    strand_.run(bytes, std::move(work), std::move(done));
+void Compression::work(size_t count, kernels::WorkerPool::Work work, kernels::Strand::Done done) {
+    strand_.run(2 * count * sizeof(float), count, kPieceFloats, std::move(work), std::move(done));
     await_strand();
 }
 
@@ -216,42 +221,32 @@ void Compression::save(const WorkerPtr& worker, const Done& done) {
     // The first of the node's workers speaks for the node.
     const bool speaks =
         is_flat() || job_.workers.empty() || job_.workers.begin()->first == worker->rank;
-    std::shared_ptr<sparse::SparseState> state;
-    std::shared_ptr<sparse::Floats> copied;
+    std::shared_ptr<const float> owed;
     if (speaks) {
         auto found = state_of({owner_of(*worker), counts_digest(request.buffers)}, count);
         if (!found) return done(found.error());
-        state = std::move(*found);
-        if (state->residual().far()) {
-            copied = std::make_shared<sparse::Floats>(count);
-            if (const auto read = state->residual().read(copied->span()); !read)
-                return done(read.error());
+        const sparse::Residual& residual = (*found)->residual();
+        if (residual.far()) {
+            const sparse::Floats copied(count);
+            if (const auto read = residual.read(copied.span()); !read) return done(read.error());
+            owed = copied.share();
+        } else {
+            owed = residual.share();
         }
     }
-    const auto write = [state, copied, buffers = request.buffers] {
-        const float* next = nullptr;
-        if (state) next = copied ? copied->data() : state->residual().values().data();
-        for (const BufferPtr& buffer : buffers) {
-            if (next == nullptr) {
-                std::memset(buffer->memory.data(), 0, buffer->bytes());
-                continue;
-            }
-            std::memcpy(buffer->memory.data(), next, buffer->bytes());
-            next += buffer->count;
-        }
+    // An exchange may be under way, without a worker that has just come. It changes the next residual, moves this one to a GPU at most, and
+    // the next exchange waits for the strand.
+    const auto write = [owed, buffers = request.buffers](size_t begin, size_t end) {
+        static constexpr std::array<float, kPieceFloats> kNothing{};
+        const float* const from = owed ? owed.get() + begin : kNothing.data();
+        write_range(buffers, begin, {from, end - begin});
     };
     const auto written = [mark = request.mark, done](const Result<>& result) {
         if (result) tell_whole(mark);
         done(result);
     };
     tell_writing(request.mark);
-    if (exchanging_ || is_open()) {
-        // Of a worker that has just come: members are in the exchange themselves. It may move the residual to a GPU.
-        write();
-        written({});
-        return;
-    }
-    work(2 * count * sizeof(float), write, written);
+    work(count, write, written);
 }
 
 void Compression::load(const WorkerPtr& worker, const Done& done) {
@@ -266,14 +261,12 @@ void Compression::load(const WorkerPtr& worker, const Done& done) {
                                      "one, or when this one has ended"));
     if (const auto here = move_here(state->residual()); !here) return done(here.error());
     work(
-        2 * count * sizeof(float),
-        [state, buffers] {
-            size_t begin = 0;
-            for (const BufferPtr& buffer : buffers) {
-                const auto* data = reinterpret_cast<const float*>(buffer->memory.data());
-                state->residual().add(begin, {data, buffer->count});
-                begin += buffer->count;
-            }
+        count,
+        [state, buffers](size_t begin, size_t end) {
+            std::array<float, kPieceFloats> piece;
+            const std::span<float> given = std::span(piece).first(end - begin);
+            read_range(buffers, begin, given);
+            state->residual().add(begin, given);
         },
         done);
 }

@@ -93,8 +93,8 @@ class Compression {
     void give_if_leaving();
     void inherit(Debt debt);
     bool is_free(const sparse::SparseState& state) const;
-    // After all that was asked for before.
-    void work(size_t bytes, std::function<void()> work, kernels::Strand::Done done = {});
+    // Over so many floats and as many others, in pieces, after all that was asked for before.
+    void work(size_t count, kernels::WorkerPool::Work work, kernels::Strand::Done done = {});
     void await_strand();
     // Takes over what was inherited, for as long as no exchange works on the state.
     void settle(const Key& key, const std::shared_ptr<sparse::SparseState>& state);

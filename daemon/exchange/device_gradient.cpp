@@ -270,11 +270,13 @@ void DeviceGradient::write(size_t begin, std::span<const uint32_t> indices,
 }
 
 Entries DeviceGradient::add(size_t begin, const Entries& received) {
-    Entries before{received.indices, std::vector<float>(received.size())};
+    Entries before;
+    before.indices = received.indices;
+    before.values.resize(received.size());
     const Work work(working_);
     const auto scope = device_.enter();
     note(get(begin, before.indices, before.values.data()));
-    std::vector<float> after(received.size());
+    base::LargeVector<float> after(received.size());
     for (size_t i = 0; i < after.size(); ++i)
         after[i] = sparse::add(before.values[i], received.values[i]);
     note(put(gradient_ + begin * sizeof(float), count_ - begin, sizeof(float), before.indices,

@@ -126,8 +126,8 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     // Of a top-k reduction that has ended well.
     size_t entries() const { return sparse_ ? sparse_->report().chosen : 0; }
     // With the result, for nodes that missed it (sparse::Report).
-    std::vector<std::byte> hidden() const {
-        return sparse_ ? sparse_->report().hidden : std::vector<std::byte>();
+    std::vector<std::byte> take_hidden() {
+        return sparse_ ? sparse_->take_hidden() : std::vector<std::byte>();
     }
     const Plan& plan() const { return plan_; }
     collectives::Communicator::Counters traffic() const;

@@ -199,7 +199,7 @@ void Rounds::ended(Exchange& exchange, const std::vector<WorkerPtr>& members,
     if (result) {
         if (exchange.plan().kind == Exchange::Kind::fetch)
             compression_.conclude(exchange.plan().layout,
-                                  {retained_.memory.data(), retained_.bytes}, hidden_);
+                                  {retained_.memory.data(), retained_.bytes}, hidden_.bytes);
         if (members.empty()) {
             ++completed_;
         } else {
@@ -260,7 +260,7 @@ void Rounds::keep_result(Exchange& exchange, const Result<>& result) {
     if (has_result) {
         retain(exchange.result_bytes(), exchange.plan().check);
         if (exchange.plan().kind != Exchange::Kind::fetch) {
-            hidden_ = exchange.hidden();
+            keep_hidden(exchange.take_hidden());
             chosen_ = exchange.entries();
         }
         retained_.on_device = exchange.take_device_result();

@@ -131,8 +131,11 @@ class Rounds {
     void send_prepared();
     void fetch_from(NodeId donor);
     void fetch_hidden(NodeId donor);
+    void fetch_hidden_bytes(NodeId donor, size_t size);
     void result_is_lost();
+    void log_hidden_too_large(NodeId donor, uint64_t size) const;
     void serve_hidden(NodeId node);
+    void keep_hidden(std::vector<std::byte> bytes);
     uint64_t number(ExchangeKind kind, NodeId fetcher) const;
     uint64_t hidden_number(NodeId node, uint64_t part) const;
     void serve(NodeId node);
@@ -198,7 +201,12 @@ class Rounds {
     Retained retained_;
     bool lent_ = false;  // the exchange under way has the memory of retained_
     std::vector<std::weak_ptr<Transfer>> gifts_;
-    std::vector<std::byte> hidden_;   // of the last result, if top-k chose it
+    // Which zeros top-k has chosen in the last result, and who keeps the list.
+    struct Hidden {
+        std::shared_ptr<const void> keep;
+        std::span<const std::byte> bytes;
+    };
+    Hidden hidden_;
     uint64_t chosen_ = 0;             // of its elements, by top-k
     std::weak_ptr<Transfer> taking_;  // of another node's
 

@@ -5,10 +5,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/log.h"
+#include "base/release_thread.h"
 #include "daemon/control/controller_link.h"
 #include "daemon/exchange/adoption.h"
 #include "daemon/exchange/digest.h"
 #include "daemon/exchange/rounds.h"
+#include "daemon/sparse/chosen.h"
 
 namespace pace::daemon {
 
@@ -230,7 +233,8 @@ void Rounds::serve_from_gpu(NodeId node) {
         job_.services.loop.poster(),
         [memory, room = *room, result = retained_.on_device, landed] {
             result->bring(room, landed);
-        });
+        },
+        kernels::WorkerPool::Pieces::slow);
 }
 
 Transfer::About Rounds::about_result(NodeId node, int deadlines) const {
@@ -295,47 +299,72 @@ uint64_t Rounds::hidden_number(NodeId node, uint64_t part) const {
 
 // How many bytes, and how many elements top-k chose; then the bytes.
 void Rounds::serve_hidden(NodeId node) {
-    const std::array<uint64_t, 2> head{hidden_.size(), chosen_};
+    const std::array<uint64_t, 2> head{hidden_.bytes.size(), chosen_};
     give(hidden_number(node, 0), 0, node, std::as_bytes(std::span(head)));
-    if (!hidden_.empty()) give(hidden_number(node, 1), 0, node, hidden_);
+    if (!has_last_result() || hidden_.bytes.empty()) return;
+    gifts_.push_back(Gift::give_held(job_.services, about_result(node), hidden_number(node, 1), 0,
+                                     hidden_.bytes, hidden_.keep));
+}
+
+void Rounds::keep_hidden(std::vector<std::byte> bytes) {
+    const size_t size = bytes.size();
+    const auto kept = base::released(std::move(bytes), size);
+    hidden_ = {kept, *kept};
 }
 
 void Rounds::fetch_hidden(NodeId donor) {
-    const NodeId self = job_.services.self;
     waits_in_ = job_.view.epoch;  // until all of it has come
-    const auto then_result =
+    // The donor gives as soon as it has the view, or has nothing to give and says nothing.
+    taking_ = Taking::take(
+        job_.scope, job_.services, about_result(donor, 1), hidden_number(job_.services.self, 0), 0,
+        2 * sizeof(uint64_t),
         [this, donor, epoch = job_.view.epoch](const Result<std::span<const std::byte>>& got) {
             // The next view names another donor, or has done so.
             if (preparing_ != 0 || job_.view.epoch != epoch) return;
-            if (!got) {
+            std::array<uint64_t, 2> head_untrusted{};
+            if (got) std::memcpy(head_untrusted.data(), got->data(), sizeof(head_untrusted));
+            const auto [size, chosen] = head_untrusted;
+            const size_t count = sparse::Packed(round_layout_).count();
+            if (!got || size > sparse::hidden_bytes_max(count) || chosen > count) {
+                if (got) log_hidden_too_large(donor, size);
                 result_is_lost();
                 return;
             }
-            hidden_.assign(got->begin(), got->end());
+            chosen_ = chosen;
+            if (size != 0) {
+                fetch_hidden_bytes(donor, size);
+                return;
+            }
+            hidden_ = {};
             waits_in_ = 0;
             fetch_from(donor);
-        };
-    // The donor gives as soon as it has the view, or has nothing to give and says nothing.
-    taking_ = Taking::take(job_.scope, job_.services, about_result(donor, 1),
-                           hidden_number(self, 0), 0, 2 * sizeof(uint64_t),
-                           [this, donor, self, epoch = job_.view.epoch,
-                            then_result](const Result<std::span<const std::byte>>& got) {
-                               if (preparing_ != 0 || job_.view.epoch != epoch || !got) {
-                                   then_result(got);
-                                   return;
-                               }
-                               std::array<uint64_t, 2> head{};
-                               std::memcpy(head.data(), got->data(), sizeof(head));
-                               const uint64_t size = head[0];
-                               chosen_ = head[1];
-                               if (size == 0) {
-                                   then_result(std::span<const std::byte>());
-                                   return;
-                               }
-                               taking_ =
-                                   Taking::take(job_.scope, job_.services, about_result(donor, 1),
-                                                hidden_number(self, 1), 0, size, then_result);
-                           });
+        });
+}
+
+// As many as a list of these elements may have. They count as the job's user's.
+void Rounds::fetch_hidden_bytes(NodeId donor, size_t size) {
+    const auto charge = std::make_shared<const Charge>(job_.payer().count(size));
+    taking_ = Taking::take_memory(
+        job_.scope, job_.services, about_result(donor, 1), hidden_number(job_.services.self, 1), 0,
+        size, [this, donor, size, charge, epoch = job_.view.epoch](Result<Scratch> memory) {
+            if (preparing_ != 0 || job_.view.epoch != epoch) return;
+            if (!memory) {
+                result_is_lost();
+                return;
+            }
+            const auto kept =
+                std::make_shared<const std::pair<Scratch, std::shared_ptr<const Charge>>>(
+                    std::move(*memory), charge);
+            hidden_ = {kept, {kept->first.data(), size}};
+            waits_in_ = 0;
+            fetch_from(donor);
+        });
+}
+
+void Rounds::log_hidden_too_large(NodeId donor, uint64_t size) const {
+    base::log_warning(
+        "what a node tells of a top-k result is too much",
+        {{"job", job_.options.name}, {"peer", job_.services.peers.name(donor)}, {"bytes", size}});
 }
 
 }  // namespace pace::daemon

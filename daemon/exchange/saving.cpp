@@ -164,19 +164,26 @@ void Saving::tell(uint32_t shard, uint64_t position, const std::string& failure)
 void Saving::take_copy(NodeId from, const Letter& letter, Parcel file) {
     const CheckpointName name{letter.generation, letter.position, host_.partition().shards(),
                               letter.shard};
+    disk_.keep(name, std::move(file),
+               [this, from, letter](const Result<>& kept) { answer_copy(from, letter, kept); });
+}
+
+void Saving::refuse_copy(NodeId from, const Letter& letter, const base::Error& error) {
+    answer_copy(from, letter, error);
+}
+
+void Saving::answer_copy(NodeId from, const Letter& letter, const Result<>& kept) {
+    if (letter.generation != host_.generation()) return;
+    if (!kept)
+        base::log_warning("a copy of another node's checkpoint cannot be kept",
+                          {{"job", job_.options.name},
+                           {"peer", job_.services.peers.name(from)},
+                           {"reason", kept.error().message}});
     Letter answer = letter;
     answer.kind = LetterKind::kept;
     answer.bytes = 0;
-    disk_.keep(name, std::move(file), [this, from, answer](const Result<>& kept) mutable {
-        if (answer.generation != host_.generation()) return;
-        answer.rank = kept ? 0 : kNotKept;
-        if (!kept)
-            base::log_warning("a copy of another node's checkpoint cannot be kept",
-                              {{"job", job_.options.name},
-                               {"peer", job_.services.peers.name(from)},
-                               {"reason", kept.error().message}});
-        mail_.send(from, answer);
-    });
+    answer.rank = kept ? 0 : kNotKept;
+    mail_.send(from, answer);
 }
 
 void Saving::took_copy(NodeId from, const Letter& letter) {

@@ -48,6 +48,8 @@ class Saving {
     void load(uint32_t shard, uint64_t generation, uint64_t position, ShardDisk::Loaded loaded);
     // Another node's shard, of which a copy is to be kept; what became of a copy of this node's.
     void take_copy(NodeId from, const server::Letter& letter, Parcel file);
+    // The same of one for which there is no room.
+    void refuse_copy(NodeId from, const server::Letter& letter, const base::Error& error);
     void took_copy(NodeId from, const server::Letter& letter);
     void ended(const control::CheckpointEnded& ended);
 
@@ -64,6 +66,7 @@ class Saving {
         uint64_t own = 0;
     };
     NodeId copy_node() const;
+    void answer_copy(NodeId from, const server::Letter& letter, const base::Result<>& kept);
     void saved(const server::Checkpoint& about, base::Result<std::vector<std::byte>> file);
     void tell(uint32_t shard, uint64_t position, const std::string& failure);
     void tell_asked(control::Rank rank) const;

@@ -70,14 +70,19 @@ bool is_awaited(server::LetterKind kind) {
            kind == server::LetterKind::kept;
 }
 
+bool may_be_refused(server::LetterKind kind) {
+    return kind == server::LetterKind::checkpoint;
+}
+
 }  // namespace
 
 ServerMail::ServerMail(Services& services, uint64_t elements_max, Payer payer, Received received,
-                       Broken broken)
+                       Refused refused, Broken broken)
     : services_(services),
       elements_max_(elements_max),
       payer_(std::move(payer)),
       received_(std::move(received)),
+      refused_(std::move(refused)),
       broken_(std::move(broken)) {}
 
 ServerMail::~ServerMail() {
@@ -117,12 +122,26 @@ Result<Parcel> ServerMail::room_for(const server::Letter& letter) const {
     Parcel parcel;
     if (letter.bytes == 0) return parcel;
     constexpr const char* kWhat = "a letter about a model";
-    PACE_TRY_ASSIGN(charge, payer_.charge(letter.bytes, kWhat));
+    Charge charge;
+    if (may_be_refused(letter.kind)) {
+        PACE_TRY_ASSIGN(fits, payer_.charge(letter.bytes, kWhat));
+        charge = std::move(fits);
+    } else {
+        charge = payer_.count(letter.bytes);
+    }
     PACE_TRY(check_memory_room(kWhat, letter.bytes, memory_room()));
     PACE_TRY_ASSIGN(memory, parcel.memory.reserve(letter.bytes));
     parcel.bytes = memory;
     parcel.charge = std::move(charge);
     return parcel;
+}
+
+// The letter's content is asked for as if it had another size, which ends it for both.
+Task<> ServerMail::pass_over(Line& line, uint32_t slot) {
+    Operation receiving;
+    line.communicator.post_receive(receiving, line.other(), slot, {});
+    const Result<> ended = co_await receiving.ended();
+    if (!ended && ended.error().kind != ErrorKind::mismatch) line.communicator.note(ended);
 }
 
 void ServerMail::listen(const std::shared_ptr<Line>& line) {
@@ -139,9 +158,9 @@ void ServerMail::listen(const std::shared_ptr<Line>& line) {
             own.communicator.note(letter ? Result<>() : Result<>(letter.error()));
             if (!letter) break;
             auto parcel = own.mail->room_for(*letter);
-            own.communicator.note(parcel ? Result<>() : Result<>(parcel.error()));
-            if (!parcel) break;
-            if (!parcel->bytes.empty()) {
+            if (!parcel) {
+                co_await pass_over(own, content_slot(i));
+            } else if (!parcel->bytes.empty()) {
                 own.begins_to_wait();
                 own.receiving_content = true;
                 Operation receiving_content;
@@ -151,7 +170,7 @@ void ServerMail::listen(const std::shared_ptr<Line>& line) {
                 own.receiving_content = false;
             }
             if (own.communicator.aborted() || own.mail == nullptr) break;
-            own.mail->received(own, *letter, std::move(*parcel));
+            own.mail->received(own, *letter, std::move(parcel));
         }
         co_return own.communicator.status();
     };
@@ -161,9 +180,12 @@ void ServerMail::listen(const std::shared_ptr<Line>& line) {
 }
 
 // The receiver may close the line, and this with it.
-void ServerMail::received(Line& line, const server::Letter& letter, Parcel parcel) {
+void ServerMail::received(Line& line, const server::Letter& letter, Result<Parcel> parcel) {
     if (is_awaited(letter.kind)) --line.due;
-    received_(line.node, letter, std::move(parcel));
+    if (parcel)
+        received_(line.node, letter, std::move(*parcel));
+    else
+        refused_(line.node, letter, parcel.error());
 }
 
 void ServerMail::expect(NodeId from) {

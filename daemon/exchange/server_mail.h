@@ -3,6 +3,10 @@
 //
 // Each letter is a message of fixed size, and one with its content if there is any.
 //
+// What comes with a letter is charged to the job's user. What the model cannot do without counts, whatever the limits: updates, parts of
+// the model, models. A copy of another node's checkpoint is refused where it does not fit. What does not fit is passed over, and the
+// letters after it come.
+//
 // Some letters have an answer, and whoever has asked for the model expects letters. So it is known from whom something is due, and for how
 // long: overdue() tells, and its caller does something about it.
 #pragma once
@@ -40,12 +44,15 @@ struct Parcel {
 class ServerMail {
   public:
     using Received = std::function<void(NodeId from, const server::Letter&, Parcel parcel)>;
+    // What came with the letter does not fit, for this reason, and is gone. The next one comes after this returns.
+    using Refused =
+        std::function<void(NodeId from, const server::Letter&, const base::Error& error)>;
     // The way to a node is gone; only another view brings a new one.
     using Broken = std::function<void(NodeId node, const base::Error&)>;
 
-    // Letters have at most `elements_max` elements. What comes with them is charged to `payer`; what does not fit breaks the way.
+    // Letters have at most `elements_max` elements. What comes with them is charged to `payer`.
     ServerMail(Services& services, uint64_t elements_max, Payer payer, Received received,
-               Broken broken);
+               Refused refused, Broken broken);
     ~ServerMail();
     ServerMail(const ServerMail&) = delete;
     ServerMail& operator=(const ServerMail&) = delete;
@@ -70,7 +77,8 @@ class ServerMail {
   private:
     struct Line;
     void listen(const std::shared_ptr<Line>& line);
-    void received(Line& line, const server::Letter& letter, Parcel parcel);
+    static base::Task<> pass_over(Line& line, uint32_t slot);
+    void received(Line& line, const server::Letter& letter, base::Result<Parcel> parcel);
 
     Services& services_;
     base::Result<Parcel> room_for(const server::Letter& letter) const;
@@ -78,6 +86,7 @@ class ServerMail {
     uint64_t elements_max_;
     Payer payer_;
     Received received_;
+    Refused refused_;
     Broken broken_;
     std::map<NodeId, std::shared_ptr<Line>> lines_;
 };

@@ -42,6 +42,9 @@ Serving::Serving(JobState& job)
           [this](NodeId from, const Letter& letter, Parcel parcel) {
               received(from, letter, std::move(parcel));
           },
+          [this](NodeId from, const Letter& letter, const base::Error& error) {
+              refused(from, letter, error);
+          },
           [this](NodeId node, const base::Error& error) {
               // The controller knows of a cut, and what it does about it.
               if (job_.services.peers.is_cut(node)) return;
@@ -241,6 +244,26 @@ void Serving::received(NodeId from, const Letter& letter, Parcel parcel) {
     if (letter.generation != host_.generation()) return;
     const auto taken = take(from, letter, std::move(parcel));
     if (!taken) makes_no_sense(from, taken.error());
+}
+
+// There is no memory on this node for what came with the letter; of a copy of a checkpoint, not in its user's account either. Sent again it
+// would find no more.
+void Serving::refused(NodeId from, const Letter& letter, const base::Error& error) {
+    if (letter.generation != host_.generation()) return;
+    if (letter.kind == LetterKind::checkpoint) {
+        saving_.refuse_copy(from, letter, error);
+        return;
+    }
+    if (letter.kind != LetterKind::part) {
+        has_no_room(error);
+        return;
+    }
+    const WorkerPtr worker = job_.find(letter.rank);
+    if (!worker || worker->state != Worker::State::pulling || pulls_.is_writing(letter.rank) ||
+        worker->head().iteration != letter.clock)
+        return;
+    pulls_.forget(letter.rank);
+    job_.end_head(worker, failed(error));
 }
 
 void Serving::makes_no_sense(NodeId from, const base::Error& error) const {

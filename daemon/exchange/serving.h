@@ -138,9 +138,11 @@ class Serving {
     void received(NodeId from, const server::Letter& letter, Parcel parcel);
     base::Result<> take(NodeId from, const server::Letter& letter, Parcel parcel);
     void read_update(NodeId from, const server::Letter& letter, Parcel parcel);
+    void refused(NodeId from, const server::Letter& letter, const base::Error& error);
     void makes_no_sense(NodeId from, const base::Error& error) const;
     void hold(NodeId from, const server::Letter& letter, server::Shard::Update update);
     bool gives_model(uint32_t shard) const;
+    bool gives_any() const;
     void give_model(uint64_t round, const std::vector<BufferPtr>& buffers,
                     const std::shared_ptr<Scratch>& copy);
     void tell_assigning();

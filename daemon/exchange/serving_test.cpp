@@ -15,19 +15,20 @@ using protocol::Verb;
 constexpr uint64_t kModelSize = 4;
 constexpr uint64_t kRound = 5;
 
-control::JobOptions with_server() {
+control::JobOptions with_server(uint64_t elements) {
     control::JobOptions options;
     options.name = "served";
     options.world = 1;
     options.policy = control::Policy::ssp;
-    options.elements = kModelSize;
+    options.elements = elements;
     return options;
 }
 
 // The only node of its job.
 class ServingTest : public JobFixture {
   protected:
-    ServingTest() {
+    explicit ServingTest(uint64_t elements = kModelSize)
+        : job_{services_, with_server(elements), 1000}, model_(buffer_of(elements, 3)) {
         job_.advance = [](const WorkerPtr&) {};
         begin_view(0, true);
     }
@@ -61,9 +62,16 @@ class ServingTest : public JobFixture {
 
     NodeId keeper_ = kSelf;  // of the model
     uint64_t generation_ = 1;
-    JobState job_{services_, with_server(), 1000};
+    JobState job_;
     Serving serving_{job_};
-    const BufferPtr model_ = buffer_of(kModelSize, 3);
+    const BufferPtr model_;
+};
+
+// Of a model that the loop does not copy.
+class ServingALargeModel : public ServingTest {
+  protected:
+    ServingALargeModel() : ServingTest(kLargeModel) {}
+    static constexpr uint64_t kLargeModel = uint64_t{5} << 20U;
 };
 
 TEST_F(ServingTest, TheModelOfARoundIsSaidAgainInEachViewUntilItIsOrdered) {
@@ -215,6 +223,17 @@ TEST_F(ServedElsewhere, AnAnswerThatIsRepeatedCountsOnce) {
               }),
               0U);
     EXPECT_FALSE(job_.wants_view);
+}
+
+// It is not copied by the loop instead, into memory that nobody has looked for.
+TEST_F(ServingALargeModel, ForWhoseCopyThereIsNoRoomEndsTheCallsThatNeedIt) {
+    const auto worker = new_worker(0);
+    EXPECT_EQ(said_during([this] { serving_.broadcasted(kRound, {model_}, nullptr); }), 0U);
+    EXPECT_TRUE(job_.wants_view);
+    const Request push = request(protocol::Verb::push, model_, 1);
+    serving_.push(worker, push);
+    ASSERT_TRUE(port_.ended(push.id));
+    EXPECT_EQ(port_.endings[push.id].outcome, protocol::Outcome::failed);
 }
 
 }  // namespace

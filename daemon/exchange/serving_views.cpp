@@ -213,10 +213,7 @@ bool Serving::is_model(const std::vector<BufferPtr>& buffers) const {
 
 std::shared_ptr<Scratch> Serving::place_for_model(const std::vector<BufferPtr>& buffers) {
     if (!is_model(buffers) || !has_view()) return nullptr;
-    bool gives = false;
-    for (uint32_t shard = 0; shard < host_.places().size(); ++shard)
-        gives = gives || gives_model(shard);
-    if (!gives) return nullptr;
+    if (!gives_any()) return nullptr;
     auto place = std::make_shared<Scratch>();
     const size_t bytes = job_.options.elements * sizeof(float);
     const bool has_room =
@@ -227,6 +224,13 @@ std::shared_ptr<Scratch> Serving::place_for_model(const std::vector<BufferPtr>& 
 void Serving::broadcasted(uint64_t round, const std::vector<BufferPtr>& buffers,
                           const std::shared_ptr<Scratch>& copy) {
     if (!is_model(buffers) || !has_view()) return;
+    // There was no room for a copy; of little it is made now.
+    const size_t bytes = job_.options.elements * sizeof(float);
+    if (!copy && gives_any() && !job_.services.aside().is_little(2 * bytes)) {
+        has_no_room(base::make_error(
+            ErrorKind::memory, "there is no room for a copy of the {} bytes of a model", bytes));
+        return;
+    }
     lost_ = false;
     unaware_.clear();
     give_model(round, buffers, copy);
@@ -247,6 +251,12 @@ bool Serving::gives_model(uint32_t shard) const {
     const NodeId node = host_.places()[shard];
     return !nodes.empty() && nodes.front() == job_.services.self &&
            std::find(nodes.begin(), nodes.end(), node) == nodes.end();
+}
+
+bool Serving::gives_any() const {
+    for (uint32_t shard = 0; shard < host_.places().size(); ++shard)
+        if (gives_model(shard)) return true;
+    return false;
 }
 
 void Serving::give_model(uint64_t round, const std::vector<BufferPtr>& buffers,

@@ -26,7 +26,8 @@ Result<> SparseRun::connect(uint32_t check, NodeId self) {
         PACE_TRY_ASSIGN(peer, services_.peers.peer(host));
         hosts.emplace_back(peer);
     }
-    flat_ = std::make_unique<sparse::FlatNode>(services_.transport, std::move(hosts));
+    flat_ = std::make_unique<sparse::FlatNode>(services_.transport, std::move(hosts),
+                                               services_.aside());
     services_.loop.add_poller(flat_.get());
     collectives::Group group;
     group.exchange = plan_.number;
@@ -58,11 +59,11 @@ Task<Result<>> SparseRun::run(collectives::Communicator& nodes, const collective
         const Result<> ended = co_await run_flat(part, scale, result);
         co_return ended;
     }
-    const Result<sparse::Report> report = co_await sparse::sparse_all_reduce(
+    Result<sparse::Report> report = co_await sparse::sparse_all_reduce(
         nodes, part, scale, result, *plan_.participants.front().state, plan_.options,
         services_.pool, post());
     if (!report) co_return report.error();
-    report_ = *report;
+    report_ = std::move(*report);
     co_return Result<>();
 }
 
@@ -92,7 +93,7 @@ Task<Result<>> SparseRun::run_flat(const collectives::LocalPart& part, double sc
 
 Task<Result<>> SparseRun::run_one(size_t index, double scale, std::span<std::byte> result) {
     Local& local = locals_[index];
-    const Result<sparse::Report> report = co_await sparse::sparse_all_reduce(
+    Result<sparse::Report> report = co_await sparse::sparse_all_reduce(
         *local.communicator, *local.part, scale, result, *plan_.participants[index].state,
         plan_.options, services_.pool, post());
     if (!report) {
@@ -100,7 +101,7 @@ Task<Result<>> SparseRun::run_one(size_t index, double scale, std::span<std::byt
         abort(report.error());
         co_return report.error();
     }
-    if (index == 0) report_ = *report;
+    if (index == 0) report_ = std::move(*report);
     co_return Result<>();
 }
 

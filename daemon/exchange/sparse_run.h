@@ -53,6 +53,7 @@ class SparseRun {
                                    const collectives::LocalPart& part, double scale,
                                    std::span<std::byte> result);
     const sparse::Report& report() const { return report_; }
+    std::vector<std::byte> take_hidden() { return std::exchange(report_.hidden, {}); }
 
     // Of a flat run; others have none of their own.
     bool result_begun() const;

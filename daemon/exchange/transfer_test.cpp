@@ -220,19 +220,61 @@ TEST_F(Waits, ForWhatALeaverOwesHaveADeadlineAndLeaveTheJobToGoOn) {
     EXPECT_EQ(outcome_of(id), Outcome::done);
 }
 
+// What the other node owed and this one owes once that has left, where its user may have so much on this node.
+class ADebt : public Waits {
+  protected:
+    float after_it_left(uint64_t user_bytes_max) {
+        services_.accounts = Accounts::create({.user_bytes_max = user_bytes_max});
+        control::JobOptions options;
+        options.policy = control::Policy::all_reduce;
+        options.compression = control::Compression::spardl;
+        options.density = 0.05;
+        options.teams = 1;
+        options.dense_fallback = control::DenseFallback::never;
+        open(options);
+        listen();
+        commit(1);
+        const BufferPtr theirs = buffer_of(kModelFloats, 3);
+        const uint64_t loaded = call_there(Verb::residual_load, theirs);
+        EXPECT_TRUE(until([&] { return other_port_.ended(loaded); }));
+        control::CommitView view;
+        view.epoch = 2;
+        view.members = {{kOurs, kSelf, 0, 0}};
+        view.leavers = {kOther};
+        job_->commit(view);
+        other_job_->commit(view);
+        const BufferPtr ours = buffer_of(kModelFloats, 1);
+        // No reduction begins before the debt has come, or is refused.
+        const uint64_t reduced = call(Verb::reduce, ours);
+        EXPECT_TRUE(until([&] { return port_.ended(reduced); }));
+        return floats(*ours).back();
+    }
+};
+
+TEST_F(ADebt, IsTakenOverWhereThereIsRoomForIt) {
+    EXPECT_EQ(after_it_left(uint64_t{1} << 20U), 1 + 3);
+}
+
+TEST_F(ADebt, IsRefusedWhereThereIsNoneAndTheJobGoesOn) {
+    EXPECT_EQ(after_it_left(kModelFloats), 1);
+}
+
 // A letter that has an answer waits for it however long the letter itself took.
 TEST_F(Waits, ForTheAnswerToALetterNameTheNodeUntilItComes) {
     const Payer payer{Accounts::create(), 0};
     const auto broken = [](NodeId, const base::Error& error) { ADD_FAILURE() << error.message; };
+    const auto refused = [](NodeId, const server::Letter&, const base::Error& error) {
+        ADD_FAILURE() << error.message;
+    };
     int answers = 0;
     ServerMail mail(
         services_, kModelFloats, payer,
-        [&answers](NodeId, const server::Letter&, const Parcel&) { ++answers; }, broken);
+        [&answers](NodeId, const server::Letter&, const Parcel&) { ++answers; }, refused, broken);
     std::vector<server::Letter> come;
     ServerMail other_mail(
         other_services_, kModelFloats, payer,
         [&come](NodeId, const server::Letter& letter, const Parcel&) { come.push_back(letter); },
-        broken);
+        refused, broken);
     mail.open(kToken, 1, {kSelf, kOther});
     other_mail.open(kToken, 1, {kSelf, kOther});
     const auto overdue = [&mail] {
@@ -249,6 +291,73 @@ TEST_F(Waits, ForTheAnswerToALetterNameTheNodeUntilItComes) {
     other_mail.send(kSelf, come.front());
     ASSERT_TRUE(until([&answers] { return answers == 1; }));
     EXPECT_TRUE(overdue().empty());
+}
+
+// The user may have nothing more on the node that gets the letters.
+class Full : public TwoNodes {
+  protected:
+    static constexpr uint64_t kElements = kGiftBytes / sizeof(float);
+
+    Full() {
+        mail_.open(kToken, 1, {kSelf, kOther});
+        full_mail_.open(kToken, 1, {kSelf, kOther});
+        listen();
+    }
+    void send(server::Letter letter) {
+        letter.clock = ++sent_;
+        const auto bytes = std::make_shared<std::vector<std::byte>>(letter.bytes);
+        mail_.send(kOther, letter, {bytes, *bytes});
+    }
+    ServerMail::Broken broken() {
+        return [](NodeId, const base::Error& error) { ADD_FAILURE() << error.message; };
+    }
+
+    const Payer user_{Accounts::create({.user_bytes_max = 1}), 0};
+    uint64_t sent_ = 0;
+    std::vector<uint64_t> come_;     // by clock
+    std::vector<uint64_t> refused_;  // the same
+    ServerMail mail_{services_,
+                     kElements,
+                     {Accounts::create(), 0},
+                     [](NodeId, const server::Letter&, const Parcel&) {},
+                     [](NodeId, const server::Letter&, const base::Error&) {},
+                     broken()};
+    ServerMail full_mail_{other_services_,
+                          kElements,
+                          user_,
+                          [this](NodeId, const server::Letter& letter, const Parcel& parcel) {
+                              EXPECT_EQ(parcel.bytes.size(), letter.bytes);
+                              EXPECT_EQ(user_.accounts->bytes_used(), letter.bytes);
+                              come_.push_back(letter.clock);
+                          },
+                          [this](NodeId, const server::Letter& letter, const base::Error& error) {
+                              EXPECT_NE(error.message.find("user_bytes_max"), std::string::npos);
+                              refused_.push_back(letter.clock);
+                          },
+                          broken()};
+};
+
+// Refused, an update would be sent again in every view, for ever.
+TEST_F(Full, UpdatesPartsAndModelsComeAllTheSameAndCount) {
+    for (const auto kind :
+         {server::LetterKind::update, server::LetterKind::part, server::LetterKind::model})
+        send({.kind = kind, .count = kElements, .bytes = kGiftBytes});
+    ASSERT_TRUE(until([this] { return come_.size() == 3; }));
+    EXPECT_TRUE(refused_.empty());
+    EXPECT_EQ(user_.accounts->bytes_used(), 0U);
+}
+
+TEST_F(Full, ACopyOfACheckpointIsPassedOverAndTheLettersAfterItCome) {
+    for (const uint64_t bytes : {uint64_t{10}, uint64_t{kGiftBytes}, uint64_t{8} * kGiftBytes})
+        send({.kind = server::LetterKind::checkpoint, .bytes = bytes});
+    send({.kind = server::LetterKind::update, .count = kElements, .bytes = kGiftBytes});
+    ASSERT_TRUE(until([this] { return !come_.empty(); }));
+    EXPECT_EQ(refused_, (std::vector<uint64_t>{1, 2, 3}));
+    EXPECT_EQ(come_, (std::vector<uint64_t>{4}));
+    ASSERT_TRUE(until(
+        [this] { return mail_.overdue(base::now() + std::chrono::hours(1), {}).size() == 1; }));
+    EXPECT_FALSE(mail_.overdue(base::now() + std::chrono::hours(1), {}).front().moving)
+        << "whoever sends it waits for nobody to take it";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 // Nobody but who asked for the work waits for it, so that its memory is in no other use meanwhile: whoever asks sees to that.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <utility>
@@ -19,6 +20,8 @@ class Aside {
 
     // Bytes of a range that a thread claims at once.
     static constexpr size_t kGrainBytes = size_t{64} << 10U;
+    // A piece that touches more is slow: others' work does not wait for it. A guess, about a millisecond.
+    static constexpr size_t kQuickBytesMax = size_t{4} << 20U;
 
     // `post` brings a callback to the loop's thread; without one everything is done at once. Work that touches at most
     // `little_bytes` is little.
@@ -35,7 +38,10 @@ class Aside {
             done();
             return;
         }
-        pool_.submit(size, grain, std::move(work), post_, std::move(done));
+        const size_t pieces = std::max<size_t>(1, size / std::max<size_t>(1, grain));
+        pool_.submit(
+            size, grain, std::move(work), post_, std::move(done),
+            bytes / pieces > kQuickBytesMax ? WorkerPool::Pieces::slow : WorkerPool::Pieces::quick);
     }
     // The same of work that cannot be cut.
     void run(size_t bytes, std::function<void()> work, Done done) const {
@@ -45,7 +51,8 @@ class Aside {
             return;
         }
         pool_.submit(
-            1, 1, [work = std::move(work)](size_t, size_t) { work(); }, post_, std::move(done));
+            1, 1, [work = std::move(work)](size_t, size_t) { work(); }, post_, std::move(done),
+            WorkerPool::Pieces::slow);
     }
 
     // The same two, awaited.

@@ -24,6 +24,7 @@ constexpr size_t kPiecesPerTurn = 16;
 struct WorkerPool::Job {
     size_t size;
     size_t grain;
+    Pieces pieces;
     const Work* work;  // the caller's (parallel_for) or own_work (submit)
     std::atomic<size_t> next{0};
     std::atomic<size_t> left{0};
@@ -37,10 +38,11 @@ struct WorkerPool::Job {
     bool has_ended = false;
     std::atomic<bool> out_of_memory{false};
 
-    Job(size_t job_size, size_t job_grain)
-        : size(job_size), grain(job_grain), work(nullptr), left(job_size) {}
+    Job(size_t job_size, size_t job_grain, Pieces job_pieces)
+        : size(job_size), grain(job_grain), pieces(job_pieces), work(nullptr), left(job_size) {}
 
     bool claimed() const { return next.load(std::memory_order_relaxed) >= size; }
+    bool is_slow() const { return pieces == Pieces::slow; }
 
     // Works until no piece is left to claim, or it has done so many. True if this call finished the job's last piece.
     bool run(size_t pieces_max) {
@@ -78,11 +80,11 @@ struct WorkerPool::Job {
 size_t WorkerPool::default_threads() {
     cpu_set_t set;
     CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
-    return static_cast<size_t>(std::max(1, CPU_COUNT(&set)));
+    if (sched_getaffinity(0, sizeof(set), &set) != 0) return 2;
+    return static_cast<size_t>(std::max(2, CPU_COUNT(&set)));
 }
 
-WorkerPool::WorkerPool(size_t threads) {
+WorkerPool::WorkerPool(size_t threads) : slow_max_(threads > 1 ? threads - 1 : 1) {
     threads_.reserve(threads);
     for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { thread_main(); });
 }
@@ -104,7 +106,7 @@ void WorkerPool::parallel_for(size_t size, size_t grain, const Work& work) {
             work(begin, std::min(size, begin + grain));
         return;
     }
-    const auto job = std::make_shared<Job>(size, grain);
+    const auto job = std::make_shared<Job>(size, grain, Pieces::quick);
     job->work = &work;
     // The caller is one of as many threads as there are processors.
     const size_t helpers = std::min((size - 1) / grain, threads_.size() - 1);
@@ -113,8 +115,9 @@ void WorkerPool::parallel_for(size_t size, size_t grain, const Work& work) {
     if (job->out_of_memory) throw std::bad_alloc();
 }
 
-void WorkerPool::submit(size_t size, size_t grain, Work work, Post post, Callback on_done) {
-    const auto job = std::make_shared<Job>(size, grain);
+void WorkerPool::submit(size_t size, size_t grain, Work work, Post post, Callback on_done,
+                        Pieces pieces) {
+    const auto job = std::make_shared<Job>(size, grain, pieces);
     job->own_work = std::move(work);
     job->work = &job->own_work;
     job->post = std::move(post);
@@ -139,26 +142,44 @@ void WorkerPool::enqueue(const JobPointer& job, size_t helpers) {
     for (size_t i = 0; i < helpers; ++i) wake_.notify_one();
 }
 
-// Of the jobs with unclaimed pieces the one whose turn it is; null when the pool ends. Called with mutex_ not held.
+bool WorkerPool::may_begin(const Job& job) const {
+    return !job.is_slow() || slow_ < slow_max_;
+}
+
+// Of the jobs with unclaimed pieces the one whose turn it is; null when the pool ends. Called with mutex_ not held. Whoever gets a slow
+// one says when its piece has ended.
 WorkerPool::JobPointer WorkerPool::next_job() {
     std::unique_lock lock(mutex_);
     for (;;) {
-        while (!jobs_.empty() && jobs_.front()->claimed()) jobs_.pop_front();
-        if (!jobs_.empty()) {
-            JobPointer next = std::move(jobs_.front());
-            jobs_.pop_front();
+        std::erase_if(jobs_, [](const JobPointer& job) { return job->claimed(); });
+        const auto found = std::find_if(jobs_.begin(), jobs_.end(),
+                                        [this](const JobPointer& job) { return may_begin(*job); });
+        if (found != jobs_.end()) {
+            JobPointer next = std::move(*found);
+            jobs_.erase(found);
             jobs_.push_back(next);
+            if (next->is_slow()) ++slow_;
             return next;
         }
-        if (stopping_) return nullptr;
+        if (stopping_ && jobs_.empty()) return nullptr;
         wake_.wait(lock);
     }
+}
+
+void WorkerPool::slow_piece_ended() {
+    {
+        const std::lock_guard lock(mutex_);
+        --slow_;
+    }
+    wake_.notify_all();
 }
 
 void WorkerPool::thread_main() {
     std::fesetenv(FE_DFL_ENV);
     while (const JobPointer job = next_job()) {
-        if (job->run(kPiecesPerTurn)) job->finish();
+        const bool is_last = job->run(job->is_slow() ? 1 : kPiecesPerTurn);
+        if (job->is_slow()) slow_piece_ended();
+        if (is_last) job->finish();
     }
 }
 

@@ -2,7 +2,8 @@
 // threads claim one by one, so that a thread that the scheduler took away delays one piece and not
 // a fixed share.
 //
-// Jobs take turns, some pieces each, so that a small one does not wait for the end of a large one.
+// Jobs take turns, some pieces each, so that a small one does not wait for the end of a large one. Pieces that may take
+// seconds, of work that cannot be cut, leave one thread to the others.
 //
 // Pieces cost no allocation and no lock: one atomic addition each. Idle threads sleep on a
 // condition variable; they do not spin, because trainers need the processors. Every worker thread
@@ -31,6 +32,12 @@ class WorkerPool {
     // Hands a callback to the thread that wants it, as EventLoop::poster() does.
     using Post = std::function<void(Callback)>;
 
+    // How long a piece of a job takes.
+    enum class Pieces {
+        quick,  // a fraction of a millisecond
+        slow,   // perhaps seconds. With two threads or more, one of them takes no such pieces.
+    };
+
     // `threads` = 0: everything runs in the calling thread.
     explicit WorkerPool(size_t threads = default_threads());
     ~WorkerPool() { stop(); }
@@ -43,7 +50,7 @@ class WorkerPool {
 
     size_t threads() const { return threads_.size(); }
 
-    // One per processor that this process may use.
+    // One per processor that this process may use, and no less than two.
     static size_t default_threads();
 
     // Runs `work` over [0, size) in pieces of `grain` (the last may be shorter) and returns when
@@ -55,7 +62,8 @@ class WorkerPool {
     // the thread that finished the last piece. With 0 threads the work is done before submit
     // returns, the callback posted all the same. What `work` refers to must live until `on_done`
     // runs. If `work` finds no memory, std::bad_alloc is thrown in the thread that wants the callback, in its place.
-    void submit(size_t size, size_t grain, Work work, Post post, Callback on_done);
+    void submit(size_t size, size_t grain, Work work, Post post, Callback on_done,
+                Pieces pieces = Pieces::quick);
 
   private:
     struct Job;
@@ -64,10 +72,14 @@ class WorkerPool {
     void thread_main();
     void enqueue(const JobPointer& job, size_t helpers);
     JobPointer next_job();
+    bool may_begin(const Job& job) const;
+    void slow_piece_ended();
 
     std::mutex mutex_;
     base::Condition wake_;
     std::deque<JobPointer> jobs_;  // those with pieces left to claim; who comes first is next
+    size_t slow_ = 0;              // threads with a slow piece
+    size_t slow_max_;
     bool stopping_ = false;
     std::vector<std::thread> threads_;
 };

@@ -1,7 +1,9 @@
 #include "daemon/kernels/pool.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <future>
 #include <new>
 #include <set>
@@ -90,8 +92,54 @@ TEST_P(PoolWithThreads, EndsWhatWasSubmittedBeforeItsOwnEnd) {
 
 INSTANTIATE_TEST_SUITE_P(Threads, PoolWithThreads, testing::Values(0, 1, 2, 5));
 
-TEST(Pool, HasAThreadPerProcessorByDefault) {
-    EXPECT_GE(WorkerPool::default_threads(), 1U);
+TEST(Pool, HasAThreadPerProcessorByDefaultAndOneBesideSlowPieces) {
+    EXPECT_GE(WorkerPool::default_threads(), 2U);
+}
+
+// Three users' copies of gigabytes, which nobody cuts, and the sum of a fourth.
+TEST(Pool, QuickPiecesDoNotWaitForSlowOnes) {
+    WorkerPool pool(2);
+    std::promise<void> over;
+    const std::shared_future<void> ends = over.get_future().share();
+    std::atomic<int> ended = 0;
+    const WorkerPool::Post at_once = [](const WorkerPool::Callback& callback) { callback(); };
+    for (int i = 0; i < 3; ++i)
+        pool.submit(
+            1, 1, [ends](size_t, size_t) { ends.wait(); }, at_once, [&] { ++ended; },
+            WorkerPool::Pieces::slow);
+    std::promise<void> summed;
+    pool.submit(
+        100, 1, [](size_t, size_t) {}, at_once, [&] { summed.set_value(); });
+    EXPECT_EQ(summed.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready)
+        << "it waits for work that does not end before it has";
+    EXPECT_EQ(ended, 0);
+    over.set_value();
+    pool.stop();
+    EXPECT_EQ(ended, 3);
+}
+
+TEST(Pool, SlowPiecesTakeTheOtherThreadsInTurn) {
+    for (const size_t threads : {1U, 2U, 4U}) {
+        WorkerPool pool(threads);
+        std::atomic<int> at_once = 0;
+        std::atomic<int> most = 0;
+        std::atomic<int> ended = 0;
+        for (int i = 0; i < 20; ++i)
+            pool.submit(
+                5, 1,
+                [&](size_t, size_t) {
+                    const int now = ++at_once;
+                    int known = most;
+                    while (now > known && !most.compare_exchange_weak(known, now)) {
+                    }
+                    --at_once;
+                },
+                [](const WorkerPool::Callback& callback) { callback(); }, [&] { ++ended; },
+                WorkerPool::Pieces::slow);
+        pool.stop();
+        EXPECT_EQ(ended, 20);
+        EXPECT_LE(most, static_cast<int>(std::max<size_t>(1, threads - 1)));
+    }
 }
 
 TEST_P(PoolWithThreads, TellsTheCallerThatWorkFoundNoMemoryOnceAllOfItHasEnded) {

@@ -96,8 +96,8 @@ class Reader {
         return corrupt(
             fmt::format("it says {} {}, of which there can be {}", ret_count, what, most));
     }
-    template <typename Element>
-    Result<> get_elements(std::vector<Element>& ret_elements, size_t count) {
+    template <typename Element, typename Allocator>
+    Result<> get_elements(std::vector<Element, Allocator>& ret_elements, size_t count) {
         while (ret_elements.size() < count) {
             const size_t have = ret_elements.size();
             ret_elements.resize(std::min(count, have + kPieceElements));

@@ -16,7 +16,7 @@ TEST(HybridVector, HalfFullIsKeptWholeAndLessAsEntries) {
     EXPECT_TRUE(HybridVector::of(std::vector<float>{1, 0, 2, 0}).is_dense());
     const HybridVector sparse = HybridVector::of(std::vector<float>{0, 0, 2, 0});
     EXPECT_FALSE(sparse.is_dense());
-    EXPECT_EQ(sparse.entries().indices, std::vector<uint32_t>{2});
+    EXPECT_EQ(sparse.entries().indices, base::LargeVector<uint32_t>{2});
     EXPECT_EQ(sparse.bytes(), 8U);
     EXPECT_TRUE(HybridVector::of(4, {{0, 3}, {1, 2}}).is_dense());
     EXPECT_FALSE(HybridVector(0).is_dense());

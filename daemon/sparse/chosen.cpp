@@ -19,8 +19,9 @@ namespace {
 // A product of so much is zero in no type; the least number of f16, which is the coarsest, is half.
 constexpr double kNeverZero = 0x1p-23;
 
-std::vector<uint32_t> hidden_indices(const Entries& chosen, double scale, const Packed& packed) {
-    std::vector<uint32_t> hidden;
+base::LargeVector<uint32_t> hidden_indices(const Entries& chosen, double scale,
+                                           const Packed& packed) {
+    base::LargeVector<uint32_t> hidden;
     size_t at = 0;
     packed.for_each(0, packed.count(), [&](size_t segment, size_t, size_t count, size_t place) {
         const protocol::DType dtype = packed.layout().segments()[segment].dtype;
@@ -32,8 +33,9 @@ std::vector<uint32_t> hidden_indices(const Entries& chosen, double scale, const 
     return hidden;
 }
 
-std::vector<uint32_t> indices_not_zero(const Packed& packed, std::span<const std::byte> result) {
-    std::vector<uint32_t> indices;
+base::LargeVector<uint32_t> indices_not_zero(const Packed& packed,
+                                             std::span<const std::byte> result) {
+    base::LargeVector<uint32_t> indices;
     packed.for_each(0, packed.count(),
                     [&](size_t segment, size_t first, size_t count, size_t place) {
                         const protocol::DType dtype = packed.layout().segments()[segment].dtype;
@@ -48,7 +50,7 @@ std::vector<uint32_t> indices_not_zero(const Packed& packed, std::span<const std
 }  // namespace
 
 std::vector<std::byte> encode_hidden(const Entries& chosen, double scale, const Packed& packed) {
-    const std::vector<uint32_t> hidden = hidden_indices(chosen, scale, packed);
+    const base::LargeVector<uint32_t> hidden = hidden_indices(chosen, scale, packed);
     const auto size = static_cast<uint64_t>(hidden.size());
     std::vector<std::byte> bytes(kHiddenHeaderBytes +
                                  elias_fano_bytes(packed.count(), hidden.size(), hidden.size()));
@@ -73,9 +75,14 @@ Result<size_t> hidden_bytes(size_t count, std::span<const std::byte> header_untr
     return kHiddenHeaderBytes + elias_fano_bytes(count, size, size);
 }
 
-Result<std::vector<uint32_t>> chosen_indices(const Packed& packed,
-                                             std::span<const std::byte> result,
-                                             std::span<const std::byte> hidden_untrusted) {
+// An index takes two bits at least, and nothing takes more than when there are all of them.
+size_t hidden_bytes_max(size_t count) {
+    return kHiddenHeaderBytes + elias_fano_bytes(count, count, count);
+}
+
+Result<base::LargeVector<uint32_t>> chosen_indices(const Packed& packed,
+                                                   std::span<const std::byte> result,
+                                                   std::span<const std::byte> hidden_untrusted) {
     const size_t n = packed.count();
     PACE_TRY_ASSIGN(size, hidden_bytes(n, hidden_untrusted));
     if (hidden_untrusted.size() != size)
@@ -86,8 +93,8 @@ Result<std::vector<uint32_t>> chosen_indices(const Packed& packed,
     std::memcpy(&count, hidden_untrusted.data(), kHiddenHeaderBytes);
     PACE_TRY_ASSIGN(
         hidden, elias_fano_decode(n, count, count, hidden_untrusted.subspan(kHiddenHeaderBytes)));
-    const std::vector<uint32_t> seen = indices_not_zero(packed, result);
-    std::vector<uint32_t> all;
+    const base::LargeVector<uint32_t> seen = indices_not_zero(packed, result);
+    base::LargeVector<uint32_t> all;
     all.reserve(seen.size() + hidden.size());
     std::set_union(seen.begin(), seen.end(), hidden.begin(), hidden.end(), std::back_inserter(all));
     if (all.size() != seen.size() + hidden.size())

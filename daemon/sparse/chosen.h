@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "base/large_vector.h"
 #include "base/result.h"
 #include "daemon/sparse/entries.h"
 #include "daemon/sparse/packed.h"
@@ -26,10 +27,13 @@ std::vector<std::byte> encode_hidden(const Entries& chosen, double scale, const 
 // ErrorKind::corrupt if no list among so many begins with them.
 base::Result<size_t> hidden_bytes(size_t count, std::span<const std::byte> header_untrusted);
 
+// No list among so many is longer.
+size_t hidden_bytes_max(size_t count);
+
 // All chosen indices, of packed elements. `result` is packed.layout().bytes() long; one pass over
 // it. ErrorKind::corrupt unless the list is one that encode_hidden() writes for this result.
-base::Result<std::vector<uint32_t>> chosen_indices(const Packed& packed,
-                                                   std::span<const std::byte> result,
-                                                   std::span<const std::byte> hidden_untrusted);
+base::Result<base::LargeVector<uint32_t>> chosen_indices(
+    const Packed& packed, std::span<const std::byte> result,
+    std::span<const std::byte> hidden_untrusted);
 
 }  // namespace pace::sparse

@@ -83,6 +83,19 @@ TEST(Chosen, AnyChoiceWithAnyValuesAndScaleIsFoundAgain) {
     }
 }
 
+// Whatever is said of a list before it comes is held against this.
+TEST(Chosen, NoListIsLongerThanTheLongest) {
+    for (const size_t count : {1U, 2U, 7U, 64U, 1000U, 65537U}) {
+        for (size_t hidden = 0; hidden <= count; hidden += 1 + hidden / 7) {
+            std::array<std::byte, kHiddenHeaderBytes> header;
+            const uint64_t said = hidden;
+            std::memcpy(header.data(), &said, sizeof(said));
+            ASSERT_LE(hidden_bytes(count, header).value(), hidden_bytes_max(count)) << hidden;
+        }
+        EXPECT_LE(hidden_bytes_max(count), kHiddenHeaderBytes + count / 4 + 2);
+    }
+}
+
 TEST(Chosen, ListsThatNobodyWroteAreRefused) {
     const Entries chosen = entries_of({{0, 1}, {1, 0}, {7, 0}});
     const auto good = encode_hidden(chosen, 1, Packed(kLayout));

@@ -35,7 +35,7 @@ Entries Collection::cut(size_t block, size_t k) {
 Entries Collection::take(size_t block, Entries chosen) {
     Entries sent;
     Entries before;
-    std::vector<float> remainders;
+    base::LargeVector<float> remainders;
     sent.reserve(chosen.size());
     remainders.reserve(chosen.size());
     for (size_t i = 0; i < chosen.size(); ++i) {

@@ -7,7 +7,7 @@ namespace {
 
 // One worker of Figure 4's kind: eight elements in one block, of which three are cut; a received
 // entry meets index 1 before the cut, one is discarded after it.
-std::vector<float> residual(ResidualMode mode, const std::vector<uint32_t>& chosen) {
+std::vector<float> residual(ResidualMode mode, const base::LargeVector<uint32_t>& chosen) {
     kernels::WorkerPool pool(0);
     std::vector<float> gradient = {9, 2, 1, 7, 0, -8, 3, 0};
     UndoLog log(Division(8, 1, 0.375), mode);
@@ -19,8 +19,8 @@ std::vector<float> residual(ResidualMode mode, const std::vector<uint32_t>& chos
     collection.add(0, received);
     EXPECT_EQ(collection.values(0)[1], 5);
     const Entries cut = collection.cut(0, 3);
-    EXPECT_EQ(cut.indices, (std::vector<uint32_t>{0, 3, 5}));
-    EXPECT_EQ(cut.values, (std::vector<float>{9, 7, -8}));
+    EXPECT_EQ(cut.indices, (base::LargeVector<uint32_t>{0, 3, 5}));
+    EXPECT_EQ(cut.values, (base::LargeVector<float>{9, 7, -8}));
     Entries discarded;
     discarded.push_back(3, 8);
     collection.keep(0, discarded, 2, 0);
@@ -53,7 +53,7 @@ TEST(Collection, WhatRoundingTakesStays) {
     HostGradient store(gradient, pool, [](size_t, size_t) {});
     Collection collection(store, log, ValueFormat::f16);
     const Entries cut = collection.cut(0, 3);
-    EXPECT_EQ(cut.indices, (std::vector<uint32_t>{0, 2}));
+    EXPECT_EQ(cut.indices, (base::LargeVector<uint32_t>{0, 2}));
     collection.finish(0, cut.indices);
     EXPECT_EQ(gradient, (std::vector<float>{1, 1e-30F, 0}));
 }
@@ -62,10 +62,10 @@ TEST(Collection, SharesAddUpForAnyNumberOfHolders) {
     kernels::WorkerPool pool(0);
     Entries discarded;
     for (uint32_t i = 0; i < 20; ++i) discarded.push_back(i, static_cast<float>(i) + 1);
-    std::vector<uint32_t> all(20);
+    base::LargeVector<uint32_t> all(20);
     for (uint32_t i = 0; i < 20; ++i) all[i] = i;
     for (size_t holders = 1; holders <= 9; ++holders) {
-        std::vector<float> total(20, 0.0F);
+        base::LargeVector<float> total(20, 0.0F);
         for (size_t place = 0; place < holders; ++place) {
             std::vector<float> gradient(20, 0.0F);
             UndoLog log(Division(20, 1, 1), ResidualMode::global);

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <functional>
-#include <memory>
 #include <utility>
 #include <vector>
 
+#include "base/block.h"
 #include "daemon/collectives/all_reduce.h"
 #include "daemon/sparse/gradient.h"
 #include "daemon/sparse/gradient_part.h"
@@ -50,11 +50,16 @@ Task<Result<>> dense(Communicator& communicator, const collectives::LocalPart& p
     };
 
     // Where types differ, the sum is made in f32 first, unscaled.
-    std::unique_ptr<std::byte[]> apart;
+    base::Block apart;
     std::span<std::byte> sum = result;
     if (!gradient.is_f32()) {
-        apart.reset(new std::byte[gradient.layout().bytes()]);
-        sum = {apart.get(), gradient.layout().bytes()};
+        auto made = base::Block::make(gradient.layout().bytes(), "a sum in f32");
+        if (!made) {
+            communicator.abort(made.error());
+            co_return std::move(made).error();
+        }
+        apart = std::move(*made);
+        sum = apart.bytes();
     }
     const double sum_scale = gradient.is_f32() ? scale : 1.0;
     const std::function<void()> alone = [&] { sum_alone(gradient, sum_scale, sum, aside.pool); };

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstring>
+#include <vector>
 
 namespace pace::sparse {
 
@@ -76,8 +77,9 @@ void elias_fano_encode(size_t universe, size_t capacity, std::span<const uint32_
     copy_out(high, out.subspan(shape.low_bytes));
 }
 
-Result<std::vector<uint32_t>> elias_fano_decode(size_t universe, size_t capacity, size_t count,
-                                                std::span<const std::byte> bytes) {
+Result<base::LargeVector<uint32_t>> elias_fano_decode(size_t universe, size_t capacity,
+                                                      size_t count,
+                                                      std::span<const std::byte> bytes) {
     const Shape shape(universe, capacity, count);
     if (count > capacity || capacity > universe ||
         bytes.size() != shape.low_bytes + shape.high_bytes)
@@ -85,7 +87,7 @@ Result<std::vector<uint32_t>> elias_fano_decode(size_t universe, size_t capacity
                                 bytes.size(), count, universe);
     const std::vector<uint64_t> low = words_of(bytes.first(shape.low_bytes));
     const std::vector<uint64_t> high = words_of(bytes.subspan(shape.low_bytes));
-    std::vector<uint32_t> indices;
+    base::LargeVector<uint32_t> indices;
     indices.reserve(count);
     for (size_t word = 0; word < high.size(); ++word)
         for (uint64_t rest = high[word]; rest != 0; rest &= rest - 1) {

@@ -9,8 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
+#include "base/large_vector.h"
 #include "base/result.h"
 
 namespace pace::sparse {
@@ -24,8 +24,8 @@ void elias_fano_encode(size_t universe, size_t capacity, std::span<const uint32_
 
 // The reverse, of bytes that nobody vouches for: ErrorKind::corrupt unless they are exactly what
 // encode() writes for some `count` indices below `universe`. `bytes` has the size above.
-base::Result<std::vector<uint32_t>> elias_fano_decode(size_t universe, size_t capacity,
-                                                      size_t count,
-                                                      std::span<const std::byte> bytes);
+base::Result<base::LargeVector<uint32_t>> elias_fano_decode(size_t universe, size_t capacity,
+                                                            size_t count,
+                                                            std::span<const std::byte> bytes);
 
 }  // namespace pace::sparse

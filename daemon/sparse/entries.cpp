@@ -38,6 +38,12 @@ Entries sum_all(std::vector<Entries> lists) {
     return std::move(lists[0]);
 }
 
+size_t entries_of(const std::vector<Entries>& lists) {
+    size_t count = 0;
+    for (const Entries& list : lists) count += list.size();
+    return count;
+}
+
 void drop_zeros(Entries& entries) {
     size_t kept = 0;
     for (size_t i = 0; i < entries.size(); ++i) {

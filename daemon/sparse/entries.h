@@ -8,11 +8,13 @@
 #include <limits>
 #include <vector>
 
+#include "base/large_vector.h"
+
 namespace pace::sparse {
 
 struct Entries {
-    std::vector<uint32_t> indices;
-    std::vector<float> values;
+    base::LargeVector<uint32_t> indices;
+    base::LargeVector<float> values;
 
     size_t size() const { return indices.size(); }
     bool empty() const { return indices.empty(); }
@@ -43,6 +45,9 @@ Entries sum(const Entries& a, const Entries& b);
 // The same of many, neighbours first and their sums after: the order is fixed by the lists' places,
 // so that all who sum the same lists get the same bits. O(total · log lists).
 Entries sum_all(std::vector<Entries> lists);
+
+// How many all lists have.
+size_t entries_of(const std::vector<Entries>& lists);
 
 // Removes the entries that are zero.
 void drop_zeros(Entries& entries);

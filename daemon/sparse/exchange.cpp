@@ -1,9 +1,10 @@
 #include "daemon/sparse/exchange.h"
 
-#include <new>
+#include <functional>
+#include <optional>
 #include <utility>
 
-#include "base/attempt.h"
+#include "daemon/sparse/top_k.h"
 
 namespace pace::sparse {
 
@@ -12,25 +13,16 @@ using base::Task;
 
 namespace {
 
-// Less takes about as long as going to another thread and back. A guess.
-constexpr size_t kAsideMin = size_t{1} << 15;
+size_t entries_in(std::span<const std::byte> bytes) {
+    return bytes.size() / sizeof(float);
+}
+
+// What `work` touches of the gradient that is kept or written to. One that is not on the host is far for a few entries, too.
+size_t touched_by(const Exchange& exchange, size_t entries) {
+    return exchange.collection.is_on_host() ? entries : exchange.aside.count;
+}
 
 }  // namespace
-
-Task<> Aside::run(const std::function<void()>& work) const {
-    if (!post || count < kAsideMin) {
-        work();
-        co_return;
-    }
-    base::OneShot<bool> done;
-    bool had_memory = false;
-    pool.submit(
-        1, 1, [&](size_t, size_t) { had_memory = base::attempt(work); }, post,
-        [&done] { done.set(true); });
-    co_await done;
-    if (!had_memory)
-        throw std::bad_alloc();  // the coroutine that asked for the work ends with this
-}
 
 Task<Entries> cut_aside(Exchange& exchange, size_t block, size_t k) {
     Entries chosen;
@@ -45,16 +37,51 @@ Task<> finish_aside(Exchange& exchange, size_t block, const Entries& chosen) {
     co_await exchange.aside.run(finish);
 }
 
-Task<> keep(Exchange& exchange, size_t block, const Entries& discarded, size_t holders,
-            size_t place) {
+Task<> keep(Exchange& exchange, size_t block, const Entries& discarded, Holders holders) {
     const std::function<void()> keep = [&] {
-        exchange.collection.keep(block, discarded, holders, place);
+        exchange.collection.keep(block, discarded, holders.count, holders.place);
     };
-    if (exchange.collection.is_on_host())
-        keep();
-    else
-        co_await exchange.aside.run(keep);
+    co_await exchange.aside.run(touched_by(exchange, discarded.size()), keep);
     exchange.communicator.note(exchange.collection.status());
+}
+
+Task<> add_and_cut(Exchange& exchange, size_t block, Entries& held, const Entries& theirs, size_t k,
+                   Holders holders) {
+    const std::function<void()> cut = [&] {
+        Split split = split_top_k(sum(held, theirs), k);
+        exchange.collection.keep(block, split.rest, holders.count, holders.place);
+        held = std::move(split.kept);
+    };
+    co_await exchange.aside.run(touched_by(exchange, held.size() + theirs.size()), cut);
+    exchange.communicator.note(exchange.collection.status());
+}
+
+Task<> round_and_keep(Exchange& exchange, size_t block, Entries& held, Holders holders) {
+    if (exchange.format().value == ValueFormat::f32) co_return;
+    const std::function<void()> round = [&] {
+        const Entries errors = round_entries(held, exchange.format().value);
+        exchange.collection.keep(block, errors, holders.count, holders.place);
+    };
+    co_await exchange.aside.run(touched_by(exchange, held.size()), round);
+    exchange.communicator.note(exchange.collection.status());
+}
+
+Task<Bytes> encode_aside(Exchange& exchange, Frame frame, const Entries& entries) {
+    Bytes bytes(coded_bytes_max(exchange.format(), frame));
+    const std::function<void()> code = [&] { encode(exchange.format(), frame, entries, bytes); };
+    co_await exchange.aside.run(entries_in(bytes), code);
+    co_return bytes;
+}
+
+Task<Result<Entries>> decode_aside(Exchange& exchange, Frame frame,
+                                   std::span<const std::byte> bytes_untrusted) {
+    std::optional<Result<Entries>> entries;
+    const std::function<void()> read = [&] {
+        entries = decode(exchange.format(), frame, bytes_untrusted);
+    };
+    co_await exchange.aside.run(entries_in(bytes_untrusted), read);
+    if (!*entries) co_return exchange.fail(std::move(*entries).error());
+    co_return std::move(*entries);
 }
 
 Task<Result<std::vector<Entries>>> gather_entries(Exchange& exchange, Ring ring, SparsePhase phase,
@@ -67,33 +94,38 @@ Task<Result<std::vector<Entries>>> gather_entries(Exchange& exchange, Ring ring,
         total += sizes[rank];
     }
     Bytes gathered(total);
-    encode(format, frames[ring.self], own, std::span(gathered).first(sizes[ring.self]));
+    const std::span<std::byte> own_bytes = std::span(gathered).first(sizes[ring.self]);
+    const std::function<void()> code = [&] { encode(format, frames[ring.self], own, own_bytes); };
+    co_await exchange.aside.run(entries_in(own_bytes), code);
     Result<> moved =
         co_await bruck_all_gather(exchange.communicator, ring, slot_of(phase, 0), sizes, gathered);
     if (!moved) co_return std::move(moved).error();
     std::vector<Entries> all(ring.size);
-    size_t begin = 0;
-    for (size_t i = 0; i < ring.size; ++i) {
-        const size_t rank = ring.after(i);
-        Result<Entries> entries = decode(
-            format, frames[rank], std::span<const std::byte>(gathered).subspan(begin, sizes[rank]));
-        if (!entries) co_return exchange.fail(std::move(entries).error());
-        all[rank] = std::move(entries).value();
-        begin += sizes[rank];
-    }
+    Result<> known;
+    const std::function<void()> read = [&] {
+        std::span<const std::byte> rest = gathered;
+        for (size_t i = 0; i < ring.size && known; ++i) {
+            const size_t rank = ring.after(i);
+            Result<Entries> entries = decode(format, frames[rank], rest.first(sizes[rank]));
+            rest = rest.subspan(sizes[rank]);
+            if (entries)
+                all[rank] = std::move(entries).value();
+            else
+                known = std::move(entries).error();
+        }
+    };
+    co_await exchange.aside.run(entries_in(gathered), read);
+    if (!known) co_return exchange.fail(std::move(known).error());
     co_return all;
 }
 
 Task<Result<Entries>> exchange_entries(Exchange& exchange, size_t to, const Entries& entries,
                                        size_t from, Frame frame, uint32_t slot) {
-    Bytes sent(coded_bytes_max(exchange.format(), frame));
+    const Bytes sent = co_await encode_aside(exchange, frame, entries);
     Bytes received(sent.size());
-    encode(exchange.format(), frame, entries, sent);
     Result<> moved = co_await send_receive(exchange.communicator, to, sent, from, received, slot);
     if (!moved) co_return std::move(moved).error();
-    Result<Entries> theirs = decode(exchange.format(), frame, received);
-    if (!theirs) co_return exchange.fail(std::move(theirs).error());
-    co_return theirs;
+    co_return co_await decode_aside(exchange, frame, received);
 }
 
 }  // namespace pace::sparse

@@ -2,31 +2,19 @@
 // blocks of entries.
 #pragma once
 
-#include <functional>
+#include <span>
 #include <vector>
 
 #include "base/result.h"
 #include "base/task.h"
 #include "daemon/collectives/communicator.h"
-#include "daemon/kernels/pool.h"
+#include "daemon/sparse/aside.h"
 #include "daemon/sparse/collection.h"
 #include "daemon/sparse/messages.h"
 #include "daemon/sparse/options.h"
 #include "daemon/sparse/sparse_state.h"
 
 namespace pace::sparse {
-
-// Does what takes long: in a thread of the pool, so that the event loop goes on meanwhile, and what
-// is under way with it. Little work is done at once, and all of it without `post`, which brings a
-// callback to the event loop's thread. Only the exchange's own coroutine waits for it, so its data
-// are in one thread at a time.
-struct Aside {
-    kernels::WorkerPool& pool;
-    kernels::WorkerPool::Post post;
-    size_t count;  // elements of the exchange, for a measure of the work
-
-    base::Task<> run(const std::function<void()>& work) const;
-};
 
 struct Exchange {
     collectives::Communicator& communicator;
@@ -54,9 +42,23 @@ struct Exchange {
 base::Task<Entries> cut_aside(Exchange& exchange, size_t block, size_t k);
 base::Task<> finish_aside(Exchange& exchange, size_t block, const Entries& chosen);
 
-// collection.keep(): aside of a gradient that is not on the host, and at once otherwise.
-base::Task<> keep(Exchange& exchange, size_t block, const Entries& discarded, size_t holders,
-                  size_t place);
+// How many workers alike hold what is kept, and which of them this one is (Collection::keep()).
+struct Holders {
+    size_t count = 1;
+    size_t place = 0;
+};
+// collection.keep(), aside.
+base::Task<> keep(Exchange& exchange, size_t block, const Entries& discarded, Holders holders);
+// Adds `theirs` to `held`, cuts the sum to its top k, and keeps the rest. Aside.
+base::Task<> add_and_cut(Exchange& exchange, size_t block, Entries& held, const Entries& theirs,
+                         size_t k, Holders holders);
+// Rounds `held` to what travels, and keeps what that takes away. Aside.
+base::Task<> round_and_keep(Exchange& exchange, size_t block, Entries& held, Holders holders);
+
+// encode() of as many bytes as the frame may take, and decode(), aside. What does not decode ends the exchange for everyone.
+base::Task<Bytes> encode_aside(Exchange& exchange, Frame frame, const Entries& entries);
+base::Task<base::Result<Entries>> decode_aside(Exchange& exchange, Frame frame,
+                                               std::span<const std::byte> bytes_untrusted);
 
 // Every rank's entries at every rank, this one's included, as they came through the wire: the same
 // bits everywhere. frames[r] is what rank r's are coded in.

@@ -27,7 +27,8 @@ class FlatCluster {
                     place == node
                         ? std::nullopt
                         : std::optional(reals_[node]->connect(reals_[place]->address()).value()));
-            flats_.push_back(std::make_unique<FlatNode>(*reals_[node], std::move(hosts)));
+            flats_.push_back(std::make_unique<FlatNode>(*reals_[node], std::move(hosts),
+                                                        kernels::Aside(pool_, {}, 0)));
             FlatNode* flat = flats_.back().get();
             reals_[node]->set_peer_lost_handler(
                 [flat](transports::PeerId peer, const base::Error& error) {
@@ -87,6 +88,7 @@ class FlatCluster {
 
     std::vector<size_t> places_;
     transports::MemoryNetwork network_;
+    kernels::WorkerPool pool_{0};
     std::vector<std::unique_ptr<FlatNode>> flats_;
     std::vector<std::unique_ptr<transports::MemoryTransport>> reals_;
     std::vector<bool> killed_;

@@ -169,13 +169,35 @@ void FlatTransport::receive_within(PeerId from, Receive posted) {
 void FlatTransport::match(Receive receive, Message message) {
     const std::span<const std::byte> contents = message.contents();
     Result<> fits = transports::check_fits(receive, message.tag, contents.size());
-    if (fits) {
-        std::copy(contents.begin(), contents.end(), receive.bytes.begin());
-        ++counters_.messages_received;
-        counters_.bytes_received += contents.size();
+    if (!fits) {
+        completions_.push(std::move(receive.completion), std::move(fits));
+        message.end({});
+        return;
     }
-    completions_.push(std::move(receive.completion), std::move(fits));
-    message.end({});
+    ++counters_.messages_received;
+    counters_.bytes_received += contents.size();
+    // Both ends wait for the copy, also when the exchange is closed meanwhile: it reads the one's memory and writes the other's.
+    struct Copy {
+        std::byte* to;
+        Message message;
+        Completion received;
+        bool at_once = true;
+    };
+    const auto copy = std::make_shared<Copy>(
+        Copy{receive.bytes.data(), std::move(message), std::move(receive.completion)});
+    node_.aside_.run(
+        2 * contents.size(), contents.size(), kernels::Aside::kGrainBytes,
+        [copy](size_t begin, size_t end) {
+            const std::span<const std::byte> from = copy->message.contents();
+            std::copy(from.begin() + static_cast<std::ptrdiff_t>(begin),
+                      from.begin() + static_cast<std::ptrdiff_t>(end), copy->to + begin);
+        },
+        scope_.bind([this, copy] {
+            completions_.push(std::exchange(copy->received, nullptr), {});
+            copy->message.end({});
+            if (!copy->at_once) node_.poll();  // nothing else may wake the loop for it
+        }));
+    copy->at_once = false;
 }
 
 void FlatTransport::end_within(PeerId peer, const base::Error& error) {
@@ -225,8 +247,9 @@ void FlatTransport::set_peer_lost_handler(transports::PeerLostHandler handler) {
     lost_handler_ = std::move(handler);
 }
 
-FlatNode::FlatNode(transports::Transport& real, std::vector<std::optional<PeerId>> hosts)
-    : real_(real), hosts_(std::move(hosts)) {
+FlatNode::FlatNode(transports::Transport& real, std::vector<std::optional<PeerId>> hosts,
+                   kernels::Aside aside)
+    : real_(real), hosts_(std::move(hosts)), aside_(std::move(aside)) {
     for (PeerId number = 0; number < hosts_.size(); ++number) {
         if (hosts_[number])
             nodes_.try_emplace(*hosts_[number]);

@@ -40,6 +40,7 @@
 #include <vector>
 
 #include "base/event_loop.h"
+#include "daemon/kernels/aside.h"
 #include "transports/completion_queue.h"
 #include "transports/match_table.h"
 #include "transports/receive.h"
@@ -130,8 +131,9 @@ class FlatTransport final : public transports::Transport {
 class FlatNode final : public base::Poller {
   public:
     // `hosts`, by participant: the peer of `real` at which it lives; nothing: here. Equal numbers
-    // everywhere.
-    FlatNode(transports::Transport& real, std::vector<std::optional<transports::PeerId>> hosts);
+    // everywhere. Large messages within the node are copied by `aside`.
+    FlatNode(transports::Transport& real, std::vector<std::optional<transports::PeerId>> hosts,
+             kernels::Aside aside);
     ~FlatNode() override;
     FlatNode(const FlatNode&) = delete;
     FlatNode& operator=(const FlatNode&) = delete;
@@ -173,6 +175,7 @@ class FlatNode final : public base::Poller {
 
     transports::Transport& real_;
     std::vector<std::optional<transports::PeerId>> hosts_;
+    kernels::Aside aside_;
     std::map<transports::PeerId, Host> nodes_;  // by the real transport's peer
     std::map<transports::PeerId, std::unique_ptr<FlatTransport>> locals_;
     base::Scope scope_;

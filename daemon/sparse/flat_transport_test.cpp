@@ -3,10 +3,15 @@
 #include "daemon/sparse/flat_transport.h"
 
 #include <deque>
+#include <future>
+#include <memory>
+#include <optional>
 #include <set>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "base/event_loop.h"
 #include "daemon/sparse/flat_cluster.h"
 #include "transports/conformance/delivery.h"
 #include "transports/conformance/matching.h"
@@ -338,6 +343,39 @@ TEST(FlatTransport, TheEndEndsEverythingAtEveryMoment) {
         traffic.start_all(3);
         for (size_t i = 0; i < steps; ++i) traffic.cluster.progress();
     }
+}
+
+// The loop goes on meanwhile, and both ends wait, also when the exchange is closed.
+TEST(FlatTransport, AThreadOfThePoolCopiesWhatIsLargeWithinANode) {
+    constexpr size_t kBytes = size_t{1} << 20U;
+    const auto loop = base::EventLoop::create().value();
+    kernels::WorkerPool pool(1);
+    std::promise<void> held;
+    pool.submit(
+        1, 1, [&held](size_t, size_t) { held.get_future().wait(); }, [](auto) {}, [] {});
+    transports::MemoryNetwork network;
+    const auto real = network.create();
+    FlatNode node(*real, {std::nullopt, std::nullopt},
+                  kernels::Aside(pool, loop->poster(), kBytes));
+    const std::vector<std::byte> sent(kBytes, std::byte{7});
+    std::vector<std::byte> received(kBytes);
+    int ended = 0;
+    const auto count = [&ended](const base::Result<>& result) {
+        EXPECT_TRUE(result);
+        ++ended;
+    };
+    node.participant(0).send(1, {1, 2, 3}, sent, count);
+    node.participant(1).receive(0, {1, 2, 3}, received, count);
+    node.participant(0).close_exchange(1);
+    node.participant(1).close_exchange(1);
+    for (int i = 0; i < 10; ++i) {
+        node.poll();
+        loop->turn(false);
+    }
+    EXPECT_EQ(ended, 0) << "it is not copied yet";
+    held.set_value();
+    while (ended < 2) loop->turn(true);
+    EXPECT_EQ(received, sent);
 }
 
 TEST(FlatTransport, ANodeWithWorkDoesNotSleep) {

@@ -38,6 +38,8 @@ class Floats {
     float* data() const { return data_.get(); }
     size_t size() const { return count_; }
     std::span<float> span() const { return {data(), count_}; }
+    // The same memory, for whoever reads it beside its owner and may be the last to need it.
+    std::shared_ptr<const float> share() const { return data_; }
 
   private:
     static bool is_large(size_t count) {
@@ -60,13 +62,14 @@ class Floats {
     struct Free {
         size_t count = 0;
         void operator()(float* memory) const {
+            if (memory == nullptr) return;
             if (is_large(count))
                 base::release_mapping(reinterpret_cast<std::byte*>(memory), count * sizeof(float));
             else
                 std::free(memory);
         }
     };
-    std::unique_ptr<float, Free> data_{nullptr, Free{}};
+    std::shared_ptr<float> data_;
     size_t count_ = 0;
 };
 

@@ -4,8 +4,6 @@
 #include <memory>
 #include <utility>
 
-#include "daemon/sparse/top_k.h"
-
 namespace pace::sparse {
 
 using base::Result;
@@ -44,19 +42,15 @@ class Tree {
         for (const size_t child : children_) {
             Result<Entries> theirs = co_await take_from(child);
             if (!theirs) co_return theirs;
-            Split split = split_top_k(sum(held, *theirs), frame_.k);
-            co_await keep(exchange_, 0, split.rest, 1, 0);
-            const Entries errors = round_entries(split.kept, exchange_.format().value);
-            co_await keep(exchange_, 0, errors, 1, 0);
-            held = std::move(split.kept);
+            co_await add_and_cut(exchange_, 0, held, *theirs, frame_.k, {});
+            co_await round_and_keep(exchange_, 0, held, {});
         }
         exchange_.collection.settle();
-        Bytes final_bytes(size_);
-        encode(exchange_.format(), frame_, held, final_bytes);
+        Bytes final_bytes = co_await encode_aside(exchange_, frame_, held);
         Result<> moved = co_await up_and_down(final_bytes);
         if (!moved) co_return std::move(moved).error();
-        Result<Entries> chosen = decode(exchange_.format(), frame_, final_bytes);
-        if (!chosen) co_return exchange_.fail(std::move(chosen).error());
+        Result<Entries> chosen = co_await decode_aside(exchange_, frame_, final_bytes);
+        if (!chosen) co_return chosen;
         co_await finish_aside(exchange_, 0, *chosen);
         co_return chosen;
     }
@@ -71,17 +65,16 @@ class Tree {
                                    bytes);
         communicator_.note(co_await received.ended());
         if (communicator_.aborted()) co_return communicator_.status().error();
-        Result<Entries> entries = decode(exchange_.format(), frame_, bytes);
-        if (!entries) co_return exchange_.fail(std::move(entries).error());
-        co_return entries;
+        co_return co_await decode_aside(exchange_, frame_, bytes);
     }
 
     // `bytes` are this worker's sum, and become the root's.
     Task<Result<>> up_and_down(Bytes& bytes) {
         if (parent_ != kNone) {
-            const Bytes own = bytes;
-            Result<> moved = co_await give_and_get(own, bytes);
+            Bytes root(bytes.size());
+            Result<> moved = co_await give_and_get(bytes, root);
             if (!moved) co_return moved;
+            bytes = std::move(root);
         }
         const std::unique_ptr<Operation[]> sent(new Operation[children_.size()]);
         // The farthest first: it has the longest way to go on.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 #include <utility>
 
 namespace pace::sparse {
@@ -98,8 +99,8 @@ Task<Result<>> bruck_all_gather(Communicator& communicator, Ring ring, uint32_t 
     co_return Result<>();
 }
 
-Task<Result<std::vector<Bytes>>> gather_parts(Communicator& communicator, Ring ring, Bytes part,
-                                              size_t size_max, size_t use) {
+Task<Result<GatheredParts>> gather_parts(Communicator& communicator, const Aside& aside, Ring ring,
+                                         const Bytes& part, size_t size_max, size_t use) {
     const std::vector<size_t> eights(ring.size, sizeof(Length));
     Bytes lengths(ring.size * sizeof(Length));
     const Length own = length_of(part);
@@ -120,21 +121,23 @@ Task<Result<std::vector<Bytes>>> gather_parts(Communicator& communicator, Ring r
         sizes[ring.after(i)] = size.value();
         total += size.value();
     }
-    Bytes gathered(total);
-    std::copy(part.begin(), part.end(), gathered.begin());
+    GatheredParts gathered{Bytes(total), {}};
+    const std::function<void()> copy = [&] {
+        std::copy(part.begin(), part.end(), gathered.memory.begin());
+    };
+    co_await aside.run(part.size() / sizeof(float), copy);
     moved = co_await bruck_all_gather(
-        communicator, ring, slot_of(SparsePhase::parts, use * kRoundsMax), sizes, gathered);
+        communicator, ring, slot_of(SparsePhase::parts, use * kRoundsMax), sizes, gathered.memory);
     if (!moved) co_return std::move(moved).error();
 
-    std::vector<Bytes> parts(ring.size);
-    auto begin = gathered.begin();
+    gathered.parts.resize(ring.size);
+    std::span<const std::byte> rest = gathered.memory;
     for (size_t i = 0; i < ring.size; ++i) {
         const size_t rank = ring.after(i);
-        const auto end = begin + static_cast<std::ptrdiff_t>(sizes[rank]);
-        parts[rank].assign(begin, end);
-        begin = end;
+        gathered.parts[rank] = rest.first(sizes[rank]);
+        rest = rest.subspan(sizes[rank]);
     }
-    co_return parts;
+    co_return gathered;
 }
 
 Task<Result<std::vector<Bytes>>> all_to_all(Communicator& communicator, Ring ring,

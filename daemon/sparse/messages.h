@@ -10,15 +10,17 @@
 #include <span>
 #include <vector>
 
+#include "base/large_vector.h"
 #include "base/result.h"
 #include "base/task.h"
 #include "daemon/collectives/communicator.h"
 #include "daemon/collectives/slots.h"
+#include "daemon/sparse/aside.h"
 #include "daemon/sparse/ring.h"
 
 namespace pace::sparse {
 
-using Bytes = std::vector<std::byte>;
+using Bytes = base::LargeVector<std::byte>;
 
 // Phases of collectives/slots.h that dense exchanges do not use. Each is used by one step of an
 // algorithm, once per exchange.
@@ -53,10 +55,15 @@ base::Task<base::Result<>> bruck_all_gather(collectives::Communicator& communica
                                             std::span<std::byte> gathered);
 
 // The same, of parts whose sizes (at most `size_max`) only their nodes know: first the sizes, then
-// the parts. By rank. `use` tells several in one exchange apart.
-base::Task<base::Result<std::vector<Bytes>>> gather_parts(collectives::Communicator& communicator,
-                                                          Ring ring, Bytes part, size_t size_max,
-                                                          size_t use);
+// the parts. `use` tells several in one exchange apart.
+struct GatheredParts {
+    Bytes memory;
+    std::vector<std::span<const std::byte>> parts;  // by rank, in the memory
+};
+base::Task<base::Result<GatheredParts>> gather_parts(collectives::Communicator& communicator,
+                                                     const Aside& aside, Ring ring,
+                                                     const Bytes& part, size_t size_max,
+                                                     size_t use);
 
 // Everybody's part for everybody else, straight to it, in rotated order so that no receiver is met
 // by all at once. outgoing[r] goes to rank r; what came from rank r is at [r] (own: as given).

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "daemon/kernels/scan.h"
@@ -89,7 +90,12 @@ class OkTopk {
             Result<> found = co_await find_global_threshold(*reduced);
             if (!found) co_return std::move(found).error();
         }
-        Entries chosen = select_globally(*reduced);
+        Entries chosen;
+        Entries errors;
+        const std::function<void()> choose = [&] { chosen = select_globally(*reduced, errors); };
+        co_await exchange_.aside.run(reduced->size(), choose);
+        co_await keep(exchange_, 0, errors, {});
+        exchange_.collection.settle();
         Result<Entries> all = co_await gather_balanced(std::move(chosen));
         if (!all) co_return all;
         state_.global_threshold =
@@ -155,49 +161,71 @@ class OkTopk {
     // What all workers have in this worker's region, counted from its beginning.
     Task<Result<Entries>> split_and_reduce(const Entries& own) {
         std::vector<Bytes> outgoing(exchange_.P());
-        for (size_t r = 0; r < exchange_.P(); ++r) {
-            const Block to = region(r);
-            const Entries part = slice(own, to.begin, to.end);
-            const Frame frame{to.length(), part.size()};
-            outgoing[r].resize(coded_bytes_max(format_, frame));
-            encode(format_, frame, part, outgoing[r]);
-        }
+        const std::function<void()> split = [&] {
+            for (size_t r = 0; r < exchange_.P(); ++r) {
+                const Block to = region(r);
+                const Entries part = slice(own, to.begin, to.end);
+                outgoing[r] = coded(part, {to.length(), part.size()});
+            }
+        };
+        co_await exchange_.aside.run(own.size(), split);
         const size_t length = region(exchange_.w()).length();
         // As much as every element would take in the papers' format.
         const size_t size_max = kCountBytes + 8 * length + 16;
         Result<std::vector<Bytes>> incoming =
             co_await all_to_all(communicator_, ring_, std::move(outgoing), size_max);
         if (!incoming) co_return std::move(incoming).error();
+        std::optional<Result<Entries>> total;
+        const std::function<void()> add_up = [&] { total = sum_of(*incoming, length); };
+        co_await exchange_.aside.run(add_up);
+        if (!*total) co_return exchange_.fail(std::move(*total).error());
+        co_return std::move(*total);
+    }
+
+    Result<Entries> sum_of(const std::vector<Bytes>& parts, size_t length) const {
         std::vector<Entries> lists;
-        for (const Bytes& bytes : incoming.value()) {
+        for (const Bytes& bytes : parts) {
             Result<Entries> entries = decode_counted(format_, length, length, bytes);
-            if (!entries) co_return exchange_.fail(std::move(entries).error());
+            if (!entries) return entries;
             lists.push_back(std::move(entries).value());
         }
         Entries total = sum_all(std::move(lists));
         drop_zeros(total);
-        co_return total;
+        return total;
+    }
+
+    Bytes coded(const Entries& entries, Frame frame) const {
+        Bytes bytes(coded_bytes_max(format_, frame));
+        encode(format_, frame, entries, bytes);
+        return bytes;
     }
 
     // The k-th greatest magnitude of all that was reduced.
     Task<Result<>> find_global_threshold(const Entries& reduced) {
-        const Split best = split_top_k(reduced, k_);
-        Result<std::vector<Bytes>> parts = co_await gather_parts(
-            communicator_, ring_, bytes_of(std::span<const float>(best.kept.values)),
-            k_ * sizeof(float), 0);
-        if (!parts) co_return std::move(parts).error();
-        std::vector<float> values;
-        for (const Bytes& part : parts.value()) {
-            const std::vector<float> theirs = numbers_of<float>(part);
-            values.insert(values.end(), theirs.begin(), theirs.end());
-        }
-        const Cut cut = find_cut(values, k_);
+        Bytes best;
+        const std::function<void()> choose = [&] {
+            best = bytes_of(std::span<const float>(split_top_k(reduced, k_).kept.values));
+        };
+        co_await exchange_.aside.run(reduced.size(), choose);
+        Result<GatheredParts> gathered = co_await gather_parts(communicator_, exchange_.aside,
+                                                               ring_, best, k_ * sizeof(float), 0);
+        if (!gathered) co_return std::move(gathered).error();
+        Cut cut;
+        const std::function<void()> find = [&] {
+            std::vector<float> values;
+            for (const std::span<const std::byte> part : gathered->parts) {
+                const std::vector<float> theirs = numbers_of<float>(part);
+                values.insert(values.end(), theirs.begin(), theirs.end());
+            }
+            cut = find_cut(values, k_);
+        };
+        co_await exchange_.aside.run(gathered->memory.size() / sizeof(float), find);
         state_.global_threshold = std::bit_cast<float>(std::min(cut.key, kernels::kNanKey - 1));
         co_return Result<>();
     }
 
-    // In indices of the whole vector, and as they travel.
-    Entries select_globally(const Entries& reduced) {
+    // In indices of the whole vector, and as they travel; and what rounding takes away.
+    Entries select_globally(const Entries& reduced, Entries& ret_errors) const {
         const size_t begin = region(exchange_.w()).begin;
         const uint32_t key_min = key_of(state_.global_threshold);
         Entries chosen;
@@ -205,8 +233,7 @@ class OkTopk {
             if (kernels::magnitude_key(reduced.values[i]) >= key_min)
                 chosen.push_back(reduced.indices[i] + static_cast<uint32_t>(begin),
                                  reduced.values[i]);
-        exchange_.collection.keep(0, round_entries(chosen, format_.value), 1, 0);
-        exchange_.collection.settle();
+        ret_errors = round_entries(chosen, format_.value);
         return chosen;
     }
 
@@ -243,19 +270,25 @@ class OkTopk {
         Result<std::vector<Entries>> parts = co_await gather_entries(
             exchange_, ring_, SparsePhase::gather, std::move(frames), chosen);
         if (!parts) co_return std::move(parts).error();
-        co_return joined(*parts);
+        co_return co_await joined(*parts);
     }
 
     // Parts that follow each other.
-    Result<Entries> joined(const std::vector<Entries>& parts) {
+    Task<Result<Entries>> joined(const std::vector<Entries>& parts) {
         Entries all;
-        for (const Entries& part : parts) {
-            if (!all.empty() && !part.empty() && part.indices.front() <= all.indices.back())
-                return exchange_.fail(
-                    {ErrorKind::corrupt, "a peer's entries are not of its region; it is broken"});
-            append_block(all, part, 0);
-        }
-        return all;
+        bool in_order = true;
+        const std::function<void()> join = [&] {
+            for (const Entries& part : parts) {
+                if (!all.empty() && !part.empty() && part.indices.front() <= all.indices.back())
+                    in_order = false;
+                append_block(all, part, 0);
+            }
+        };
+        co_await exchange_.aside.run(entries_of(parts), join);
+        if (!in_order)
+            co_return exchange_.fail(
+                {ErrorKind::corrupt, "a peer's entries are not of its region; it is broken"});
+        co_return all;
     }
 
     // Moves entries so that, in order, rank r has number total·r/P up to total·(r+1)/P: what the
@@ -276,18 +309,23 @@ class OkTopk {
         std::vector<Bytes> outgoing(P);
         std::vector<Bytes> incoming(P);
         const uint32_t slot = slot_of(SparsePhase::balance, kRoundsMax);
+        const std::function<void()> code = [&] {
+            for (size_t other = 0; other < P; ++other) {
+                const Block out = common(w, other);
+                if (other == w || out.length() == 0) continue;
+                const Entries part = places(chosen, out.begin - before[w], out.length());
+                outgoing[other] = coded(part, frame_of(out.length()));
+            }
+        };
+        co_await exchange_.aside.run(chosen.size(), code);
         for (size_t other = 0; other < P; ++other) {
             if (other == w) continue;
             if (const Block in = common(other, w); in.length() > 0) {
                 incoming[other].resize(coded_bytes_max(format_, frame_of(in.length())));
                 communicator_.post_receive(received[other], other, slot, incoming[other]);
             }
-            if (const Block out = common(w, other); out.length() > 0) {
-                const Entries part = places(chosen, out.begin - before[w], out.length());
-                outgoing[other].resize(coded_bytes_max(format_, frame_of(out.length())));
-                encode(format_, frame_of(out.length()), part, outgoing[other]);
+            if (!outgoing[other].empty())
                 communicator_.post_send(sent[other], other, slot, outgoing[other]);
-            }
         }
         for (size_t other = 0; other < P; ++other) {
             communicator_.note(co_await received[other].ended());
@@ -299,14 +337,18 @@ class OkTopk {
             const Block in = common(other, w);
             if (in.length() == 0) continue;
             if (other == w) {
-                parts.push_back(places(chosen, in.begin - before[w], in.length()));
+                const std::function<void()> copy = [&] {
+                    parts.push_back(places(chosen, in.begin - before[w], in.length()));
+                };
+                co_await exchange_.aside.run(in.length(), copy);
                 continue;
             }
-            Result<Entries> part = decode(format_, frame_of(in.length()), incoming[other]);
-            if (!part) co_return exchange_.fail(std::move(part).error());
+            Result<Entries> part =
+                co_await decode_aside(exchange_, frame_of(in.length()), incoming[other]);
+            if (!part) co_return part;
             parts.push_back(std::move(part).value());
         }
-        co_return joined(parts);
+        co_return co_await joined(parts);
     }
 
     // `count` entries from place `first` on.

@@ -37,6 +37,8 @@ class Residual {
     size_t count() const { return count_; }
     // Of one that is here.
     std::span<const float> values() const { return values_.span(); }
+    // The same, for whoever reads them while an exchange works on the next one: they stay as they are until another begins.
+    std::shared_ptr<const float> share() const { return values_.share(); }
     // Copies it, wherever it is. Blocks. Fails if a device has.
     base::Result<> read(std::span<float> ret_values) const;
 

@@ -1,5 +1,6 @@
 #include "daemon/sparse/spar_all_gather.h"
 
+#include <functional>
 #include <utility>
 
 #include "daemon/sparse/team_gather.h"
@@ -12,13 +13,6 @@ using base::Task;
 
 namespace {
 
-// What travels of entries that `alike` workers hold alike; each keeps its share of what rounding
-// takes.
-Task<> round_shared(Exchange& exchange, size_t block, Entries& held, size_t alike, size_t place) {
-    const Entries errors = round_entries(held, exchange.format().value);
-    co_await keep(exchange, block, errors, alike, place);
-}
-
 // R-SAG: recursive doubling, the top L after each exchange. The 2^t workers that hold the same
 // after exchange t discard the same, and each keeps 1/2^t of it. (The paper says half, after each;
 // from the second exchange on, four and more hold it, and halves would be too much.)
@@ -28,16 +22,15 @@ Task<Result<Entries>> r_sag(Exchange& exchange, Ring position, size_t block, boo
     if (!wait) exchange.collection.settle();
     for (size_t t = 0; (size_t{1} << t) < position.size; ++t) {
         const size_t distance = size_t{1} << t;
-        co_await round_shared(exchange, block, held, distance, position.self % distance);
+        co_await round_and_keep(exchange, block, held, {distance, position.self % distance});
         const size_t partner = position.node(position.self ^ distance);
         Result<Entries> theirs = co_await exchange_entries(exchange, partner, held, partner, frame,
                                                            slot_of(SparsePhase::between_teams, t));
         if (!theirs) co_return std::move(theirs).error();
-        Split split = split_top_k(sum(held, *theirs), frame.k);
-        co_await keep(exchange, block, split.rest, 2 * distance, position.self % (2 * distance));
-        held = std::move(split.kept);
+        co_await add_and_cut(exchange, block, held, *theirs, frame.k,
+                             {2 * distance, position.self % (2 * distance)});
     }
-    co_await round_shared(exchange, block, held, position.size, position.self);
+    co_await round_and_keep(exchange, block, held, {position.size, position.self});
     co_return held;
 }
 
@@ -55,18 +48,23 @@ Task<Result<Entries>> b_sag(Exchange& exchange, Ring position, size_t block, boo
         co_await gather_entries(exchange, position, SparsePhase::between_teams,
                                 std::vector<Frame>(position.size, frame), own);
     if (!all) co_return std::move(all).error();
-    Entries held = sum_all(std::move(all).value());
-    exchange.adaptation.ratio.adjust(held.size());
-    Split split = split_top_k(held, L);
-    co_await keep(exchange, block, split.rest, position.size, position.self);
-    co_await round_shared(exchange, block, split.kept, position.size, position.self);
+    Split split;
+    const std::function<void()> cut = [&] {
+        const Entries sum = sum_all(std::move(all).value());
+        exchange.adaptation.ratio.adjust(sum.size());
+        split = split_top_k(sum, L);
+    };
+    co_await exchange.aside.run(entries_of(*all), cut);
+    const Holders holders{position.size, position.self};
+    co_await keep(exchange, block, split.rest, holders);
+    co_await round_and_keep(exchange, block, split.kept, holders);
     co_return std::move(split.kept);
 }
 
 // Ends when all of `position` have come here: a byte from each (team_gather.h says what for).
 Task<Result<>> wait_for_all(Exchange& exchange, Ring position) {
     const std::vector<size_t> ones(position.size, 1);
-    Bytes gathered(position.size);
+    Bytes gathered(position.size, std::byte{0});
     const Result<> moved =
         co_await bruck_all_gather(exchange.communicator, position,
                                   slot_of(SparsePhase::between_teams, kRoundsMax), ones, gathered);

@@ -58,7 +58,7 @@ TEST(TopK, OrdersNanAboveInfinityAndNeverTakesAZero) {
                                        3e38F, 0.0F,   -1.0F, std::bit_cast<float>(0x7FFFFFFFU)};
     for (size_t k = 0; k <= vector.size(); ++k)
         expect_top_k(vector, k, {&pool}, fmt::format("k = {}", k));
-    EXPECT_EQ(top_k(vector, 2, pool).indices, (std::vector<uint32_t>{3, 6}));
+    EXPECT_EQ(top_k(vector, 2, pool).indices, (base::LargeVector<uint32_t>{3, 6}));
     EXPECT_EQ(top_k(vector, 12, pool).size(), 9U);
 }
 

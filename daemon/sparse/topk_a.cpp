@@ -1,5 +1,6 @@
 #include "daemon/sparse/topk_a.h"
 
+#include <functional>
 #include <utility>
 
 namespace pace::sparse {
@@ -17,7 +18,9 @@ Task<Result<Entries>> topk_a(Exchange& exchange) {
         co_await gather_entries(exchange, ring_of_all(exchange.P(), exchange.w()),
                                 SparsePhase::gather, std::vector<Frame>(exchange.P(), frame), own);
     if (!all) co_return std::move(all).error();
-    Entries total = sum_all(std::move(all).value());
+    Entries total;
+    const std::function<void()> add_up = [&] { total = sum_all(std::move(all).value()); };
+    co_await exchange.aside.run(entries_of(*all), add_up);
     co_await finish_aside(exchange, 0, total);
     co_return total;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <optional>
 #include <utility>
 
 namespace pace::sparse {
@@ -77,16 +79,36 @@ Result<Entries> decode_part(WireFormat format, size_t length,
 }
 
 // What the owner of `range` has of all; by worker, so that the sum is always the same.
-Result<Entries> sum_parts(WireFormat format, const Block& range, const std::vector<Bytes>& parts) {
+// Zeros are dropped. Also what rounding takes away.
+struct Sum {
+    Entries total;
+    Entries errors;  // in indices of the whole vector
+};
+Result<Sum> sum_parts(WireFormat format, const Block& range, const std::vector<Bytes>& parts) {
     std::vector<Entries> lists;
     for (const Bytes& part : parts) {
         Result<Entries> entries = decode_part(format, range.length(), part);
-        if (!entries) return entries;
+        if (!entries) return std::move(entries).error();
         lists.push_back(std::move(entries).value());
     }
-    Entries total = sum_all(std::move(lists));
-    drop_zeros(total);
-    return total;
+    Sum sum;
+    sum.total = sum_all(std::move(lists));
+    drop_zeros(sum.total);
+    sum.errors = round_entries(sum.total, format.value);
+    for (uint32_t& index : sum.errors.indices) index += static_cast<uint32_t>(range.begin);
+    return sum;
+}
+
+Result<Entries> join_parts(WireFormat format, const Division& ranges,
+                           const std::vector<std::span<const std::byte>>& parts) {
+    Entries all;
+    for (size_t r = 0; r < parts.size(); ++r) {
+        const Block range = ranges.block(r);
+        Result<Entries> part = decode_part(format, range.length(), parts[r]);
+        if (!part) return part;
+        append_block(all, *part, range.begin);
+    }
+    return all;
 }
 
 }  // namespace
@@ -102,33 +124,40 @@ Task<Result<Entries>> topk_dsa(Exchange& exchange) {
     // Split.
     const Entries own = co_await cut_aside(exchange, 0, whole.k);
     std::vector<Bytes> outgoing(exchange.P());
-    for (size_t r = 0; r < exchange.P(); ++r) {
-        const Block range = ranges.block(r);
-        outgoing[r] = encode_part(format, range.length(), slice(own, range.begin, range.end));
-    }
+    const std::function<void()> split = [&] {
+        for (size_t r = 0; r < exchange.P(); ++r) {
+            const Block range = ranges.block(r);
+            outgoing[r] = encode_part(format, range.length(), slice(own, range.begin, range.end));
+        }
+    };
+    co_await exchange.aside.run(split);
     Result<std::vector<Bytes>> incoming =
         co_await all_to_all(exchange.communicator, ring, std::move(outgoing), size_max);
     if (!incoming) co_return std::move(incoming).error();
 
     const Block mine = ranges.block(exchange.w());
-    Result<Entries> total = sum_parts(format, mine, *incoming);
-    if (!total) co_return exchange.fail(std::move(total).error());
-    Entries errors = round_entries(*total, format.value);
-    for (uint32_t& index : errors.indices) index += static_cast<uint32_t>(mine.begin);
-    co_await keep(exchange, 0, errors, 1, 0);
+    std::optional<Result<Sum>> sum;
+    Bytes part;
+    const std::function<void()> add_up = [&] {
+        sum = sum_parts(format, mine, *incoming);
+        if (*sum) part = encode_part(format, mine.length(), (*sum)->total);
+    };
+    co_await exchange.aside.run(add_up);
+    if (!*sum) co_return exchange.fail(std::move(*sum).error());
+    co_await keep(exchange, 0, (*sum)->errors, {});
     exchange.collection.settle();
 
     // All-gather.
-    Result<std::vector<Bytes>> parts = co_await gather_parts(
-        exchange.communicator, ring, encode_part(format, mine.length(), *total), size_max, 0);
-    if (!parts) co_return std::move(parts).error();
-    Entries all;
-    for (size_t r = 0; r < exchange.P(); ++r) {
-        const Block range = ranges.block(r);
-        Result<Entries> part = decode_part(format, range.length(), parts.value()[r]);
-        if (!part) co_return exchange.fail(std::move(part).error());
-        append_block(all, *part, range.begin);
-    }
+    Result<GatheredParts> gathered =
+        co_await gather_parts(exchange.communicator, exchange.aside, ring, part, size_max, 0);
+    if (!gathered) co_return std::move(gathered).error();
+    std::optional<Result<Entries>> joined;
+    const std::function<void()> join = [&] {
+        joined = join_parts(format, ranges, gathered->parts);
+    };
+    co_await exchange.aside.run(join);
+    if (!*joined) co_return exchange.fail(std::move(*joined).error());
+    Entries all = std::move(**joined);
     co_await finish_aside(exchange, 0, all);
     co_return all;
 }

@@ -14,10 +14,10 @@ void UndoLog::note_cut(size_t block, Entries before) {
     note(block, std::move(before));
 }
 
-std::vector<uint32_t> UndoLog::staying(const Changed& changed,
-                                       std::span<const uint32_t> chosen) const {
+base::LargeVector<uint32_t> UndoLog::staying(const Changed& changed,
+                                             std::span<const uint32_t> chosen) const {
     if (mode_ == ResidualMode::local) return changed.mine;
-    std::vector<uint32_t> both;
+    base::LargeVector<uint32_t> both;
     std::set_intersection(chosen.begin(), chosen.end(), changed.mine.begin(), changed.mine.end(),
                           std::back_inserter(both));
     return both;
@@ -25,7 +25,7 @@ std::vector<uint32_t> UndoLog::staying(const Changed& changed,
 
 void UndoLog::undo(size_t block, std::span<const uint32_t> chosen, const Write& write) {
     const Changed changed = std::exchange(changed_[block], {});
-    std::vector<uint32_t> other_modes;
+    base::LargeVector<uint32_t> other_modes;
     if (mode_ != ResidualMode::global) {
         other_modes = staying(changed, chosen);
         chosen = other_modes;
@@ -45,7 +45,7 @@ void UndoLog::undo(size_t block, std::span<const uint32_t> chosen, const Write& 
 
 void UndoLog::undo_all(std::span<const uint32_t> chosen, const WriteAt& write) {
     auto next = chosen.begin();
-    std::vector<uint32_t> of_block;
+    base::LargeVector<uint32_t> of_block;
     for (size_t block = 0; block < division_.blocks(); ++block) {
         const Block range = division_.block(block);
         of_block.clear();

@@ -54,10 +54,12 @@ class UndoLog {
   private:
     struct Changed {
         std::vector<Entries> before;  // in the order of the changes
-        std::vector<uint32_t> mine;   // what was cut here; not in mode `global`, which needs it not
+        base::LargeVector<uint32_t>
+            mine;  // what was cut here; not in mode `global`, which needs it not
     };
 
-    std::vector<uint32_t> staying(const Changed& changed, std::span<const uint32_t> chosen) const;
+    base::LargeVector<uint32_t> staying(const Changed& changed,
+                                        std::span<const uint32_t> chosen) const;
 
     Division division_;
     ResidualMode mode_;

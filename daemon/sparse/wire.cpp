@@ -17,7 +17,7 @@ size_t index_bytes(WireFormat format, Frame frame, size_t count) {
                                               : elias_fano_bytes(frame.length, frame.k, count);
 }
 
-void encode_values(ValueFormat format, const std::vector<float>& values, std::byte* out) {
+void encode_values(ValueFormat format, const base::LargeVector<float>& values, std::byte* out) {
     if (values.empty()) return;
     if (format == ValueFormat::f32) {
         std::memcpy(out, values.data(), values.size() * sizeof(float));
@@ -29,8 +29,8 @@ void encode_values(ValueFormat format, const std::vector<float>& values, std::by
     }
 }
 
-std::vector<float> decode_values(ValueFormat format, size_t count, const std::byte* bytes) {
-    std::vector<float> values(count);
+base::LargeVector<float> decode_values(ValueFormat format, size_t count, const std::byte* bytes) {
+    base::LargeVector<float> values(count);
     if (count == 0) return values;
     if (format == ValueFormat::f32) {
         std::memcpy(values.data(), bytes, count * sizeof(float));
@@ -44,8 +44,9 @@ std::vector<float> decode_values(ValueFormat format, size_t count, const std::by
     return values;
 }
 
-Result<std::vector<uint32_t>> decode_plain(size_t length, size_t count, const std::byte* bytes) {
-    std::vector<uint32_t> indices(count);
+Result<base::LargeVector<uint32_t>> decode_plain(size_t length, size_t count,
+                                                 const std::byte* bytes) {
+    base::LargeVector<uint32_t> indices(count);
     if (count == 0) return indices;
     std::memcpy(indices.data(), bytes, count * sizeof(uint32_t));
     for (size_t i = 0; i < count; ++i)
@@ -90,7 +91,7 @@ Result<Entries> decode(WireFormat format, Frame frame, std::span<const std::byte
                                 frame.length, frame.k, count, bytes_untrusted.size());
     const auto bytes = bytes_untrusted.first(coded_bytes(format, frame, count));
     const size_t values_at = kCountBytes + index_bytes(format, frame, count);
-    Result<std::vector<uint32_t>> indices =
+    Result<base::LargeVector<uint32_t>> indices =
         format.index == IndexFormat::plain
             ? decode_plain(frame.length, count, bytes.data() + kCountBytes)
             : elias_fano_decode(frame.length, frame.k, count,

@@ -80,7 +80,7 @@ TEST(Wire, CompressedEntriesTakeAtMostHalfOfThePapersBytes) {
 
 TEST(Wire, RefusesWhatIsOutOfOrderOrBounds) {
     const WireFormat format{IndexFormat::plain, ValueFormat::f32};
-    const auto refused = [&](const std::vector<uint32_t>& indices, Frame frame) {
+    const auto refused = [&](const base::LargeVector<uint32_t>& indices, Frame frame) {
         Entries entries;
         for (const uint32_t index : indices) entries.push_back(index, 1);
         std::vector<std::byte> bytes(coded_bytes(format, frame, indices.size()));
@@ -148,7 +148,7 @@ TEST(Wire, RoundingHandsBackWhatItTakes) {
         entries.push_back(static_cast<uint32_t>(i), values[i]);
     const Entries errors = round_entries(entries, ValueFormat::f16);
     // Too large for f16 becomes the greatest finite, too small is not sent at all.
-    EXPECT_EQ(entries.indices, (std::vector<uint32_t>{0, 1, 2, 4, 5}));
+    EXPECT_EQ(entries.indices, (base::LargeVector<uint32_t>{0, 1, 2, 4, 5}));
     EXPECT_EQ(entries.values[2], -65504.0F);
     EXPECT_EQ(entries.values[3], inf);
     std::vector<float> sums(values.size(), 0.0F);

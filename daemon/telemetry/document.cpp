@@ -155,7 +155,8 @@ std::string daemon_document(const DocumentSource& source) {
         {"loop",
          {{"longest_ms", base::to_seconds(source.loop_longest.took) * 1e3},
           {"longest_callback", source.loop_longest.origin},
-          {"long_callbacks", source.loop_long_steps}}},
+          {"long_callbacks", source.loop_long_steps},
+          {"heartbeat_late_ms", base::to_seconds(source.heartbeat_late) * 1e3}}},
     };
     return document.dump();
 }

@@ -40,6 +40,7 @@ struct DocumentSource {
     Counters counters;
     base::LoopWatch::Step loop_longest;  // callback of the event loop
     uint64_t loop_long_steps = 0;        // those that took longer than they may
+    base::Duration heartbeat_late{};     // what many of them together made of the heartbeats
 };
 
 std::string daemon_document(const DocumentSource& source);

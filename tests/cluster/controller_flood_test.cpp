@@ -50,6 +50,16 @@ Bytes heartbeat() {
     return copy_of(writer.finish(7, 99, control::CreateHeartbeatDirect(builder, &workers)));
 }
 
+// The same of so many workers that it is as large as a message may be, nearly.
+Bytes large_heartbeat() {
+    protocol::EnvelopeWriter writer;
+    auto& builder = writer.begin();
+    std::vector<flatbuffers::Offset<control::WorkerReport>> workers;
+    for (uint32_t rank = 0; builder.GetSize() < protocol::kToControllerBytesMax * 3 / 4; ++rank)
+        workers.push_back(control::CreateWorkerReport(builder, 1, rank, 1000 + rank, 1000));
+    return copy_of(writer.finish(7, 99, control::CreateHeartbeatDirect(builder, &workers)));
+}
+
 Bytes status_request() {
     protocol::EnvelopeWriter writer;
     return copy_of(writer.finish(0, 0, control::CreateStatusRequest(writer.begin(), 1)));
@@ -91,6 +101,54 @@ class Sender {
     std::atomic<size_t> sent_ = 0;
     std::atomic<bool> over_ = false;
     std::atomic<bool> done_ = false;
+    std::thread thread_;
+};
+
+// Many connections, on which one thread sends the same message in turn, wherever there is room.
+class Crowd {
+  public:
+    Crowd(const std::string& endpoint, Bytes message, int connections)
+        : message_(std::move(message)) {
+        constexpr int kNoLinger = 0;
+        constexpr int kFew = 2;
+        for (int i = 0; i < connections; ++i) {
+            void* const socket = zmq_socket(context_, ZMQ_DEALER);
+            zmq_setsockopt(socket, ZMQ_LINGER, &kNoLinger, sizeof(kNoLinger));
+            zmq_setsockopt(socket, ZMQ_SNDHWM, &kFew, sizeof(kFew));
+            EXPECT_EQ(zmq_connect(socket, endpoint.c_str()), 0);
+            sockets_.push_back(socket);
+            room_.push_back({socket, 0, ZMQ_POLLOUT, 0});
+        }
+        thread_ = std::thread([this] { send_all(); });
+    }
+    ~Crowd() {
+        over_ = true;
+        thread_.join();
+        for (void* const socket : sockets_) zmq_close(socket);
+        zmq_ctx_term(context_);
+    }
+    Crowd(const Crowd&) = delete;
+    Crowd& operator=(const Crowd&) = delete;
+    size_t sent() const { return sent_; }
+
+  private:
+    void send_all() {
+        while (!over_) {
+            size_t now = 0;
+            for (void* const socket : sockets_)
+                if (zmq_send(socket, message_.data(), message_.size(), ZMQ_DONTWAIT) >= 0) ++now;
+            sent_ += now;
+            constexpr long kLookMs = 50;
+            if (now == 0) zmq_poll(room_.data(), static_cast<int>(room_.size()), kLookMs);
+        }
+    }
+
+    const Bytes message_;
+    void* const context_ = zmq_ctx_new();
+    std::vector<void*> sockets_;
+    std::vector<zmq_pollitem_t> room_;  // in their queues
+    std::atomic<size_t> sent_ = 0;
+    std::atomic<bool> over_ = false;
     std::thread thread_;
 };
 
@@ -147,6 +205,52 @@ TEST_P(ControllerFlood, WaitsInItsSendersMemoryAndOthersAreServed) {
     }
     EXPECT_LT(most, before + kGrowthMaxKib);
     ASSERT_NO_FATAL_FAILURE(serve());
+    EXPECT_EQ(cluster.said(Cluster::name(0), "nothing heard from the controller"), 0U)
+        << cluster.logs();
+}
+
+constexpr int kConnections = 150;
+// What may wait of each, and what the controller takes besides. Without a bound it was 64 messages of a mebibyte.
+constexpr unsigned long kWaitingMaxKib = kConnections * 7 * 1024 + kGrowthMaxKib;
+
+TEST(ControllerCrowd, OfLargeMessagesOnManyConnectionsTakesBoundedMemoryAndDaemonsAreHeard) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "a sanitizer keeps memory of its own";
+#endif
+    Cluster cluster({.nodes = 2});
+    Worker worker({.endpoint = cluster.endpoint(0)});
+    ASSERT_EQ(worker.opened(), PACE_OK) << worker.complaint() << cluster.logs();
+    worker.add_floats(10, 1);
+    worker.finish(worker.reduce());
+    const unsigned long before = resident_kib(cluster.controller());
+    unsigned long most = before;
+    {
+        const Bytes message = large_heartbeat();
+        const Crowd crowd(cluster.controller_endpoint(), message, kConnections);
+        const Deadline over = within(std::chrono::seconds(8));
+        while (std::chrono::steady_clock::now() < over) {
+            worker.finish(worker.reduce());
+            most = std::max(most, resident_kib(cluster.controller()));
+        }
+        EXPECT_GT(crowd.sent(), 2U * kConnections) << "nothing was in the way";
+        EXPECT_EQ(cluster.said("controller", "excluded"), 0U) << cluster.logs();
+    }
+    EXPECT_LT(most, before + kWaitingMaxKib);
+    worker.finish(worker.reduce());
+    for (size_t node = 0; node < 2; ++node)
+        EXPECT_EQ(cluster.said(Cluster::name(node), "nothing heard from the controller"), 0U)
+            << cluster.logs();
+}
+
+TEST(ControllerCrowd, WhoeverConnectsBeyondTheLimitIsShutOutAndDaemonsAreHeard) {
+    Cluster cluster({.nodes = 1, .controller_flags = {"--connections-max", "8"}});
+    Worker worker({.endpoint = cluster.endpoint(0)});
+    ASSERT_EQ(worker.opened(), PACE_OK) << worker.complaint() << cluster.logs();
+    worker.add_floats(10, 1);
+    const Crowd crowd(cluster.controller_endpoint(), nonsense(), 40);
+    EXPECT_TRUE(cluster.wait_until_said("controller", "connections_max", 1, soon()))
+        << cluster.logs();
+    for (int i = 0; i < 5; ++i) worker.finish(worker.reduce());
     EXPECT_EQ(cluster.said(Cluster::name(0), "nothing heard from the controller"), 0U)
         << cluster.logs();
 }

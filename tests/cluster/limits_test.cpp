@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cluster.h"
+#include "team.h"
 #include "worker.h"
 
 namespace pace::cluster {
@@ -102,6 +103,27 @@ TEST(Limits, TheJournalsDisk) {
     }
     EXPECT_TRUE(recovered) << cluster.logs();
     before.finish(before.reduce());
+}
+
+// The user's limit is just above the buffers and shards of each node: updates and parts of the model on their way between nodes pass it.
+// Refused, they would be sent again for ever, and no call would end.
+TEST(Limits, UpdatesOnTheirWayToOtherNodesShardsCountAndAreNotRefused) {
+    constexpr uint64_t kElements = 4 * kMebi;
+    Cluster cluster({.nodes = 2, .daemon_flags = {"--user-bytes-max", "41MiB"}});
+    Team team(cluster,
+              {.policy = PACE_POLICY_SSP,
+               .elements = kElements,
+               .shards = 2,
+               .tune = [](pace_job_options& job) { job.staleness_max = 3; }},
+              {0, 1});
+    team.broadcast(1);
+    for (uint64_t clock = 0; clock < 4; ++clock)
+        team.everyone([clock](ServerWorker& worker, uint32_t) {
+            worker.set_update(1);
+            worker.finish(worker.push(clock));
+            worker.finish(worker.pull(clock + 1));
+        });
+    expect_model(team[0], 4, 1 + 2 * 4);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 // encode() writes of them.
 #include <cmath>
 #include <cstdlib>
+#include <span>
 
 #include "daemon/sparse/elias_fano.h"
 #include "tests/fuzz/sparse_input.h"
@@ -16,7 +17,7 @@ void require(bool holds) {
     if (!holds) std::abort();
 }
 
-void require_increasing(const std::vector<uint32_t>& indices, size_t length) {
+void require_increasing(std::span<const uint32_t> indices, size_t length) {
     for (size_t i = 0; i < indices.size(); ++i) {
         require(indices[i] < length);
         require(i == 0 || indices[i - 1] < indices[i]);

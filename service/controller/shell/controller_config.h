@@ -40,6 +40,8 @@ struct ControllerConfig {
     uint32_t unjoined_keep_s = 86'400;
     uint32_t jobs_max = 4096;
     uint32_t user_jobs_max = 256;
+    // Of daemons and whoever else connects by TCP; no more than half of the process's open files.
+    uint64_t connections_max = 1024;
     uint64_t workers_max = 262'144;
     uint64_t user_workers_max = 65'536;
 };

@@ -1,6 +1,7 @@
 #include "service/controller/shell/controller_server.h"
 
 #include <sys/epoll.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <utility>
@@ -24,11 +25,14 @@ namespace pace::controller {
 namespace {
 
 // Messages that may wait for one daemon that does not read before it is given up. A frozen daemon of a busy job collects a few thousand
-// a second, and is excluded within two. Whoever sends faster than we read waits in its own memory, not in ours.
-constexpr control_zmq::Socket::Queues kQueues{.send_max = 10'000, .receive_max = 64};
+// a second, and is excluded within two. Whoever sends faster than we read waits in its own memory, not in ours: what waits here, with
+// what is half read, is about six of its messages, of a mebibyte each at most.
+constexpr control_zmq::Socket::Queues kQueues{.send_max = 10'000, .receive_max = 4};
 
-// Messages taken in one turn, so that a flood leaves the loop's other guests their turns.
+// What is taken in one turn, so that a flood leaves the loop's other guests their turns: messages, and bytes of them. A guess, some
+// milliseconds.
 constexpr int kBatch = 256;
+constexpr size_t kBatchBytes = size_t{4} << 20U;
 
 // A controller that has not run for this long begins anew: half of the silence after which a daemon gives it up, so that none has done
 // so while others have not.
@@ -52,6 +56,11 @@ Dispatcher::Options dispatcher_options(const ControllerConfig& config) {
     options.core.limits = {config.jobs_max, config.user_jobs_max, config.workers_max,
                            config.user_workers_max};
     return options;
+}
+
+uint64_t open_files_max() {
+    rlimit limit{};
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
 }
 
 // A status is answered from the last one for this many times as long as that took to build:
@@ -146,6 +155,8 @@ base::Result<std::unique_ptr<ControllerServer>> ControllerServer::create(
         }
     }
     PACE_TRY(state->socket.watch_connections());
+    state->socket.monitor()->set_connections_max(
+        std::min<uint64_t>(config.connections_max, open_files_max() / 2));
     PACE_TRY(state->listen());
     PACE_TRY(loop.watch(state->socket.fd(), EPOLLIN, [](uint32_t) {}));
     PACE_TRY(loop.watch(state->socket.monitor()->fd(), EPOLLIN, [](uint32_t) {}));
@@ -272,9 +283,11 @@ bool ControllerServer::poll() {
     state.now();
     state.look_at_the_door();
     int taken = 0;
-    while (taken < kBatch && state.socket.receive(state.message)) {
+    size_t bytes = 0;
+    while (taken < kBatch && bytes < kBatchBytes && state.socket.receive(state.message)) {
         ++taken;
         const auto& frames = state.message.frames;
+        for (size_t i = 0; i < state.message.count; ++i) bytes += frames[i].size();
         if (state.message.count != 2) {
             state.dispatcher.receive_malformed();
             continue;

@@ -17,6 +17,9 @@ const char* Doorkeeper::words_for(Kind kind) const {
                    "curve_server_key_file is not the public key of this one";
         case Kind::nonsense:
             return "it does not speak as a daemon of Pace does";
+        case Kind::too_many:
+            return "there are as many connections as there may be (connections_max, or half of "
+                   "this process's open files); close some or raise that";
         case Kind::accepted:
         case Kind::connected:
         case Kind::greeted:
@@ -31,7 +34,7 @@ const char* Doorkeeper::words_for(Kind kind) const {
 
 std::optional<Doorkeeper::Line> Doorkeeper::on_event(const control_zmq::ConnectionEvent& event,
                                                      base::TimePoint now) {
-    if (event.kind == Kind::accepted && !event.peer.empty()) last_peer_ = event.peer;
+    if (!event.peer.empty()) last_peer_ = event.peer;
     const char* words = words_for(event.kind);
     if (words == nullptr) return std::nullopt;
     const uint64_t times = repeated_.is_due(last_peer_ + words, now);

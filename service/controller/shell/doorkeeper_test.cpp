@@ -18,6 +18,10 @@ TEST(Doorkeeper, SaysWhoDoesNotComeInAndWhy) {
     EXPECT_EQ(line->from, "10.0.0.7");
     EXPECT_NE(line->because.find("has no keys"), std::string::npos);
     EXPECT_TRUE(keeper.on_event({Kind::key}, kNow));
+    const auto too_many = keeper.on_event({Kind::too_many, "10.0.0.8"}, kNow);
+    ASSERT_TRUE(too_many);
+    EXPECT_EQ(too_many->from, "10.0.0.8");
+    EXPECT_NE(too_many->because.find("connections_max"), std::string::npos);
     Doorkeeper open(false);
     EXPECT_NE(open.on_event({Kind::mechanism}, kNow)->because.find("it has keys"),
               std::string::npos);

@@ -43,6 +43,7 @@ pace::controller::ControllerConfig config_of(const pace::settings::Settings& set
     config.unjoined_keep_s = static_cast<uint32_t>(settings.integer("unjoined_keep_s"));
     config.jobs_max = static_cast<uint32_t>(settings.integer("jobs_max"));
     config.user_jobs_max = static_cast<uint32_t>(settings.integer("user_jobs_max"));
+    config.connections_max = static_cast<uint64_t>(settings.integer("connections_max"));
     config.workers_max = static_cast<uint64_t>(settings.integer("workers_max"));
     config.user_workers_max = static_cast<uint64_t>(settings.integer("user_workers_max"));
     config.seed = static_cast<uint64_t>(settings.integer("seed"));

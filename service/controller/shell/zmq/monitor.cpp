@@ -1,6 +1,7 @@
 #include "service/controller/shell/zmq/monitor.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <zmq.h>
 
@@ -8,6 +9,8 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+
+#include "base/unique_fd.h"
 
 namespace pace::control_zmq {
 
@@ -54,10 +57,35 @@ Kind kind_without_detail(uint32_t error_number) {
     return closed ? Kind::broken_off : Kind::silent;
 }
 
-std::optional<ConnectionEvent> event_of(uint16_t event, uint32_t value) {
+// The connection that the descriptor is now: ZeroMQ may have closed it, and it be another's, but not this copy of it. What is none of a
+// listener's is left alone.
+void shut_out(int fd) {
+    const base::UniqueFd copy(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    int type = 0;
+    socklen_t size = sizeof(type);
+    if (!copy.valid() || peer_of(copy.get()).empty() ||
+        getsockopt(copy.get(), SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_STREAM)
+        return;
+    shutdown(copy.get(), SHUT_RDWR);
+}
+
+}  // namespace
+
+ConnectionEvent Monitor::accepted(int fd) {
+    const std::string peer = peer_of(fd);
+    accepted_.insert(fd);
+    if (accepted_.size() <= connections_max_) return {Kind::accepted, peer};
+    shut_out(fd);
+    return {Kind::too_many, peer};
+}
+
+std::optional<ConnectionEvent> Monitor::event_of(uint16_t event, uint32_t value) {
     switch (event) {
         case ZMQ_EVENT_ACCEPTED:
-            return ConnectionEvent{Kind::accepted, peer_of(static_cast<int>(value))};
+            return accepted(static_cast<int>(value));
+        case ZMQ_EVENT_DISCONNECTED:
+            accepted_.erase(static_cast<int>(value));
+            return std::nullopt;
         case ZMQ_EVENT_CONNECTED:
             return ConnectionEvent{Kind::connected};
         case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
@@ -74,8 +102,6 @@ std::optional<ConnectionEvent> event_of(uint16_t event, uint32_t value) {
             return std::nullopt;
     }
 }
-
-}  // namespace
 
 base::Result<std::unique_ptr<Monitor>> Monitor::create(const Context& context, void* watched) {
     // Names live in the context, which several sockets share.

@@ -1,12 +1,15 @@
-// Monitor: what becomes of a socket's connections, as far as it tells why there is none.
+// Monitor: what becomes of a socket's connections, as far as it tells why there is none; and how many there are at most, of a socket that
+// listens. Each may have messages wait in memory, some of them half read, before anybody has said who is there.
 //
 // ZeroMQ reports from its own thread into a queue of bounded length, and waits while that is full: whoever has a monitor reads it at every
 // turn of its loop.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "base/result.h"
@@ -26,9 +29,10 @@ struct ConnectionEvent {
         silent,      // the other side said nothing in time
         nonsense,    // it said what no ZeroMQ says
         ended,       // the connection is no more, whatever was said of it before
+        too_many,    // somebody connected to us, who was one too many, and was shut out
     };
     Kind kind = Kind::connected;
-    std::string peer{};  // its address, of `accepted`; empty if it has gone again
+    std::string peer{};  // its address, of `accepted` and `too_many`; empty if it has gone again
 };
 
 class Monitor {
@@ -36,6 +40,8 @@ class Monitor {
     // Of the socket with this handle, which outlives the monitor.
     static base::Result<std::unique_ptr<Monitor>> create(const Context& context, void* watched);
     ~Monitor();
+    // Whoever connects while there are so many is shut out. ZeroMQ has no such limit itself.
+    void set_connections_max(size_t most) { connections_max_ = most; }
     Monitor(const Monitor&) = delete;
     Monitor& operator=(const Monitor&) = delete;
 
@@ -47,9 +53,14 @@ class Monitor {
   private:
     Monitor(void* watched, void* pair, int fd) : watched_(watched), pair_(pair), fd_(fd) {}
 
+    std::optional<ConnectionEvent> event_of(uint16_t event, uint32_t value);
+    ConnectionEvent accepted(int fd);
+
     void* watched_;
     void* pair_;
     int fd_;
+    size_t connections_max_ = SIZE_MAX;
+    std::set<int> accepted_;  // by what ZeroMQ has for them
 };
 
 }  // namespace pace::control_zmq

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <span>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -94,6 +95,31 @@ TEST_F(MonitorTest, TellsThatTheClientExpectsAnotherServer) {
     meet();
     EXPECT_EQ(outcome(*server_), Kind::key);
     EXPECT_EQ(outcome(*client_), Kind::broken_off);
+}
+
+// Those that were there first stay, and who leaves makes room.
+TEST_F(MonitorTest, ShutsOutWhoIsOneTooMany) {
+    server_->monitor()->set_connections_max(1);
+    meet();
+    EXPECT_EQ(outcome(*server_), Kind::greeted);
+    const auto connect = [this] {
+        auto socket = Socket::create(context_, SocketType::dealer, 1024, {10, 10}).value();
+        EXPECT_TRUE(socket.connect(server_->last_endpoint()));
+        return socket;
+    };
+    {
+        const Socket other = connect();
+        EXPECT_EQ(outcome(*server_), Kind::too_many);
+    }
+    EXPECT_NE(client_->send(std::as_bytes(std::span("still here"))), Sent::gone);
+    client_.reset();
+    const auto in_time = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    const Socket next = connect();
+    // ZeroMQ connects again until it is let in.
+    Kind kind = Kind::too_many;
+    while (kind != Kind::greeted && std::chrono::steady_clock::now() < in_time)
+        kind = outcome(*server_);
+    EXPECT_EQ(kind, Kind::greeted);
 }
 
 }  // namespace

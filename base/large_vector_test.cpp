@@ -1,0 +1,32 @@
+#include "base/large_vector.h"
+
+#include <gtest/gtest.h>
+
+namespace pace::base {
+namespace {
+
+constexpr size_t kLarge = LargeAllocator<uint32_t>::kLargeBytes / sizeof(uint32_t);
+
+TEST(LargeVector, HoldsWhatIsWrittenAlsoWhileItGrows) {
+    LargeVector<uint32_t> vector;
+    for (uint32_t i = 0; i < kLarge + 10; ++i) vector.push_back(i);
+    LargeVector<uint32_t> copy = vector;
+    copy.resize(3 * kLarge);
+    for (const size_t i : {size_t{0}, kLarge - 1, kLarge + 9}) EXPECT_EQ(copy[i], i);
+    EXPECT_EQ(LargeVector<uint32_t>(kLarge, 7).back(), 7U);
+}
+
+// Sixteen gigabytes, of which as many pages are touched.
+TEST(LargeVector, TouchesNothingThatIsNotWritten) {
+    std::vector<LargeVector<std::byte>> vectors;
+    for (int i = 0; i < 16; ++i) vectors.emplace_back(size_t{1} << 30U).front() = std::byte{1};
+    EXPECT_EQ(vectors.back().front(), std::byte{1});
+}
+
+TEST(LargeVector, OfMoreThanThereIsHasNoMemory) {
+    LargeVector<uint32_t> vector;
+    EXPECT_THROW(vector.reserve(size_t{1} << 60U), std::bad_alloc);
+}
+
+}  // namespace
+}  // namespace pace::base

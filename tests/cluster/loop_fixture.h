@@ -1,0 +1,121 @@
+// What the tests of the daemons' event loops share. The daemons measure their loops themselves, without the time in which the machine gave
+// them no processor.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "cluster.h"
+#include "worker.h"
+
+namespace pace::cluster {
+
+inline constexpr double kLoopMsMax = 100;
+// Heartbeats come every 200 ms, and whoever is silent for 500 ms is given up. Unlike the above, this has the time without a processor.
+inline constexpr double kHeartbeatLateMsMax = 250;
+inline constexpr uint64_t kMebi = uint64_t{1} << 20U;
+
+// PACE_TEST_MODEL_MIB names a larger one.
+inline uint64_t model_bytes() {
+    const char* const named = std::getenv("PACE_TEST_MODEL_MIB");
+    return (named == nullptr ? 1024 : std::strtoull(named, nullptr, 10)) * kMebi;
+}
+inline uint64_t model_floats() {
+    return model_bytes() / sizeof(float);
+}
+
+// So much must be there, in models, and as much again for everybody else.
+inline bool has_room_for(uint64_t models) {
+    FILE* const file = fopen("/proc/meminfo", "r");
+    unsigned long long kibi = 0;
+    char line[256];
+    while (file != nullptr && fgets(line, sizeof(line), file) != nullptr)
+        if (sscanf(line, "MemAvailable: %llu kB", &kibi) == 1) break;
+    if (file != nullptr) fclose(file);
+    return kibi * 1024 > 2 * models * model_bytes();
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kIsMeasured = false;
+#else
+inline constexpr bool kIsMeasured = true;
+#endif
+
+#define SKIP_WITHOUT_ROOM_FOR(models)                                                           \
+    if (!kIsMeasured) GTEST_SKIP() << "measures time, which a sanitizer's build takes more of"; \
+    if (!has_room_for(models))                                                                  \
+    GTEST_SKIP() << "needs memory for " << 2 * (models) << " models of " << model_bytes()       \
+                 << " bytes"
+
+inline std::vector<std::string> room_for_models() {
+    return {"--client-bytes-max", fmt::format("{}", 8 * model_bytes())};
+}
+
+// No daemon's loop stood still, and none was taken for dead. Many callbacks in a row hold up a heartbeat as one long one does.
+inline void expect_calm(Cluster& cluster, size_t nodes) {
+    for (size_t node = 0; node < nodes; ++node) {
+        const auto document = nlohmann::json::parse(cluster.pacectl(node, {"daemon", "--json"}));
+        const auto& loop = document.at("loop");
+        EXPECT_LT(loop.at("longest_ms").get<double>(), kLoopMsMax)
+            << "node " << node << ": " << loop.dump();
+        EXPECT_LT(loop.at("heartbeat_late_ms").get<double>(), kHeartbeatLateMsMax)
+            << "node " << node << ": " << loop.dump();
+    }
+    const std::string logs = cluster.logs();
+    EXPECT_EQ(logs.find("silent for"), std::string::npos) << logs;
+    EXPECT_EQ(logs.find("excluded"), std::string::npos) << logs;
+}
+
+// A worker on each of the nodes that are named, with so many floats.
+struct Pair {
+    Pair(Cluster& cluster, WorkerOptions options, uint64_t count = model_floats(),
+         const std::vector<size_t>& nodes = {0, 1})
+        : floats(count) {
+        for (uint32_t rank = 0; rank < nodes.size(); ++rank) {
+            options.endpoint = cluster.endpoint(nodes[rank]);
+            options.rank = rank;
+            options.world = static_cast<uint32_t>(nodes.size());
+            options.tune = [tune = options.tune](pace_job_options& job) {
+                job.worker_timeout_ms = 600000;
+                if (tune) tune(job);
+            };
+            workers.emplace_back(options);
+            EXPECT_EQ(workers.back().opened(), PACE_OK) << workers.back().complaint();
+            data.push_back(workers.back().add_floats(floats, static_cast<float>(rank + 1)));
+        }
+    }
+    template <typename Verb>
+    void both(Verb&& verb) {
+        std::vector<pace_request> requests;
+        for (Worker& worker : workers) requests.push_back(verb(worker));
+        for (size_t i = 0; i < workers.size(); ++i) workers[i].finish(requests[i]);
+    }
+    void expect_value(float value) const {
+        for (const float* const own : data)
+            for (const uint64_t i : {uint64_t{0}, floats / 2, floats - 1})
+                ASSERT_EQ(own[i], value) << i;
+    }
+    void set(float value) {
+        for (float* const own : data) std::fill_n(own, floats, value);
+    }
+    // No two alike among many that follow each other.
+    void set_unlike() {
+        for (float* const own : data)
+            for (uint64_t i = 0; i < floats; ++i)
+                own[i] =
+                    static_cast<float>(static_cast<uint32_t>(i) * 2654435761U) * 0x1p-32F + 0.5F;
+    }
+    uint64_t floats;
+    std::vector<Worker> workers;
+    std::vector<float*> data;
+};
+
+}  // namespace pace::cluster

@@ -1,0 +1,142 @@
+// The event loop goes on while top-k reductions work, and on what they owe.
+#include "loop_fixture.h"
+
+namespace pace::cluster {
+namespace {
+
+// Much of the model travels, so that whatever is done with what travels takes long, too.
+constexpr double kDensity = 0.1;
+
+class LoopTopK : public testing::TestWithParam<int32_t> {
+  protected:
+    static WorkerOptions options(int32_t hierarchy = PACE_HIERARCHY_NODE) {
+        return {.tune = [hierarchy](pace_job_options& job) {
+            job.compression = GetParam();
+            job.density = kDensity;
+            job.hierarchy = hierarchy;
+            job.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
+            if (job.compression == PACE_COMPRESSION_SPARDL) job.teams = 1;
+        }};
+    }
+    static void reduce_twice(Pair& pair) {
+        for (int i = 0; i < 2; ++i) {
+            pair.set_unlike();
+            pair.both([](Worker& worker) { return worker.reduce(); });
+            EXPECT_GT(pair.workers[0].info().entries, pair.floats / 100);
+        }
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, LoopTopK,
+                         testing::Values(PACE_COMPRESSION_SPARDL, PACE_COMPRESSION_TOPKA,
+                                         PACE_COMPRESSION_TOPKDSA, PACE_COMPRESSION_GTOPK,
+                                         PACE_COMPRESSION_OKTOPK));
+
+TEST_P(LoopTopK, GoesOnDuringAReduction) {
+    SKIP_WITHOUT_ROOM_FOR(3);
+    Cluster cluster({.nodes = 2, .daemon_flags = room_for_models()});
+    {
+        Pair pair(cluster, options(), model_floats() / 4);
+        reduce_twice(pair);
+        expect_calm(cluster, 2);
+    }
+    expect_calm(cluster, 2);
+}
+
+// Two on one node, which exchange messages within it.
+TEST_P(LoopTopK, GoesOnDuringAFlatReduction) {
+    SKIP_WITHOUT_ROOM_FOR(3);
+    Cluster cluster({.nodes = 2, .daemon_flags = room_for_models()});
+    {
+        Pair pair(cluster, options(PACE_HIERARCHY_FLAT), model_floats() / 8, {0, 0, 1});
+        reduce_twice(pair);
+        expect_calm(cluster, 2);
+    }
+    expect_calm(cluster, 2);
+}
+
+// Types that are not f32 are summed apart where the top-k goes dense.
+TEST(Loop, GoesOnWhileADoubleIsReducedDenseThoughTopKWasAskedFor) {
+    SKIP_WITHOUT_ROOM_FOR(4);
+    Cluster cluster({.nodes = 2, .daemon_flags = room_for_models()});
+    {
+        Pair pair(cluster,
+                  {.tune =
+                       [](pace_job_options& job) {
+                           job.compression = PACE_COMPRESSION_TOPKA;
+                           job.density = 1;
+                       }},
+                  1);
+        for (Worker& worker : pair.workers)
+            ASSERT_NE(worker.add_buffer(PACE_F64, model_floats() / 8), nullptr);
+        pair.both([](Worker& worker) { return worker.reduce(); });
+    }
+    expect_calm(cluster, 2);
+}
+
+// A worker of the node that comes while others' reduction waits for the other node asks for what is owed.
+TEST(Loop, GoesOnWhileWhatIsOwedIsSavedDuringAReduction) {
+    SKIP_WITHOUT_ROOM_FOR(6);
+    Cluster cluster({.nodes = 2, .daemon_flags = room_for_models()});
+    {
+        Pair pair(cluster,
+                  {.tune =
+                       [](pace_job_options& job) {
+                           job.compression = PACE_COMPRESSION_SPARDL;
+                           job.density = 0.001;
+                           job.teams = 1;
+                           job.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
+                       }},
+                  model_floats() / 2);
+        pair.both([](Worker& worker) { return worker.load_residual(); });
+        pair.workers.pop_back();
+        pair.data.pop_back();
+        // The place of the second is free; the first is alone, and the one that comes asks at once.
+        Worker newcomer({.endpoint = cluster.endpoint(0),
+                         .rank = 1,
+                         .world = 2,
+                         .tune = [](pace_job_options& job) {
+                             job.compression = PACE_COMPRESSION_SPARDL;
+                             job.density = 0.001;
+                             job.teams = 1;
+                             job.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
+                             job.worker_timeout_ms = 600000;
+                         }});
+        ASSERT_EQ(newcomer.opened(), PACE_OK) << newcomer.complaint();
+        newcomer.add_floats(pair.floats, 7);
+        pace_request reduction = pair.workers[0].reduce();
+        newcomer.finish(newcomer.save_residual());
+        (void)pair.workers[0].wait(reduction, 1000);
+    }
+    expect_calm(cluster, 2);
+}
+
+// Each node owes as much as a model; the one whose worker leaves gives it to the other.
+TEST(Loop, GoesOnWhileMuchIsOwed) {
+    SKIP_WITHOUT_ROOM_FOR(6);
+    Cluster cluster({.nodes = 2, .daemon_flags = room_for_models()});
+    {
+        Pair pair(cluster, {.tune = [](pace_job_options& job) {
+                      job.compression = PACE_COMPRESSION_SPARDL;
+                      job.density = 0.001;
+                      job.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
+                  }});
+        pair.both([](Worker& worker) { return worker.load_residual(); });
+        pair.set(0);
+        pair.both([](Worker& worker) { return worker.save_residual(); });
+        for (size_t rank = 0; rank < 2; ++rank)
+            EXPECT_EQ(pair.data[rank][model_floats() - 1], static_cast<float>(rank + 1));
+        pair.workers.pop_back();
+        const Deadline deadline = soon();
+        do {
+            pair.workers[0].finish(pair.workers[0].save_residual());
+        } while (pair.data[0][model_floats() - 1] != 3 &&
+                 std::chrono::steady_clock::now() < deadline);
+        EXPECT_EQ(pair.data[0][0], 3);
+        EXPECT_EQ(pair.data[0][model_floats() - 1], 3);
+    }
+    expect_calm(cluster, 2);
+}
+
+}  // namespace
+}  // namespace pace::cluster
