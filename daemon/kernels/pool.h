@@ -31,7 +31,7 @@ class WorkerPool {
     // Hands a callback to the thread that wants it, as EventLoop::poster() does.
     using Post = std::function<void(Callback)>;
 
-    // `threads` = 0: everything runs in the calling thread.
+    // `threads` = 0: everything runs in the calling thread. Fewer, where so many cannot begin.
     explicit WorkerPool(size_t threads = default_threads());
     ~WorkerPool() { stop(); }
     WorkerPool(const WorkerPool&) = delete;
