@@ -142,4 +142,9 @@ inline constexpr uint32_t kEdgesMax = 4096;  // of a job's communication graph
 inline constexpr size_t kNameBytesMax =
     63;  // job and node names: letters, digits, '.', '_' and '-'
 
+constexpr bool is_name_byte(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '-';
+}
+
 }  // namespace pace::protocol

@@ -6,6 +6,7 @@
 
 #include "daemon/clients/client.h"
 #include "daemon/clients/options.h"
+#include "daemon/exchange/job_name.h"
 
 namespace pace::daemon {
 
@@ -67,10 +68,12 @@ Result<> Client::on_job_delete(const fb::JobDelete& deletion) {
 
 Result<> Client::on_job_create(const fb::JobCreate& create) {
     PACE_TRY(check_questions());
+    const control::JobOptions options = options_of(*create.options());
+    if (const auto named = check_job_name(options.name); !named)
+        return send_failed(create.request(), named.error());
     const auto ticket = std::make_shared<uint64_t>(0);
     *ticket = context_.engine.create_job(
-        options_of(*create.options()), process_.uid,
-        [this, ticket, id = create.request()](Result<std::string> answer) {
+        options, process_.uid, [this, ticket, id = create.request()](Result<std::string> answer) {
             tickets_.erase(*ticket);
             const auto sent = answer ? send_done(id) : send_failed(id, answer.error());
             if (!sent) refuse(sent.error());
