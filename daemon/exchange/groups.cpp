@@ -7,6 +7,7 @@
 #include "base/attempt.h"
 #include "base/log.h"
 #include "daemon/control/controller_link.h"
+#include "daemon/exchange/alike.h"
 #include "daemon/exchange/digest.h"
 
 namespace pace::daemon {
@@ -180,6 +181,11 @@ void Groups::order(const control::GroupOrder& order) {
     if (!complete || members.empty())
         return refuse(order, members, "a worker that it names waits for no such group here");
     if (running_.contains(order.group)) return refuse(order, members, "it is under way already");
+    if (const WorkerPtr unlike = first_unlike(members)) {
+        tell_refused(order, "workers on one node have called different averages");
+        end_members(members, unlike_calls(*members.front(), *unlike));
+        return;
+    }
     if (!plan_group(order, members, plan))
         return refuse(order, members, "the initial model that it weighs was not broadcast here");
     run(order, members, std::move(plan));
@@ -217,8 +223,7 @@ bool Groups::plan_group(const control::GroupOrder& order, const std::vector<Work
     ret_plan.progress = progress_of(members, ret_plan.layout);
     if (order.initial_weight == 0 || ret_plan.self != 0) return true;
     // The first node brings the initial model.
-    if (!job_.initial.valid || job_.initial.digest != digest_of(members.front()->head().buffers))
-        return false;
+    if (!job_.has_initial(members.front()->head().buffers)) return false;
     ret_plan.keep_memory = job_.initial.memory;
     std::vector<const std::byte*> segments;
     for (size_t i = 0; i < ret_plan.layout.segments().size(); ++i)
@@ -280,7 +285,8 @@ void Groups::ended(const control::GroupOrder& order, const std::vector<WorkerPtr
         return;
     }
     if (!result) log_failure(order, exchange, result.error());
-    if (!result && exchange.contents_lost()) {
+    // Formed anew, it would find no memory again.
+    if (!result && (exchange.contents_lost() || result.error().kind == ErrorKind::memory)) {
         for (const WorkerPtr& worker : members) job_.end_head(worker, failed(result.error()));
         return;
     }
@@ -343,8 +349,8 @@ void Groups::tell_done(const control::GroupOrder& order, const WorkerPtr& first,
     job_.services.control->send(done);
 }
 
-void Groups::refuse(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,
-                    const std::string& reason) {
+// Whoever waits for this node in it hears so.
+void Groups::tell_refused(const control::GroupOrder& order, const std::string& reason) const {
     send_poison(job_.services, number_of(order), nodes_of(order));
     control::GroupDone done;
     done.job = job_.id;
@@ -352,10 +358,14 @@ void Groups::refuse(const control::GroupOrder& order, const std::vector<WorkerPt
     done.failed = true;
     done.reason = reason;
     job_.services.control->send(done);
-    const bool lacks_initial = order.initial_weight != 0 && !job_.initial.valid;
+}
+
+void Groups::refuse(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,
+                    const std::string& reason) {
+    tell_refused(order, reason);
     for (const WorkerPtr& worker : members) {
         if (worker->port == nullptr) continue;
-        if (lacks_initial) {
+        if (order.initial_weight != 0 && !job_.has_initial(worker->head().buffers)) {
             job_.end_head(worker,
                           failed(base::make_error(ErrorKind::invalid,
                                                   "the job weighs the initial model (missing = "

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/exchange/alike.h"
 #include "daemon/exchange/call_text.h"
 #include "daemon/exchange/digest.h"
 #include "daemon/exchange/groups.h"
@@ -70,17 +71,16 @@ void Groups::run_static(const std::vector<WorkerPtr>& members) {
         order.members.push_back({rank, job_.view.node_of(rank), first.head().iteration,
                                  1.0 / static_cast<double>(ranks.size()), job_.view.zone_of(rank),
                                  job_.view.nccl_of(rank)});
-    const bool alike = std::all_of(members.begin(), members.end(), [&](const WorkerPtr& member) {
-        return member->head().digest == order.digest;
-    });
+    const WorkerPtr unlike = first_unlike(members);
     for (const WorkerPtr& member : members) {
         ++member->turn;
         member->turn_epoch = job_.view.epoch;
     }
     Exchange::Plan plan;
-    if (!alike) {
+    if (unlike) {
+        const base::Error error = unlike_calls(*members.front(), *unlike);
         send_poison(job_.services, number_of(order), nodes_of(order));
-        end_unlike(members, job_.services.self);
+        end_members(members, error);
         return;
     }
     plan_group(order, members, plan);
@@ -145,6 +145,12 @@ void Groups::end_unlike(const std::vector<WorkerPtr>& members, NodeId unlike) {
                                   call_text(worker->head()), job_.caller_at(unlike), kCallAlike)));
 }
 
+// Not those whose trainers are gone.
+void Groups::end_members(const std::vector<WorkerPtr>& members, const base::Error& error) {
+    for (const WorkerPtr& worker : members)
+        if (worker->port != nullptr) job_.end_head(worker, failed(error));
+}
+
 // Unless they disagree, the members are ready again, for the next view; one that has begun meanwhile has them already.
 void Groups::failed_static(const std::vector<WorkerPtr>& members, const base::Error& error,
                            NodeId unlike) {
@@ -152,14 +158,17 @@ void Groups::failed_static(const std::vector<WorkerPtr>& members, const base::Er
         end_unlike(members, unlike);
         return;
     }
+    // The next view would find no memory again; nor do others meet before it.
+    const bool is_over = error.kind == ErrorKind::memory;
     for (const WorkerPtr& worker : members) {
         worker->state = Worker::State::ready;
-        if (worker->newcomer && worker->port != nullptr) ask_again(worker);
+        if (!is_over && worker->newcomer && worker->port != nullptr) ask_again(worker);
     }
     if (members.front()->turn_epoch == job_.view.epoch && may_begin_static_) {
         may_begin_static_ = false;
         job_.wants_view = true;
     }
+    if (is_over) return end_members(members, error);
     for (const WorkerPtr& worker : members) begin_static(*worker);
 }
 

@@ -298,6 +298,24 @@ TEST_F(AdoptionTest, GivesAnotherCallNothingOfTheModelThatACanceledOneAskedFor) 
     EXPECT_TRUE(job_.state().wants_view) << "nobody names a donor for the new call";
 }
 
+// A trainer numbers its calls as it likes.
+TEST_F(AdoptionTest, GivesACallUnderTheNumberOfACanceledOneNothingOfItsModel) {
+    const uint64_t canceled = call(buffer_of(kModelElements, 0));
+    commit(1);
+    job_.cancel(newcomer_, canceled);
+    port_.endings.clear();
+    newcomer_->newcomer = true;  // the controller has taken it out again meanwhile
+    requests_ = canceled - 1;
+    const BufferPtr larger = buffer_of(kModelElements * 40, -1);
+    ASSERT_EQ(call(larger), canceled);
+    ASSERT_EQ(newcomer_->state, Worker::State::adopting);
+    give(1, kModelElements, 7);
+    let_all_arrive();
+    EXPECT_FALSE(port_.ended(canceled));
+    EXPECT_EQ(floats(*larger).front(), -1);
+    EXPECT_TRUE(job_.state().wants_view) << "nobody names a donor for the new call";
+}
+
 TEST_F(AdoptionTest, ThatIsStoppedForTheNextViewLeavesTheWishForAnother) {
     const uint64_t id = call(buffer_of(kModelElements, 0));
     commit(1);
