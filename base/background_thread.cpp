@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/attempt.h"
+#include "base/begin_thread.h"
 
 namespace pace::base {
 
@@ -17,8 +18,9 @@ BackgroundThread::~BackgroundThread() {
 
 void BackgroundThread::run(std::function<void()> work) {
     const std::lock_guard lock(mutex_);
+    // First the thread: where there is none, nothing waits.
+    if (!thread_.joinable()) thread_ = begin_thread([this] { work_off(); });
     waiting_.push_back(std::move(work));
-    if (!thread_.joinable()) thread_ = std::thread([this] { work_off(); });
     changed_.notify_one();
 }
 

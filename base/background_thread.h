@@ -18,7 +18,8 @@ class BackgroundThread {
     BackgroundThread(const BackgroundThread&) = delete;
     BackgroundThread& operator=(const BackgroundThread&) = delete;
 
-    // Threads: any. Blocks: no. The thread begins with the first piece. A piece for which there is no memory ends there.
+    // Threads: any. Blocks: no. The thread begins with the first piece. A piece for which there is no memory ends there. Throws
+    // std::bad_alloc, and the piece is not done, where there is no memory to keep it or no thread to do it.
     void run(std::function<void()> work);
 
   private:

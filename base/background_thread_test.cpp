@@ -1,9 +1,13 @@
 #include "base/background_thread.h"
 
+#include <atomic>
 #include <future>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "base/attempt.h"
+#include "base/no_more_threads.h"
 
 namespace pace::base {
 namespace {
@@ -36,6 +40,21 @@ TEST(BackgroundThread, EndsThePieceAtHand) {
     }
     letting_go.join();
     EXPECT_TRUE(first);
+}
+
+TEST(BackgroundThread, ThatCannotBeginSaysSoAndForgetsTheWork) {
+    if (!NoMoreThreads::possible()) GTEST_SKIP() << "the sanitizer needs memory itself";
+    BackgroundThread thread;
+    std::atomic<bool> wrongly = false;
+    {
+        const NoMoreThreads none;
+        ASSERT_TRUE(none.is_so());
+        EXPECT_FALSE(attempt([&] { thread.run([&] { wrongly = true; }); }));
+    }
+    std::promise<void> done;
+    thread.run([&] { done.set_value(); });
+    done.get_future().wait();
+    EXPECT_FALSE(wrongly);
 }
 
 TEST(BackgroundThread, ThatWasNeverUsedEnds) {

@@ -55,7 +55,9 @@ class Block {
     std::span<std::byte> bytes() const { return {data_, size_}; }
 
   private:
-    static bool is_mapped(size_t bytes) { return bytes > ReleaseThread::kLittleBytes; }
+    // Of less, what the allocator keeps serves the next one.
+    static constexpr size_t kMappedBytes = size_t{4} << 20U;
+    static bool is_mapped(size_t bytes) { return bytes > kMappedBytes; }
 
     std::byte* data_ = nullptr;
     size_t size_ = 0;

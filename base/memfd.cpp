@@ -71,7 +71,7 @@ MappedMemfd::~MappedMemfd() {
 }
 
 void MappedMemfd::unmap() {
-    if (data_ != nullptr) release_mapping(data_, size_, std::move(fd_));
+    if (data_ != nullptr) release_shared(data_, size_, std::move(fd_));
     data_ = nullptr;
 }
 

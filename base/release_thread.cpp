@@ -79,21 +79,25 @@ void ReleaseThread::work_off() {
     }
 }
 
-void release_mapping(std::byte* data, size_t bytes, UniqueFd fd) {
-    ReleaseThread::Mapping mapping{data, bytes, std::move(fd), nullptr};
-    if (bytes > ReleaseThread::kLittleBytes) {
-        // Held while it is handed over, so that the thread cannot end meanwhile.
-        const std::lock_guard lock(threads().mutex);
-        if (!threads().all.empty() && threads().all.back()->take(mapping)) return;
-    }
-    if (data != nullptr) unmap(data, bytes);
+bool ReleaseThread::hand_over(Mapping mapping) {
+    // Held while it is handed over, so that the thread cannot end meanwhile.
+    const std::lock_guard lock(threads().mutex);
+    return !threads().all.empty() && threads().all.back()->take(mapping);
+}
+
+void release_mapping(std::byte* data, size_t bytes) {
+    const bool is_little = bytes <= ReleaseThread::kLittleBytes;
+    if (is_little || !ReleaseThread::hand_over({data, bytes, nullptr})) unmap(data, bytes);
+}
+
+void release_shared(std::byte* data, size_t bytes, UniqueFd fd) {
+    fd.reset();
+    if (!ReleaseThread::hand_over({data, bytes, nullptr})) unmap(data, bytes);
 }
 
 void release_object(std::shared_ptr<const void> object, size_t bytes) {
     if (bytes <= ReleaseThread::kLittleBytes) return;
-    ReleaseThread::Mapping mapping{nullptr, 0, UniqueFd(), std::move(object)};
-    const std::lock_guard lock(threads().mutex);
-    if (!threads().all.empty()) (void)threads().all.back()->take(mapping);
+    (void)ReleaseThread::hand_over({nullptr, 0, std::move(object)});
 }
 
 }  // namespace pace::base

@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
+#include <future>
 #include <memory>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -94,6 +96,33 @@ TEST(ReleaseThread, ClosesTheFileOfSharedMemory) {
     }
     EXPECT_FALSE(is_mapped(data));
     EXPECT_EQ(fcntl(fd, F_GETFD), -1) << "the descriptor is open still";
+}
+
+// A trainer may have thousands of them, small ones too, that all go at once.
+TEST(ReleaseThread, GivesSharedMemoryOfAnySizeBackAndItsDescriptorGoesAtOnce) {
+    std::vector<std::byte*> mapped;
+    {
+        const ReleaseThread thread;
+        std::promise<void> go_on;
+        struct Blocks {
+            explicit Blocks(std::promise<void>& promise) : until(promise) {}
+            ~Blocks() { until.get_future().wait(); }
+            std::promise<void>& until;
+        };
+        release_object(std::make_shared<const Blocks>(go_on), kMuch);
+        for (const size_t bytes :
+             {size_t{4096}, size_t{65536}, size_t{1} << 20U, size_t{4} << 20U}) {
+            auto memory = MappedMemfd::create("pace-test", bytes, true);
+            ASSERT_TRUE(memory);
+            const int fd = memory->fd();
+            mapped.push_back(memory->data());
+            memory = MappedMemfd();
+            EXPECT_TRUE(is_mapped(mapped.back())) << bytes << " bytes were given back at once";
+            EXPECT_EQ(fcntl(fd, F_GETFD), -1) << "the descriptor is open still";
+        }
+        go_on.set_value();
+    }
+    for (std::byte* const data : mapped) EXPECT_FALSE(is_mapped(data));
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 #include "base/turn_thread.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
+
+#include "base/attempt.h"
+#include "base/begin_thread.h"
 
 namespace pace::base {
 
@@ -17,33 +19,43 @@ TurnThread::~TurnThread() {
 
 void TurnThread::run(uint64_t asker, Piece piece) {
     const std::lock_guard lock(mutex_);
+    // First the thread: where there is none, nobody waits.
+    if (!thread_.joinable()) thread_ = begin_thread([this] { work_off(); });
     const auto known = std::find_if(askers_.begin(), askers_.end(),
                                     [asker](const Asker& other) { return other.id == asker; });
-    Asker& place = known == askers_.end() ? askers_.emplace_back() : *known;
-    place.id = asker;
-    place.works.push_back(std::move(piece));
-    if (!thread_.joinable()) thread_ = std::thread([this] { work_off(); });
+    if (known != askers_.end()) {
+        known->works.push_back(std::move(piece));
+    } else {
+        std::list<Asker> fresh(1);
+        fresh.front().id = asker;
+        fresh.front().works.push_back(std::move(piece));
+        askers_.splice(askers_.end(), fresh);
+    }
     changed_.notify_one();
 }
 
+// Nothing here needs memory.
 void TurnThread::work_off() {
     std::unique_lock lock(mutex_);
     for (;;) {
         while (askers_.empty() && !stopping_) changed_.wait(lock);
         if (stopping_) return;
-        // It keeps its place at the end meanwhile, so that what it asks for now comes after what it has asked for.
-        askers_.push_back({askers_.front().id, {}});
-        Asker asker = std::move(askers_.front());
-        askers_.pop_front();
+        // At the end meanwhile, so that what it asks for now comes after what it has asked for.
+        const auto asker = askers_.begin();
+        askers_.splice(askers_.end(), askers_, asker);
+        Piece piece = std::move(asker->works.front());
         lock.unlock();
-        const bool more = asker.works.front()();
-        if (!more) asker.works.pop_front();  // what it holds may take long to let go
+        bool more = false;
+        const bool had_memory = attempt([&] { more = piece(); });
+        more = more && had_memory;
+        if (!more) piece = nullptr;  // what it holds may take long to let go
         lock.lock();
-        const auto place = std::find_if(askers_.begin(), askers_.end(),
-                                        [&asker](const Asker& own) { return own.id == asker.id; });
-        place->works.insert(place->works.begin(), std::make_move_iterator(asker.works.begin()),
-                            std::make_move_iterator(asker.works.end()));
-        if (place->works.empty()) askers_.erase(place);
+        if (more) {
+            asker->works.front() = std::move(piece);
+            continue;
+        }
+        asker->works.pop_front();
+        if (asker->works.empty()) askers_.erase(asker);
     }
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <list>
 #include <mutex>
 #include <thread>
 
@@ -23,10 +24,13 @@ class TurnThread {
     TurnThread(const TurnThread&) = delete;
     TurnThread& operator=(const TurnThread&) = delete;
 
-    // One asker's works are done one after the other. Threads: any. Blocks: no. The thread begins with the first.
+    // One asker's works are done one after the other. Threads: any. Blocks: no. The thread begins with the first. Throws std::bad_alloc,
+    // and nothing is done, where there is no memory to keep the work or no thread to do it. A piece for which there is no memory is the
+    // work's last.
     void run(uint64_t asker, Piece piece);
 
   private:
+    // Has works, of which the first is under way if the asker is at hand.
     struct Asker {
         uint64_t id = 0;
         std::deque<Piece> works;
@@ -36,7 +40,7 @@ class TurnThread {
 
     std::mutex mutex_;
     Condition changed_;
-    std::deque<Asker> askers_;  // who comes first is next
+    std::list<Asker> askers_;  // who comes first is next
     bool stopping_ = false;
     std::thread thread_;
 };

@@ -6,6 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/attempt.h"
+#include "base/no_more_threads.h"
+
 namespace pace::base {
 namespace {
 
@@ -54,6 +57,29 @@ TEST(TurnThread, DropsWhatHasNotBegun) {
     const int by_its_end = pieces;
     std::this_thread::yield();
     EXPECT_EQ(pieces, by_its_end);
+}
+
+TEST(TurnThread, ThatCannotBeginSaysSoAndForgetsTheWork) {
+    if (!NoMoreThreads::possible()) GTEST_SKIP() << "the sanitizer needs memory itself";
+    TurnThread thread;
+    std::atomic<bool> wrongly = false;
+    {
+        const NoMoreThreads none;
+        ASSERT_TRUE(none.is_so());
+        EXPECT_FALSE(attempt([&] {
+            thread.run(1, [&] {
+                wrongly = true;
+                return false;
+            });
+        }));
+    }
+    std::promise<void> done;
+    thread.run(1, [&] {
+        done.set_value();
+        return false;
+    });
+    done.get_future().wait();
+    EXPECT_FALSE(wrongly);
 }
 
 TEST(TurnThread, ThatWasNeverUsedEnds) {

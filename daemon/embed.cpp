@@ -15,6 +15,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/attempt.h"
+#include "base/begin_thread.h"
 #include "base/log.h"
 #include "daemon/config.h"
 #include "daemon/node.h"
@@ -56,7 +58,10 @@ class EmbeddedDaemon {
         auto daemon = std::unique_ptr<EmbeddedDaemon>(new EmbeddedDaemon(std::move(loop)));
         PACE_TRY_ASSIGN(node, Node::create(*daemon->loop_, config));
         daemon->node_ = std::move(node);
-        daemon->thread_ = std::thread([raw = daemon.get()] { raw->loop_->run(); });
+        const auto begin = [&daemon] {
+            daemon->thread_ = base::begin_thread([raw = daemon.get()] { raw->loop_->run(); });
+        };
+        if (!base::attempt(begin)) return base::out_of_memory();
         return daemon;
     }
 

@@ -44,8 +44,9 @@ Result<> Session::provide_copy(BufferHandle handle) {
         type = buffer->type;
         count = buffer->count;
     }
-    PACE_TRY_ASSIGN(made, create_buffer(type, count));
+    // First what may throw: the daemon is asked for a copy that somebody then has.
     std::unique_ptr<std::byte[]> snapshot(new std::byte[count * size_of(type)]);
+    PACE_TRY_ASSIGN(made, create_buffer(type, count));
     {
         const std::scoped_lock lock(mutex_);
         // Another thread may have made one, or freed the buffer, meanwhile.

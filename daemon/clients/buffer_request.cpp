@@ -22,14 +22,12 @@ bool is_new(const BufferRequest& wanted) {
 }
 
 // Not populated yet, if it is new.
-Result<MappedMemfd> memory_of(const BufferRequest& wanted, std::vector<base::UniqueFd>& fds) {
+Result<MappedMemfd> memory_of(const BufferRequest& wanted, base::UniqueFd& fd) {
     if (is_new(wanted)) {
         PACE_TRY(check_memory_room("a buffer", wanted.bytes(), memory_room()));
         return MappedMemfd::create("pace-buffer", wanted.bytes(), false);
     }
-    if (fds.size() != 1)
-        return make_error(ErrorKind::corrupt, "a buffer to adopt came without its descriptor");
-    return MappedMemfd::adopt(std::move(fds.front()), wanted.bytes());
+    return MappedMemfd::adopt(std::move(fd), wanted.bytes());
 }
 
 }  // namespace
@@ -56,7 +54,7 @@ Result<BufferRequest> check_buffer(const protocol::client::BufferCreate& create)
 bool make_piece(NewMemory& memory) {
     if (!memory.begun) {
         memory.begun = true;
-        auto made = memory_of(memory.wanted, memory.fds);
+        auto made = memory_of(memory.wanted, memory.fd);
         if (made)
             memory.memory = std::move(*made);
         else

@@ -30,7 +30,7 @@ base::Result<BufferRequest> check_buffer(const protocol::client::BufferCreate& c
 struct NewMemory {
     uint64_t request = 0;
     BufferRequest wanted;
-    std::vector<base::UniqueFd> fds;   // that came with the request
+    base::UniqueFd fd;                 // of what is to be adopted; charged as the buffer's own
     device::Device* device = nullptr;  // null: the host
     size_t charge = 0;                 // to its trainer
     Charge paid;                       // by its user, until it is the buffer's
@@ -41,7 +41,7 @@ struct NewMemory {
 };
 
 // New memory, populated and zero; or the descriptor that came with the request, if it is sealed as ours are.
-// Errors, in `buffer`: memory, where there is too little of it; corrupt, where the descriptor is missing or another's.
+// Errors, in `buffer`: memory, where there is too little of it; corrupt, where the descriptor is another's.
 // make_piece() is called until it returns false: all of it is there, or there is an error. Then finish_memory() makes the buffer,
 // and pins what is a twin.
 // Threads: any. Blocks: for as long as the kernel takes to find memory for a piece, some milliseconds; to pin, for as long as the

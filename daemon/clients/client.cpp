@@ -6,6 +6,7 @@
 
 #include "base/attempt.h"
 #include "base/log.h"
+#include "daemon/exchange/job_name.h"
 #include "protocol/option_codec.h"
 #include "protocol/version.h"
 
@@ -76,6 +77,10 @@ void Client::take_packets(uint32_t events) {
 Result<> Client::handle(const fb::Packet& packet, std::vector<base::UniqueFd>& fds) {
     if (!greeted_ && packet.body_type() != fb::Body::Hello)
         return base::make_error(ErrorKind::corrupt, "the first packet must be a hello");
+    // Nothing else has use of one, and what is not charged is not kept.
+    if (!fds.empty() && packet.body_type() != fb::Body::BufferCreate)
+        return base::make_error(ErrorKind::corrupt, "a packet of kind {} carries descriptors",
+                                static_cast<unsigned>(packet.body_type()));
     switch (packet.body_type()) {
         case fb::Body::Hello:
             return on_hello(*packet.body_as_Hello());
@@ -158,6 +163,8 @@ Result<> Client::on_join(const fb::Join& join) {
     auto options = protocol::read_job_options(*join.options());
     if (!options) return send_failed(join.request(), options.error());
     request.options = std::move(*options);
+    if (const auto named = check_job_name(request.options.name); !named)
+        return send_failed(join.request(), named.error());
     request.uid = process_.uid;
     request.again = join.again();
     request.iteration_untrusted = join.iteration();
@@ -266,7 +273,7 @@ Client::Summary Client::summary() const {
     }
     summary.bytes = quota_.bytes();
     summary.buffers = quota_.buffers();
-    summary.requests = in_flight_;
+    summary.requests = static_cast<uint32_t>(in_flight_.size());
     return summary;
 }
 

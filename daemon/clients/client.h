@@ -149,7 +149,7 @@ class Client final : public WorkerPort {
     std::deque<Piece> outbox_;    // of documents, that the socket does not take yet
     std::set<uint64_t> tickets_;  // asked of the controller, not answered
     base::Timer hello_timer_;
-    uint32_t in_flight_ = 0;
+    std::vector<uint64_t> in_flight_;  // requests, by their numbers, each once
     bool greeted_ = false;
     bool joining_ = false;
     bool closing_ = false;

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "daemon/clients/client.h"
+#include "daemon/exchange/job_name.h"
 #include "protocol/option_codec.h"
 
 namespace pace::daemon {
@@ -69,6 +70,8 @@ Result<> Client::on_job_create(const fb::JobCreate& create) {
     PACE_TRY(check_questions());
     const auto options = protocol::read_job_options(*create.options());
     if (!options) return send_failed(create.request(), options.error());
+    if (const auto named = check_job_name(options->name); !named)
+        return send_failed(create.request(), named.error());
     const auto ticket = std::make_shared<uint64_t>(0);
     *ticket = context_.engine.create_job(
         *options, process_.uid, [this, ticket, id = create.request()](Result<std::string> answer) {

@@ -48,6 +48,10 @@ Result<> Client::make_buffer(const fb::BufferCreate& create, std::vector<base::U
     auto memory = std::make_shared<NewMemory>();
     memory->request = create.request();
     PACE_TRY_ASSIGN(wanted, check_buffer(create));
+    if (fds.size() != (wanted.adopt ? 1 : 0))
+        return base::make_error(
+            ErrorKind::corrupt, "a buffer that is {} came with {} descriptors, not {}",
+            wanted.adopt ? "to be adopted" : "new", fds.size(), wanted.adopt ? 1 : 0);
     if (!wanted.device.empty()) {
         PACE_TRY(check_apart());
         PACE_TRY_ASSIGN(found, staging_.find(wanted.device));
@@ -68,7 +72,7 @@ Result<> Client::make_buffer(const fb::BufferCreate& create, std::vector<base::U
     memory->paid = std::move(*paid);
     const bool is_much = wanted.bytes() > kMemoryAtOnceMax;
     memory->wanted = std::move(wanted);
-    memory->fds = std::move(fds);
+    if (memory->wanted.adopt) memory->fd = std::move(fds.front());
     if (!is_much) {
         while (make_piece(*memory)) {
         }
@@ -216,12 +220,18 @@ void Client::submit(const protocol::SubmissionEntry& entry) {
         hand_on();
         return;
     }
-    if (in_flight_ >= ring_->layout().slots) {
+    if (in_flight_.size() >= ring_->layout().slots) {
         refuse(base::make_error(ErrorKind::limit, "more than {} requests in flight",
                                 ring_->layout().slots));
         return;
     }
-    ++in_flight_;
+    // What ends, or is canceled, is known by it.
+    if (std::find(in_flight_.begin(), in_flight_.end(), entry.id) != in_flight_.end()) {
+        refuse(base::make_error(ErrorKind::corrupt,
+                                "request {} while one of that number is in flight", entry.id));
+        return;
+    }
+    in_flight_.push_back(entry.id);
     auto request = check_submission(entry, buffers_);
     if (!request) {
         request_ended(entry.id, failed(request.error()));
@@ -306,7 +316,7 @@ bool Client::cancel_held(uint64_t id) {
 }
 
 void Client::request_ended(uint64_t id, const Ending& ending) {
-    --in_flight_;
+    std::erase(in_flight_, id);
     if (!ring_) return;
     const auto queued = staging_.end(id, ending.outcome == protocol::Outcome::done);
     if (queued && !*queued) {

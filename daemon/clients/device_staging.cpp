@@ -60,12 +60,10 @@ Result<std::vector<std::byte>> DeviceStaging::share(std::span<const std::byte> d
 }
 
 Result<OnDevice> DeviceStaging::allocate(NewMemory& twin) {
-    if (twin.wanted.adopt && twin.fds.size() != 1)
-        return make_error(ErrorKind::corrupt, "a buffer to adopt came without its descriptor");
     const size_t bytes = (*twin.buffer)->bytes();
-    auto memory = twin.wanted.adopt ? device::DeviceMemory::adopt(
-                                          *twin.device, std::move(twin.fds.front()), bytes)
-                                    : device::DeviceMemory::create(*twin.device, bytes);
+    auto memory = twin.wanted.adopt
+                      ? device::DeviceMemory::adopt(*twin.device, std::move(twin.fd), bytes)
+                      : device::DeviceMemory::create(*twin.device, bytes);
     if (!memory) return memory.error();
     return OnDevice{std::move(*memory), std::move(twin.pin)};
 }

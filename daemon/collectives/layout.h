@@ -32,6 +32,7 @@ struct ByteRange {
 struct Segment {
     protocol::DType dtype = protocol::DType::f32;
     size_t count = 0;  // elements; 0 is allowed
+    bool operator==(const Segment&) const = default;
 };
 
 // The part of one segment that lies in a range.
@@ -57,6 +58,8 @@ class Layout {
     size_t bytes() const { return offsets_.back(); }
     // Bytes of elements alone.
     size_t payload_bytes() const;
+    // The same types and counts, in the same order: memory of the one may be laid out as the other.
+    bool operator==(const Layout& other) const { return segments_ == other.segments_; }
 
     // Calls visit(Piece) for every non-empty piece in `range`, in order. Both ends of `range` are
     // at multiples of kCutBytes.

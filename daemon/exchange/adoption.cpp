@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "daemon/collectives/transfer.h"
+#include "daemon/exchange/alike.h"
 #include "daemon/exchange/digest.h"
 
 namespace pace::daemon {
@@ -100,7 +101,8 @@ void Adoptions::at_boundary(const WorkerPtr& donor) {
         return;
     const auto round = job_.model_round(*donor);
     if (!round) return;  // with its next request
-    Model model{donor, model_of(*donor), {}, nullptr, donor->head().id, {donor->iteration, *round}};
+    Model model{donor,   model_of(*donor),     {},
+                nullptr, donor->head().serial, {donor->iteration, *round}};
     if (model.buffers.empty()) return;  // with its next average
     model.segments = segments_of(model.buffers);
     const bool on_gpu = common_device(model.buffers) != nullptr;
@@ -166,7 +168,7 @@ std::vector<BufferPtr> Adoptions::model_of(const Worker& donor) {
     if (copies.size() < donor.model.size()) return donor.model;
     std::vector<BufferPtr> first(copies.begin(),
                                  copies.begin() + static_cast<ptrdiff_t>(donor.model.size()));
-    return digest_of(first) == digest_of(donor.model) ? first : donor.model;
+    return are_alike(first, donor.model) ? first : donor.model;
 }
 
 struct Adoptions::Packing {
@@ -232,7 +234,9 @@ void Adoptions::give(const Donation& donation, const Model& model) {
     packing->epoch = job_.view.epoch;
     packing->layout = layout_of(model.buffers);
     packing->bytes = packed_bytes(packing->layout, job_.keeps_initial());
-    if (job_.keeps_initial() && job_.initial.valid) packing->initial = job_.initial.memory;
+    const InitialModel& initial = job_.initial;
+    if (job_.keeps_initial() && initial.valid && initial.layout == packing->layout)
+        packing->initial = initial.memory;
     packing->header.iteration = model.origin.iteration;
     packing->header.round = model.origin.round;
     packing->header.has_initial = packing->initial ? 1 : 0;
@@ -257,7 +261,7 @@ void Adoptions::packed(const std::shared_ptr<Packing>& packing) {
 
 void Adoptions::take_here(const WorkerPtr& newcomer, control::Rank donor, const Model& model) {
     const std::vector<BufferPtr> target = newcomer->head().buffers;
-    if (model.buffers.empty() || digest_of(target) != digest_of(model.buffers)) {
+    if (model.buffers.empty() || !are_alike(target, model.buffers)) {
         taken(newcomer, {}, unlike_error(newcomer->rank, donor));
         return;
     }
@@ -306,14 +310,15 @@ void Adoptions::take_from(const WorkerPtr& newcomer, control::Rank donor, NodeId
     auto task =
         collectives::transfer_from(taking->communicator, 0, *bytes, job_.services.options.transfer);
     base::spawn<Result<>>(
-        std::move(task), job_.scope.bind([this, taking, newcomer, donor, id = newcomer->head().id,
-                                          epoch = job_.view.epoch](const Result<>& result) {
+        std::move(task),
+        job_.scope.bind([this, taking, newcomer, donor, serial = newcomer->head().serial,
+                         epoch = job_.view.epoch](const Result<>& result) {
             // Another view has named a donor since.
             if (job_.view.epoch != epoch || newcomer->state != Worker::State::adopting) return;
             taking->log_failure(result);
             const bool is_lost = !result && result.error().kind != ErrorKind::mismatch &&
                                  result.error().kind != ErrorKind::memory;
-            if (is_lost || newcomer->head().id != id) {
+            if (is_lost || newcomer->head().serial != serial) {
                 // The next view names a donor again. It is on its way if this one was stopped for it.
                 const bool stopped = !result && result.error().kind == ErrorKind::aborted;
                 if (!stopped) job_.wants_view = true;
@@ -337,12 +342,7 @@ void Adoptions::arrived(const std::shared_ptr<Transfer>& taking, const WorkerPtr
     const std::vector<BufferPtr> target = newcomer->head().buffers;
     const collectives::Layout layout = layout_of(target);
     std::shared_ptr<Scratch> initial;
-    const bool brings_initial =
-        header.has_initial != 0 && !job_.initial.valid && !job_.initial.is_coming;
-    if (brings_initial && job_.initial.memory->reserve(layout.bytes(), job_.payer())) {
-        initial = job_.initial.memory;
-        job_.initial.is_coming = true;
-    }
+    if (header.has_initial != 0) initial = job_.place_for_initial(layout);
     newcomer->state = Worker::State::taking;
     tell_writing(newcomer->head().mark);
     copy_held(
@@ -353,8 +353,8 @@ void Adoptions::arrived(const std::shared_ptr<Transfer>& taking, const WorkerPtr
                 std::memcpy(target[i]->memory.data(), model + layout.offset(i), target[i]->bytes());
             if (initial) std::memcpy(initial->data(), model + layout.bytes(), layout.bytes());
         },
-        [this, newcomer, header, target, initial] {
-            if (initial) job_.initial_came(target);
+        [this, newcomer, header, layout, initial] {
+            if (initial) job_.initial_came(layout);
             copied(newcomer, {header.iteration, header.round});
         });
 }

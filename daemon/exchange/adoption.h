@@ -55,11 +55,11 @@ class Adoptions {
         std::vector<BufferPtr> buffers;
         std::vector<const std::byte*> segments;  // what they held
         std::shared_ptr<Scratch> copy;           // in which the segments lie; null: in the buffers
-        uint64_t request = 0;  // the donor's, as long as which nobody writes there
+        uint64_t request = 0;  // the donor's, by its serial: as long as that, nobody writes there
         Origin origin;
         // Whether its memory still is what it was.
         bool stands() const {
-            return copy || (!donor->queue.empty() && donor->head().id == request);
+            return copy || (!donor->queue.empty() && donor->head().serial == request);
         }
     };
     // A model on its way to another node, and what it is made of.

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <iterator>
 #include <new>
 #include <span>
 #include <utility>
 
+#include "base/attempt.h"
 #include "base/log.h"
 #include "daemon/exchange/device_gradient.h"
 #include "daemon/exchange/digest.h"
@@ -23,6 +26,11 @@ namespace {
 // By which teams, and dense or sparse, are chosen where the job does not name them. It is no measured one: the order of a sum must follow
 // from what all nodes know, and be the same on a rerun (docs/decisions/0031).
 constexpr sparse::Link kNominalLink{};
+// Of one owner, of which something is owed. A guess: many more than the tensors of a model have lengths.
+constexpr size_t kSetsMax = 1024;
+// What is owed, and the vector that the next exchange works on.
+constexpr uint64_t kBytesPerElement = 2 * sizeof(float);
+constexpr uint64_t kElementsChargedMax = UINT64_MAX / kBytesPerElement;
 
 size_t elements_of(const std::vector<BufferPtr>& buffers) {
     size_t count = 0;
@@ -98,17 +106,37 @@ bool Compression::goes_dense(size_t participants, size_t count, const sparse::Op
     return choice.dense;
 }
 
+// Charged whole before there is any of it: what an exchange works on, too.
+Result<std::shared_ptr<sparse::SparseState>> Compression::new_state(const Key& key,
+                                                                    size_t count) const {
+    const auto kept = std::distance(states_.lower_bound({key.owner, 0}),
+                                    states_.upper_bound({key.owner, UINT32_MAX}));
+    if (static_cast<size_t>(kept) >= kSetsMax)
+        return base::make_error(ErrorKind::limit,
+                                "something is owed of {} sets of buffers already, each of other "
+                                "lengths; reduce, save and load the same buffers together",
+                                kept);
+    struct Owed {
+        Owed(size_t elements, Charge paid) : state(elements), charge(std::move(paid)) {}
+        sparse::SparseState state;
+        Charge charge;
+    };
+    const uint64_t bytes = count > kElementsChargedMax ? UINT64_MAX : count * kBytesPerElement;
+    PACE_TRY_ASSIGN(charge, job_.payer().charge(bytes, "what top-k leaves out"));
+    std::shared_ptr<Owed> owed;
+    if (!base::attempt([&] { owed = std::make_shared<Owed>(count, std::move(charge)); }))
+        return base::make_error(ErrorKind::memory,
+                                "no memory for what a reduction of {} elements leaves out", count);
+    return std::shared_ptr<sparse::SparseState>(owed, &owed->state);
+}
+
 Result<std::shared_ptr<sparse::SparseState>> Compression::state_of(const Key& key, size_t count) {
-    std::shared_ptr<sparse::SparseState>& state = states_[key];
-    if (!state) {
-        try {
-            state = std::make_shared<sparse::SparseState>(count);
-        } catch (const std::bad_alloc&) {
-            return base::make_error(ErrorKind::memory,
-                                    "no memory for what a reduction of {} elements leaves out",
-                                    count);
-        }
+    auto found = states_.find(key);
+    if (found == states_.end()) {
+        PACE_TRY_ASSIGN(made, new_state(key, count));
+        found = states_.emplace(key, std::move(made)).first;
     }
+    const std::shared_ptr<sparse::SparseState>& state = found->second;
     if (state->residual().count() != count)
         return base::make_error(ErrorKind::mismatch,
                                 "what is owed has {} elements, but the buffers {}",
@@ -315,7 +343,7 @@ void Compression::conclude(const collectives::Layout& layout, std::span<const st
     }
 }
 
-Debt Compression::debt_of(const Key& key, sparse::SparseState& state) {
+Debt Compression::debt_of(const Key& key, sparse::SparseState& state) const {
     sparse::Residual& residual = state.residual();
     sparse::Floats owed;
     if (residual.far()) {
@@ -324,8 +352,13 @@ Debt Compression::debt_of(const Key& key, sparse::SparseState& state) {
     } else {
         owed = residual.give_up();
     }
-    const auto memory = std::make_shared<const sparse::Floats>(std::move(owed));
-    return {key.counts, memory->span(), memory};
+    struct Paid {
+        sparse::Floats values;
+        Charge charge;
+    };
+    Charge charge = job_.payer().count(owed.span().size_bytes());
+    const auto paid = std::make_shared<const Paid>(Paid{std::move(owed), std::move(charge)});
+    return {key.counts, paid->values.span(), paid};
 }
 
 // Its debts go to the first worker that stays.

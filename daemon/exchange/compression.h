@@ -2,8 +2,9 @@
 // exchanges still owe.
 //
 // What top-k leaves out is owed by whoever left it out: this node, or, flat, each worker. It is kept per set of buffers (their
-// lengths, in order), survives changes of the view, and moves on when its owner leaves. An exchange changes it only when its
-// round commits. Copies and sums of what is owed leave the event loop; no exchange that would change it begins before they have ended.
+// lengths, in order), of which there are only so many, and charged to the job's user; it survives changes of the view, and moves on
+// when its owner leaves. An exchange changes it only when its round commits. Copies and sums of what is owed leave the event loop; no
+// exchange that would change it begins before they have ended.
 #pragma once
 
 #include <cstdint>
@@ -85,10 +86,12 @@ class Compression {
     bool is_flat() const { return job_.options.hierarchy == control::Hierarchy::flat; }
     control::Rank owner_of(const Worker& worker) const { return is_flat() ? worker.rank : kNode; }
     base::Result<std::shared_ptr<sparse::SparseState>> state_of(const Key& key, size_t count);
+    base::Result<std::shared_ptr<sparse::SparseState>> new_state(const Key& key,
+                                                                 size_t count) const;
     base::Result<sparse::Options> options_for(size_t participants, bool all_here) const;
     bool goes_dense(size_t participants, size_t count, const sparse::Options& options);
     // What the state owes, which is at an end.
-    static Debt debt_of(const Key& key, sparse::SparseState& state);
+    Debt debt_of(const Key& key, sparse::SparseState& state) const;
     void bequeath(control::Rank owner);
     void give_if_leaving();
     void inherit(Debt debt);

@@ -141,7 +141,7 @@ Result<> Exchange::join_nodes() {
     communicator_ =
         std::make_unique<collectives::Communicator>(services_.transport, std::move(group));
     if (!plan_.top_k) return {};
-    sparse_ = std::make_unique<SparseRun>(services_, *plan_.top_k);
+    sparse_ = std::make_unique<SparseRun>(services_, *plan_.top_k, services_.payer_of(plan_.job));
     return sparse_->connect(plan_.check, services_.self);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/attempt.h"
 #include "daemon/control/controller_link.h"
+#include "daemon/exchange/alike.h"
 #include "daemon/exchange/digest.h"
 
 namespace pace::daemon {
@@ -179,6 +180,11 @@ void Groups::order(const control::GroupOrder& order) {
     if (!complete || members.empty())
         return refuse(order, members, "a worker that it names waits for no such group here");
     if (running_.contains(order.group)) return refuse(order, members, "it is under way already");
+    if (const WorkerPtr unlike = first_unlike(members)) {
+        tell_refused(order, "workers on one node have called different averages");
+        end_members(members, unlike_calls(*members.front(), *unlike));
+        return;
+    }
     if (!plan_group(order, members, plan))
         return refuse(order, members, "the initial model that it weighs was not broadcast here");
     run(order, members, std::move(plan));
@@ -216,8 +222,7 @@ bool Groups::plan_group(const control::GroupOrder& order, const std::vector<Work
     ret_plan.progress = progress_of(members, ret_plan.layout);
     if (order.initial_weight == 0 || ret_plan.self != 0) return true;
     // The first node brings the initial model.
-    if (!job_.initial.valid || job_.initial.digest != digest_of(members.front()->head().buffers))
-        return false;
+    if (!job_.has_initial(members.front()->head().buffers)) return false;
     ret_plan.keep_memory = job_.initial.memory;
     std::vector<const std::byte*> segments;
     for (size_t i = 0; i < ret_plan.layout.segments().size(); ++i)

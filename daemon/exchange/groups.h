@@ -89,6 +89,8 @@ class Groups {
     void refuse(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,
                 const std::string& reason);
     void forget(const control::GroupOrder& order);
+    void tell_refused(const control::GroupOrder& order, const std::string& reason);
+    void end_members(const std::vector<WorkerPtr>& members, const base::Error& error);
     void signal(Worker& worker, control::ReadyStage stage);
     Scratch spare_memory();
     bool has_cut(const std::vector<NodeId>& nodes) const;

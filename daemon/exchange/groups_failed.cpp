@@ -18,8 +18,8 @@ void Groups::log_failure(const control::GroupOrder& order, const Exchange& excha
                        {"reason", error.message}});
 }
 
-void Groups::refuse(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,
-                    const std::string& reason) {
+// Whoever waits for this node in it hears so.
+void Groups::tell_refused(const control::GroupOrder& order, const std::string& reason) {
     send_poison(job_.services, number_of(order), nodes_of(order));
     forget(order);
     control::GroupDone done;
@@ -28,10 +28,14 @@ void Groups::refuse(const control::GroupOrder& order, const std::vector<WorkerPt
     done.failed = true;
     done.reason = reason;
     job_.services.control->send(done);
-    const bool lacks_initial = order.initial_weight != 0 && !job_.initial.valid;
+}
+
+void Groups::refuse(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,
+                    const std::string& reason) {
+    tell_refused(order, reason);
     for (const WorkerPtr& worker : members) {
         if (worker->port == nullptr) continue;
-        if (lacks_initial) {
+        if (order.initial_weight != 0 && !job_.has_initial(worker->head().buffers)) {
             job_.end_head(worker,
                           failed(base::make_error(ErrorKind::invalid,
                                                   "the job weighs the initial model (missing = "

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/exchange/alike.h"
 #include "daemon/exchange/call_text.h"
 #include "daemon/exchange/digest.h"
 #include "daemon/exchange/groups.h"
@@ -93,17 +94,16 @@ void Groups::run_static(const std::vector<WorkerPtr>& members) {
         order.members.push_back({rank, job_.view.node_of(rank), first.head().iteration,
                                  1.0 / static_cast<double>(ranks.size()), job_.view.zone_of(rank),
                                  job_.view.nccl_of(rank)});
-    const bool alike = std::all_of(members.begin(), members.end(), [&](const WorkerPtr& member) {
-        return member->head().digest == order.digest;
-    });
+    const WorkerPtr unlike = first_unlike(members);
     for (const WorkerPtr& member : members) {
         ++member->turn;
         member->turn_epoch = job_.view.epoch;
     }
     Exchange::Plan plan;
-    if (!alike) {
+    if (unlike) {
+        const base::Error error = unlike_calls(*members.front(), *unlike);
         send_poison(job_.services, number_of(order), nodes_of(order));
-        end_unlike(members, job_.services.self);
+        end_members(members, error);
         return;
     }
     plan_group(order, members, plan);
@@ -173,6 +173,12 @@ void Groups::ask_for_view(const std::vector<WorkerPtr>& members) {
     if (members.front()->turn_epoch != job_.view.epoch || !may_begin_static_) return;
     may_begin_static_ = false;
     job_.wants_view = true;
+}
+
+// Not those whose trainers are gone.
+void Groups::end_members(const std::vector<WorkerPtr>& members, const base::Error& error) {
+    for (const WorkerPtr& worker : members)
+        if (worker->port != nullptr) job_.end_head(worker, failed(error));
 }
 
 // Unless they disagree, the members are ready again, for the next view; one that has begun meanwhile has them already.

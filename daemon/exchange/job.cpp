@@ -108,6 +108,7 @@ bool Job::sums_on_device(const Worker& worker, const Request& request) const {
 }
 
 void Job::submit(const WorkerPtr& worker, Request request) {
+    request.serial = ++submitted_;
     if (worker->refusal) {
         if (worker->port != nullptr)
             worker->port->request_ended(request.id, failed(*worker->refusal));

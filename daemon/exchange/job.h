@@ -128,6 +128,7 @@ class Job {
     void keep_own_model(const WorkerPtr& worker);
     void report_workers(std::vector<control::WorkerReport>& reports) const;
 
+    uint64_t submitted_ = 0;
     JobState state_;
     Rounds rounds_;
     Groups groups_;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/exchange/alike.h"
 #include "daemon/exchange/call_text.h"
-#include "daemon/exchange/digest.h"
 #include "daemon/exchange/exchange.h"
 
 namespace pace::daemon {
@@ -163,21 +163,21 @@ void JobState::end_all(const WorkerPtr& worker, const Ending& ending) {
     }
 }
 
-std::vector<std::byte*> JobState::place_for_initial(const collectives::Layout& layout) {
-    std::vector<std::byte*> segments;
-    if (!keeps_initial() || initial.valid) return segments;
-    const auto memory = initial.memory->reserve(layout.bytes(), payer());
-    if (!memory) return segments;
+std::shared_ptr<Scratch> JobState::place_for_initial(const collectives::Layout& layout) {
+    if (!keeps_initial() || initial.valid || initial.is_coming) return nullptr;
+    if (!initial.memory->reserve(layout.bytes(), payer())) return nullptr;
     initial.is_coming = true;
-    for (size_t i = 0; i < layout.segments().size(); ++i)
-        segments.push_back(memory->data() + layout.offset(i));
-    return segments;
+    return initial.memory;
 }
 
-void JobState::initial_came(const std::vector<BufferPtr>& buffers) {
-    if (!std::exchange(initial.is_coming, false)) return;
-    initial.digest = digest_of(buffers);
+void JobState::initial_came(collectives::Layout layout) {
+    initial.layout = std::move(layout);
+    initial.is_coming = false;
     initial.valid = true;
+}
+
+bool JobState::has_initial(const std::vector<BufferPtr>& buffers) const {
+    return initial.valid && fit(buffers, initial.layout);
 }
 
 }  // namespace pace::daemon

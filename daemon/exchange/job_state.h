@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/collectives/layout.h"
 #include "daemon/control/messages.h"
 #include "daemon/exchange/model_hold.h"
 #include "daemon/exchange/request.h"
@@ -45,9 +46,9 @@ struct View {
 struct InitialModel {
     std::shared_ptr<Scratch> memory =
         std::make_shared<Scratch>();  // whoever copies may read it still
-    uint32_t digest = 0;
+    collectives::Layout layout;
     bool valid = false;
-    bool is_coming = false;  // an exchange writes to the memory
+    bool is_coming = false;  // somebody writes to the memory
 };
 
 struct JobState {
@@ -117,10 +118,13 @@ struct JobState {
     void end_head(const WorkerPtr& worker, Ending ending);
     // Ends all of the worker's requests that are not in an exchange.
     void end_all(const WorkerPtr& worker, const Ending& ending);
-    // Where a broadcast is to leave a copy of the model, a pointer per segment; none if the job needs no copy, or has one.
-    std::vector<std::byte*> place_for_initial(const collectives::Layout& layout);
-    // The broadcast of these buffers has ended well: the copy, if one was wanted, is there.
-    void initial_came(const std::vector<BufferPtr>& buffers);
+    // Where to leave a copy of a model that is laid out so; null if the job needs none, has one, or gets one from somebody else. Whoever
+    // is given a place says by initial_came() or initial_is_lost() what has become of it.
+    std::shared_ptr<Scratch> place_for_initial(const collectives::Layout& layout);
+    void initial_came(collectives::Layout layout);
+    void initial_is_lost() { initial.is_coming = false; }
+    // There is one, and these buffers are like it.
+    bool has_initial(const std::vector<BufferPtr>& buffers) const;
 };
 
 }  // namespace pace::daemon

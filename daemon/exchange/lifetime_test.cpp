@@ -74,8 +74,11 @@ class UnusedJobs : public Lifetime {
         request.options = options_of(name, policy);
         const uint64_t ticket = engine_.join(
             request, &port_, [&got](base::Result<Seat> seat) { got = std::move(*seat); });
-        engine_.on_join_accepted(
-            {.request = ticket, .job = id, .rank = 1, .options = options_of(name, policy), .token = id});
+        engine_.on_join_accepted({.request = ticket,
+                                  .job = id,
+                                  .rank = 1,
+                                  .options = options_of(name, policy),
+                                  .token = id});
         return *got;
     }
 
@@ -308,6 +311,24 @@ TEST_F(AdoptionTest, GivesAnotherCallNothingOfTheModelThatACanceledOneAskedFor) 
     give(1, kModelElements, 7);
     let_all_arrive();
     EXPECT_FALSE(port_.ended(id));
+    EXPECT_EQ(floats(*larger).front(), -1);
+    EXPECT_TRUE(job_.state().wants_view) << "nobody names a donor for the new call";
+}
+
+// A trainer numbers its calls as it likes.
+TEST_F(AdoptionTest, GivesACallUnderTheNumberOfACanceledOneNothingOfItsModel) {
+    const uint64_t canceled = call(buffer_of(kModelElements, 0));
+    commit(1);
+    job_.cancel(newcomer_, canceled);
+    port_.endings.clear();
+    newcomer_->newcomer = true;  // the controller has taken it out again meanwhile
+    requests_ = canceled - 1;
+    const BufferPtr larger = buffer_of(kModelElements * 40, -1);
+    ASSERT_EQ(call(larger), canceled);
+    ASSERT_EQ(newcomer_->state, Worker::State::adopting);
+    give(1, kModelElements, 7);
+    let_all_arrive();
+    EXPECT_FALSE(port_.ended(canceled));
     EXPECT_EQ(floats(*larger).front(), -1);
     EXPECT_TRUE(job_.state().wants_view) << "nobody names a donor for the new call";
 }

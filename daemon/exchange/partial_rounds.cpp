@@ -56,14 +56,17 @@ PartialRounds::~PartialRounds() {
 }
 
 std::shared_ptr<PartialBooks> PartialRounds::new_books() {
-    auto books = std::make_shared<PartialBooks>(late_of(job_.options), strand_);
+    const auto pay = [payer = job_.payer()](size_t bytes) {
+        return std::make_shared<const Charge>(payer.count(bytes));
+    };
+    auto books = std::make_shared<PartialBooks>(late_of(job_.options), strand_, pay);
     // The round under way may wait for it.
     books->store.when_made(scope_.bind([this] { handed_in_late(); }));
     return books;
 }
 
 partial::Missed& PartialRounds::missed() {
-    if (!books_->missed) books_->missed.emplace(terms()->layout, strand_);
+    if (!books_->missed) books_->begin_missed();
     return *books_->missed;
 }
 
@@ -108,7 +111,7 @@ void PartialRounds::reset(const base::Error& error) {
     // A run that still ends has the old books.
     auto books = new_books();
     if (terms()) books->store.agree(*terms());
-    if (terms()) books->missed.emplace(terms()->layout, strand_);
+    if (terms()) books->begin_missed();
     books_ = std::move(books);
     recorded_.clear();
 }
@@ -122,7 +125,7 @@ void PartialRounds::agree(partial::Terms terms) {
 Result<> PartialRounds::hand_in(const WorkerPtr& worker) {
     const Request& request = worker->head();
     partial::Terms terms{layout_of(request.buffers), request.op == protocol::ReduceOp::mean};
-    if (books_->store.terms() && digest_of(terms) != digest_of(*books_->store.terms()))
+    if (books_->store.terms() && !(terms == *books_->store.terms()))
         return base::make_error(
             ErrorKind::mismatch,
             "worker {} called {}, but the job's first reduce was another one; "

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "daemon/exchange/active.h"
@@ -17,11 +18,17 @@ namespace pace::daemon {
 
 // What this node knows of its workers' gradients, shared by all rounds of the job.
 struct PartialBooks {
-    PartialBooks(partial::Late late, const std::shared_ptr<kernels::Strand>& strand)
-        : store(late, strand) {}
+    // `pay` is for what is copied and summed.
+    PartialBooks(partial::Late late, std::shared_ptr<kernels::Strand> all, partial::Pay paid_by)
+        : strand(std::move(all)), pay(std::move(paid_by)), store(late, strand, pay) {}
 
+    // Once the store has terms.
+    void begin_missed() { missed.emplace(store.layout(), strand, pay); }
+
+    std::shared_ptr<kernels::Strand> strand;
+    partial::Pay pay;
     partial::Store store;
-    std::optional<partial::Missed> missed;  // once the store has terms
+    std::optional<partial::Missed> missed;
 };
 
 class PartialRun final : public Active, public std::enable_shared_from_this<PartialRun> {

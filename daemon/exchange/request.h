@@ -18,7 +18,8 @@ namespace pace::daemon {
 struct Pull;
 
 struct Request {
-    uint64_t id = 0;
+    uint64_t id = 0;      // the trainer's, who may give it to another one when this has ended
+    uint64_t serial = 0;  // this daemon's, of all that were submitted to its job
     protocol::Verb verb = protocol::Verb::barrier;
     protocol::ReduceOp op = protocol::ReduceOp::mean;
     uint32_t root = 0;

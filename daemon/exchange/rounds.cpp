@@ -7,6 +7,7 @@
 #include "base/attempt.h"
 #include "base/log.h"
 #include "daemon/control/controller_link.h"
+#include "daemon/exchange/alike.h"
 #include "daemon/exchange/call_text.h"
 #include "daemon/exchange/digest.h"
 
@@ -78,12 +79,8 @@ void Rounds::try_start() {
         if (worker->state != Worker::State::waiting) return;
     }
     const Request& first = members.front()->head();
-    for (const WorkerPtr& worker : members) {
-        if (check_of(worker->head()) == check_of(first)) continue;
-        fail_round(members,
-                   base::make_error(ErrorKind::mismatch, "worker {} called {} and worker {} {}: {}",
-                                    members.front()->rank, call_text(first), worker->rank,
-                                    call_text(worker->head()), kCallAlike));
+    if (const WorkerPtr unlike = first_unlike(members)) {
+        fail_round(members, unlike_calls(*members.front(), *unlike));
         return;
     }
     if (first.verb == Verb::broadcast && !job_.view.contains(first.root)) {
@@ -144,9 +141,13 @@ Exchange::Plan Rounds::plan_round(const std::vector<WorkerPtr>& members) const {
 
 // What a broadcast is to leave besides.
 void Rounds::leave_copy(Exchange::Plan& ret_plan, const Request& broadcast) const {
-    ret_plan.copy_to = job_.place_for_initial(ret_plan.layout);
-    if (!job_.place_for_model) return;
-    ret_plan.keep_memory = job_.place_for_model(broadcast.buffers);
+    ret_plan.keep_memory = job_.place_for_initial(ret_plan.layout);
+    if (ret_plan.keep_memory) {
+        for (size_t i = 0; i < ret_plan.layout.segments().size(); ++i)
+            ret_plan.copy_to.push_back(ret_plan.keep_memory->data() + ret_plan.layout.offset(i));
+        return;
+    }
+    if (job_.place_for_model) ret_plan.keep_memory = job_.place_for_model(broadcast.buffers);
     if (!ret_plan.keep_memory) return;
     std::byte* place = ret_plan.keep_memory->data();
     for (const BufferPtr& buffer : broadcast.buffers) {
@@ -162,11 +163,14 @@ void Rounds::begin(Exchange::Plan plan, const std::vector<WorkerPtr>& members) {
         worker->moving_since_ns = now;
     }
     if (plan.kind != Exchange::Kind::fetch) {
+        round_calls_.clear();
+        for (const WorkerPtr& worker : members) round_calls_[worker->rank] = worker->head().serial;
         round_layout_ = plan.layout;
         round_check_ = plan.check;
         round_dense_ = plan.dense_instead;
         round_traffic_ = {};
     }
+    const bool brings_initial = plan.keep_memory == job_.initial.memory;
     lent_ = may_form_in_retained(plan);
     Scratch scratch;
     if (lent_) scratch = std::move(retained_.memory);
@@ -182,6 +186,7 @@ void Rounds::begin(Exchange::Plan plan, const std::vector<WorkerPtr>& members) {
     if (begun) return;
     // Nothing moves them: whoever meets this ends their requests.
     compression_.chosen_ended();
+    if (brings_initial) job_.initial_is_lost();
     if (std::exchange(lent_, false)) retained_.drop();
     for (const WorkerPtr& worker : members)
         if (worker->state == Worker::State::moving) worker->state = Worker::State::waiting;
@@ -193,7 +198,7 @@ void Rounds::ended(Exchange& exchange, const std::vector<WorkerPtr>& members,
     active_.reset();
     if (!result && exchange.plan().kind != Exchange::Kind::fetch)
         round_traffic_ = exchange.traffic();
-    if (!result) job_.initial.is_coming = false;
+    if (!result && exchange.plan().keep_memory == job_.initial.memory) job_.initial_is_lost();
     compression_.chosen_ended();
     keep_result(exchange, result);
     if (result) {
@@ -210,6 +215,8 @@ void Rounds::ended(Exchange& exchange, const std::vector<WorkerPtr>& members,
     } else if (exchange.contents_lost()) {
         compression_.committed(exchange);  // if only this node's members did not get it
         fail_round(members, result.error());
+    } else if (result.error().kind == ErrorKind::memory) {
+        end_without_memory(exchange, members, result.error());
     } else if (result.error().kind == ErrorKind::mismatch) {
         const Worker& worker = *members.front();
         fail_round(members, base::make_error(ErrorKind::mismatch,
@@ -313,9 +320,11 @@ void Rounds::commit_round(const Exchange& exchange, const std::vector<WorkerPtr>
     // A node that missed the result has fetched it, from one other node; what it tells of is the round.
     const bool fetched = exchange.plan().kind == Exchange::Kind::fetch;
     const auto traffic = exchange.traffic();
-    if (first.verb == Verb::broadcast) job_.initial_came(first.buffers);
+    const std::shared_ptr<Scratch>& copy = exchange.plan().keep_memory;
+    const bool brings_initial = copy == job_.initial.memory;
+    if (brings_initial) job_.initial_came(exchange.plan().layout);
     if (first.verb == Verb::broadcast && job_.broadcasted)
-        job_.broadcasted(completed_, first.buffers, exchange.plan().keep_memory);
+        job_.broadcasted(completed_, first.buffers, brings_initial ? nullptr : copy);
     if (partial_) tell({partial::Verdict::everyone, {}, 1.0, {}});
     if (partial_ && first.verb == Verb::barrier) partial_->commit_nothing(completed_);
     if (partial_ && first.verb != Verb::barrier) partial_->commit_equal(completed_);

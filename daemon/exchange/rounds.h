@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -124,6 +125,8 @@ class Rounds {
     void ended(Exchange& exchange, const std::vector<WorkerPtr>& members,
                const base::Result<>& result);
     void commit_round(const Exchange& exchange, const std::vector<WorkerPtr>& members);
+    void end_without_memory(const Exchange& exchange, const std::vector<WorkerPtr>& members,
+                            const base::Error& error);
     void log_failure(const Exchange& exchange, const base::Error& error) const;
     void fail_round(const std::vector<WorkerPtr>& members, const base::Error& error);
     void wait_again(const WorkerPtr& worker);
@@ -162,6 +165,7 @@ class Rounds {
     bool give_missed(const WorkerPtr& worker);
     void open_partial();
     void partial_ended(const base::Result<partial::RoundOutcome>& outcome);
+    void partial_failed(const base::Error& error);
     void end_suspended();
     void skip(const partial::RoundOutcome& outcome);
     NodeId unlike_here(const partial::RoundOutcome& outcome) const;
@@ -192,7 +196,8 @@ class Rounds {
     // Over which the last round began: also that of its result, when this node has to fetch it.
     View round_view_;
     uint64_t view_epoch_ = 0;  // of the view in which rounds begin; 0: none
-    // Of the last exchange but fetches: what its result is known by.
+    // Of the last exchange but fetches: whose calls it was for, by their serials, and what its result is known by.
+    std::map<control::Rank, uint64_t> round_calls_;
     collectives::Layout round_layout_;
     uint32_t round_check_ = 0;
     bool round_dense_ = false;  // though top-k was asked for

@@ -174,16 +174,8 @@ void Rounds::open_partial() {
 void Rounds::partial_ended(const Result<RoundOutcome>& outcome) {
     Scratch memory = partial_->last()->take_scratch();
     if (!outcome) {
-        // The requests wait for the next view, and what was taken with them.
         if (memory.size() != 0) retained_.memory = std::move(memory);
-        if (partial_->last()->nodes().size() > 1) wait_for_view();
-        if (preparing_ != 0) {
-            answer_prepare();
-        } else {
-            base::log_warning("a round has failed", {{"job", job_.options.name},
-                                                     {"round", completed_},
-                                                     {"reason", outcome.error().message}});
-        }
+        partial_failed(outcome.error());
         return;
     }
     switch (outcome->verdict) {
@@ -199,6 +191,28 @@ void Rounds::partial_ended(const Result<RoundOutcome>& outcome) {
             break;
     }
     go_on();
+}
+
+// The requests wait for the next view, and what was taken with them. Where there is no memory for the result they would wait for ever.
+void Rounds::partial_failed(const base::Error& error) {
+    if (partial_->last()->nodes().size() > 1) wait_for_view();
+    if (error.kind == ErrorKind::memory) {
+        partial_->put_back();
+        for (const WorkerPtr& worker : callers_here()) {
+            partial_->withdraw(*worker);
+            job_.end_head(worker, failed(error));
+        }
+    }
+    if (preparing_ != 0) {
+        answer_prepare();
+        return;
+    }
+    base::log_warning(
+        "a round has failed",
+        {{"job", job_.options.name}, {"round", completed_}, {"reason", error.message}});
+    // The next one begins without a call.
+    if (error.kind == ErrorKind::memory)
+        job_.services.loop.defer(job_.scope.callback([this] { try_start(); }));
 }
 
 // No round has the requests of those that were suspended in the midst of one any more, and the next view goes without them.

@@ -129,6 +129,21 @@ TEST_F(PartialJob, AWorkerThatCallsWhileAResultIsDeliveredGetsItAndCountsInTheNe
     EXPECT_GE(sum, 7);
 }
 
+TEST_F(PartialJob, WhatIsKeptForTheSlowIsChargedToTheUser) {
+    const auto paid = [this] { return services_.accounts->used_by(1000).bytes; };
+    constexpr uint64_t kBytes = kGradientElements * sizeof(float);
+    begin(2);
+    finish(reduce(0, 1));
+    EXPECT_GE(paid(), kBytes) << "the sum that the late worker is to get";
+    finish(reduce(1, 1));
+    const uint64_t given = paid();
+    EXPECT_GE(given, kBytes) << "its gradient";
+    finish(reduce(0, 1));
+    job_.reset();
+    for (int turn = 0; turn < 5; ++turn) loop_->turn(false);
+    EXPECT_EQ(paid(), 0U);
+}
+
 TEST_F(PartialJob, AWorkerThatLeavesInTheMiddleOfEverythingDisturbsNobody) {
     for (uint64_t seed = 1; seed <= 10; ++seed) {
         SCOPED_TRACE(seed);

@@ -116,9 +116,12 @@ void Rounds::commit(const control::CommitView& view) {
 }
 
 void Rounds::fetch_from(NodeId donor) {
+    // Those that still wait with the calls that it was made for: what is called since is for the next one.
     std::vector<WorkerPtr> members;
     for (const auto& [rank, worker] : job_.workers) {
-        if (worker->state == Worker::State::waiting && round_view_.contains(rank))
+        const auto call = round_calls_.find(rank);
+        if (worker->state == Worker::State::waiting && call != round_calls_.end() &&
+            call->second == worker->head().serial)
             members.push_back(worker);
     }
     if (members.empty()) {
@@ -169,6 +172,16 @@ Exchange::Plan Rounds::fetch_plan(ExchangeKind kind, NodeId donor, uint32_t chec
     return plan;
 }
 
+// Done anew with these calls, the round would find no memory again. Other nodes may have its result, or do it anew with what is called next
+// here: the next view says which.
+void Rounds::end_without_memory(const Exchange& exchange, const std::vector<WorkerPtr>& members,
+                                const base::Error& error) {
+    if (exchange.plan().nodes.size() <= 1) return fail_round(members, error);
+    log_failure(exchange, error);
+    wait_for_view();
+    for (const WorkerPtr& worker : members) job_.end_head(worker, failed(error));
+}
+
 // The next view names another donor, or redoes the round.
 void Rounds::wait_for_view() {
     waits_in_ = job_.view.epoch;
@@ -185,7 +198,7 @@ void Rounds::give_result(NodeId node) {
     const uint64_t number = this->number(ExchangeKind::fetch, node);
     const size_t bytes = retained_.bytes;
     auto copy = std::make_shared<Scratch>();
-    if (!has_last_result() || !copy->reserve(bytes))
+    if (!has_last_result() || !copy->reserve(bytes, job_.payer()))
         return send_poison(job_.services, number, {node});
     if (!retained_.lent_out)
         retained_.lent_out = std::make_shared<Scratch>(std::move(retained_.memory));

@@ -7,6 +7,7 @@
 
 #include "base/attempt.h"
 #include "base/log.h"
+#include "daemon/exchange/job_name.h"
 #include "daemon/server/letter.h"
 #include "daemon/server/packed_file.h"
 #include "protocol/server_codec.h"
@@ -87,11 +88,14 @@ class ShardDisk::Contents {
 ShardDisk::ShardDisk(Services& services, const control::JobOptions& options, uint32_t uid)
     : services_(services),
       elements_(options.elements),
+      has_folder_(!services.options.checkpoints.empty() && check_job_name(options.name)),
       folder_(services.options.checkpoints, uid, options.name),
       contents_(std::make_shared<Contents>(folder_, options.name, options.elements)) {}
 
 void ShardDisk::check(Services& services, const base::Scope& owner,
                       const control::JobOptions& options, uint32_t uid, const Checked& checked) {
+    // A path is made of it.
+    if (const auto named = check_job_name(options.name); !named) return checked(named);
     const bool needs_folder = options.checkpoint_every_ms != 0 || options.restore;
     if (services.options.checkpoints.empty())
         return checked(needs_folder ? Result<>(no_folder()) : Result<>());
@@ -112,7 +116,7 @@ void ShardDisk::run(std::function<Result()> work, std::function<void(Result)> do
 void ShardDisk::save(const server::Checkpoint& about, std::shared_ptr<const server::Shard> shard,
                      bool for_copy, Saved saved) {
     using File = Result<std::vector<std::byte>>;
-    if (services_.options.checkpoints.empty()) return saved(no_folder());
+    if (!has_folder_) return saved(no_folder());
     run<File>(
         [folder = folder_, about, shard = std::move(shard), for_copy]() -> File {
             PACE_TRY(folder.create());
@@ -126,7 +130,7 @@ void ShardDisk::save(const server::Checkpoint& about, std::shared_ptr<const serv
 }
 
 void ShardDisk::keep(const CheckpointName& name, Parcel file, Kept kept) {
-    if (services_.options.checkpoints.empty()) return kept(no_folder());
+    if (!has_folder_) return kept(no_folder());
     auto parcel = std::make_shared<const Parcel>(std::move(file));
     run<Result<>>(
         [folder = folder_, name, parcel]() -> Result<> {
@@ -154,14 +158,14 @@ void ShardDisk::load(const CheckpointName& name, Loaded loaded) {
 }
 
 void ShardDisk::remove_before(uint64_t generation, uint64_t position) {
-    if (services_.options.checkpoints.empty()) return;
+    if (!has_folder_) return;
     services_.disk.run(
         [folder = folder_, generation, position] { folder.remove_before(generation, position); });
 }
 
 void ShardDisk::list(const Listed& listed) {
     using Models = std::vector<control::SavedModel>;
-    if (services_.options.checkpoints.empty()) return listed({});
+    if (!has_folder_) return listed({});
     run_in<Models>(*services_.lists, services_.loop, scope_,
                    [contents = contents_, bad = bad_] { return contents->list(bad); }, listed, {});
 }

@@ -22,7 +22,7 @@ namespace pace::daemon {
 
 class ShardDisk {
   public:
-    // Under the folder that the services name, which may be none: then there is nothing, and nothing is kept.
+    // Under the folder that the services name, which may be none: then there is nothing, and nothing is kept. Nor is for a name that is none.
     ShardDisk(Services& services, const control::JobOptions& options, uint32_t uid);
 
     // Whether a job with these options can begin here: if it saves, there is a folder; if it restores, the newest checkpoint in it is of
@@ -57,6 +57,7 @@ class ShardDisk {
 
     Services& services_;
     uint64_t elements_;
+    bool has_folder_;
     server::CheckpointFolder folder_;
     std::shared_ptr<Contents> contents_;
     std::set<server::CheckpointName> bad_;  // could not be loaded

@@ -67,5 +67,20 @@ TEST_F(SlowDisk, IsNotAskedForAJobThatRestoresNothing) {
     EXPECT_EQ(fits, true);
 }
 
+// Whatever has let such a name come here.
+TEST_F(SlowDisk, IsAskedForNoFolderOutsideItsOwn) {
+    for (const char* name : {"../1000/victim", "a/b", ".", "..", ""}) {
+        options_.name = name;
+        std::optional<bool> fits;
+        ShardDisk::check(services_, scope_, options_, 1000,
+                         [&](const base::Result<>& checked) { fits = checked.ok(); });
+        EXPECT_EQ(fits, false) << name;
+        ShardDisk disk(services_, options_, 1000);
+        std::optional<size_t> listed;
+        disk.list([&](const auto& models) { listed = models.size(); });
+        EXPECT_EQ(listed, 0U) << name;
+    }
+}
+
 }  // namespace
 }  // namespace pace::daemon

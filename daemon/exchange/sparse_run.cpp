@@ -76,7 +76,7 @@ Task<Result<>> SparseRun::run_flat(const collectives::LocalPart& part, double sc
             part.layout(), std::vector<collectives::Member>{part.members()[i]});
         std::span<std::byte> memory = result;
         if (i > 0) {
-            const auto own = local.memory.reserve(result.size());
+            const auto own = local.memory.reserve(result.size(), payer_);
             if (!own) {
                 abort(own.error());
                 co_return own.error();

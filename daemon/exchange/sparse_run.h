@@ -36,7 +36,9 @@ struct SparsePlan {
 
 class SparseRun {
   public:
-    SparseRun(Services& services, SparsePlan plan) : services_(services), plan_(std::move(plan)) {}
+    // `payer` pays for what it has besides the exchange's result.
+    SparseRun(Services& services, SparsePlan plan, Payer payer)
+        : services_(services), plan_(std::move(plan)), payer_(std::move(payer)) {}
     ~SparseRun();
     SparseRun(const SparseRun&) = delete;
     SparseRun& operator=(const SparseRun&) = delete;
@@ -78,6 +80,7 @@ class SparseRun {
 
     Services& services_;
     SparsePlan plan_;
+    Payer payer_;
     NodeId self_ = 0;
     std::unique_ptr<sparse::FlatNode> flat_;
     std::vector<Local> locals_;

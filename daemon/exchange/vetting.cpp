@@ -11,20 +11,21 @@ void Vetting::submit(const WorkerPtr& worker, Request request) {
         passed_(worker, std::move(request));
         return;
     }
-    const uint64_t id = request.id;
+    const uint64_t number = ++submitted_;
     const std::vector<BufferPtr> buffers = request.buffers;
-    waiting_[worker.get()].push_back({std::move(request), !looks, std::nullopt});
+    waiting_[worker.get()].push_back({std::move(request), number, !looks, std::nullopt});
     if (!looks) return;
-    find_nonfinite(
-        services_.aside(), buffers, half_,
-        scope_.bind([this, worker, id](std::optional<Place> place) { seen(worker, id, place); }));
+    find_nonfinite(services_.aside(), buffers, half_,
+                   scope_.bind([this, worker, number](std::optional<Place> place) {
+                       seen(worker, number, place);
+                   }));
 }
 
-void Vetting::seen(const WorkerPtr& worker, uint64_t id, std::optional<Place> place) {
+void Vetting::seen(const WorkerPtr& worker, uint64_t number, std::optional<Place> place) {
     const auto waiting = waiting_.find(worker.get());
     if (waiting == waiting_.end()) return;  // gone meanwhile
     for (Vetted& vetted : waiting->second) {
-        if (vetted.request.id != id) continue;
+        if (vetted.number != number) continue;
         vetted.is_seen = true;
         vetted.place = place;
     }

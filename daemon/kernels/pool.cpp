@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/attempt.h"
+#include "base/begin_thread.h"
 
 namespace pace::kernels {
 
@@ -86,7 +87,12 @@ size_t WorkerPool::default_threads() {
 
 WorkerPool::WorkerPool(size_t threads) : slow_max_(threads > 1 ? threads - 1 : 1) {
     threads_.reserve(threads);
-    for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { thread_main(); });
+    const auto begin_one = [this] {
+        threads_.push_back(base::begin_thread([this] { thread_main(); }));
+    };
+    // Fewer do the same work.
+    while (threads_.size() < threads && base::attempt(begin_one)) {
+    }
 }
 
 void WorkerPool::stop() {

@@ -38,7 +38,7 @@ class WorkerPool {
         slow,   // perhaps seconds. With two threads or more, one of them takes no such pieces.
     };
 
-    // `threads` = 0: everything runs in the calling thread.
+    // `threads` = 0: everything runs in the calling thread. Fewer, where so many cannot begin.
     explicit WorkerPool(size_t threads = default_threads());
     ~WorkerPool() { stop(); }
     WorkerPool(const WorkerPool&) = delete;

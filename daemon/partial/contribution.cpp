@@ -19,24 +19,38 @@ Contribution Contribution::lend(uint64_t base, Segments segments,
     return lent;
 }
 
+namespace {
+
+Contribution::Memory paid_memory(base::Block block, const Pay& pay) {
+    struct Paid {
+        base::Block block;
+        std::shared_ptr<const void> charge;
+    };
+    const size_t bytes = block.size();
+    const auto kept = std::make_shared<Paid>(Paid{std::move(block), pay_for(bytes, pay)});
+    return {kept, &kept->block};
+}
+
+}  // namespace
+
 base::Result<> Contribution::own(const Layout& layout, kernels::Strand& strand, Memory spare,
-                                 kernels::Strand::Done done) {
+                                 kernels::Strand::Done done, const Pay& pay) {
     if (!is_lent()) return {};
-    return sum(nullptr, layout, strand, std::move(spare), std::move(done));
+    return sum(nullptr, layout, strand, std::move(spare), std::move(done), pay);
 }
 
 base::Result<> Contribution::add(const Contribution& newer, const Layout& layout,
-                                 kernels::Strand& strand, Memory spare,
-                                 kernels::Strand::Done done) {
-    PACE_TRY(sum(&newer, layout, strand, std::move(spare), std::move(done)));
+                                 kernels::Strand& strand, Memory spare, kernels::Strand::Done done,
+                                 const Pay& pay) {
+    PACE_TRY(sum(&newer, layout, strand, std::move(spare), std::move(done), pay));
     base_ = std::min(base_, newer.base_);
     gradients_ += newer.gradients_;
     return {};
 }
 
 base::Result<> Contribution::sum(const Contribution* newer, const Layout& layout,
-                                 kernels::Strand& strand, Memory spare,
-                                 kernels::Strand::Done done) {
+                                 kernels::Strand& strand, Memory spare, kernels::Strand::Done done,
+                                 const Pay& pay) {
     // What the sum is made of stays until it is made.
     struct Sum {
         LocalPart part;
@@ -45,7 +59,7 @@ base::Result<> Contribution::sum(const Contribution* newer, const Layout& layout
     };
     if (is_lent() && spare == nullptr) {
         PACE_TRY_ASSIGN(made, base::Block::make(layout.bytes(), "a late gradient"));
-        spare = std::make_shared<base::Block>(std::move(made));
+        spare = paid_memory(std::move(made), pay);
     }
     const Memory out = is_lent() ? std::move(spare) : memory_;
     std::vector<Member> members{{segments_, 1.0}};

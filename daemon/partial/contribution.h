@@ -19,6 +19,7 @@
 #include "base/result.h"
 #include "daemon/collectives/local_part.h"
 #include "daemon/kernels/strand.h"
+#include "daemon/partial/pay.h"
 
 namespace pace::partial {
 
@@ -55,14 +56,16 @@ class Contribution {
     using Memory = std::shared_ptr<base::Block>;
 
     // Copies what is lent: when the strand calls `done`, the worker's memory is free. `spare`, where it is given, is an
-    // own memory for the same layout, and is used. ErrorKind::memory, and nothing changes, nor is `done` called.
+    // own memory for the same layout, and is used; `pay` is for what has to be made. ErrorKind::memory, and nothing changes, nor is
+    // `done` called.
     base::Result<> own(const collectives::Layout& layout, kernels::Strand& strand,
-                       Memory spare = nullptr, kernels::Strand::Done done = {});
+                       Memory spare = nullptr, kernels::Strand::Done done = {},
+                       const Pay& pay = {});
 
     // Adds a newer one, which may go when the strand calls `done`. As own().
     base::Result<> add(const Contribution& newer, const collectives::Layout& layout,
                        kernels::Strand& strand, Memory spare = nullptr,
-                       kernels::Strand::Done done = {});
+                       kernels::Strand::Done done = {}, const Pay& pay = {});
 
     // Its own memory, for another to use; afterwards there is nothing left here.
     Memory release() { return std::move(memory_); }
@@ -70,7 +73,8 @@ class Contribution {
   private:
     Contribution() = default;
     base::Result<> sum(const Contribution* newer, const collectives::Layout& layout,
-                       kernels::Strand& strand, Memory spare, kernels::Strand::Done done);
+                       kernels::Strand& strand, Memory spare, kernels::Strand::Done done,
+                       const Pay& pay);
 
     uint64_t base_ = 0;
     uint32_t gradients_ = 1;

@@ -25,6 +25,7 @@
 #include "base/result.h"
 #include "daemon/collectives/layout.h"
 #include "daemon/kernels/strand.h"
+#include "daemon/partial/pay.h"
 #include "daemon/partial/roster.h"
 #include "daemon/partial/running_sum.h"
 
@@ -38,10 +39,11 @@ struct MissedRounds {
 
 class Missed {
   public:
-    // Without a strand the calls do the work themselves.
+    // Without a strand the calls do the work themselves. `pay` is for the sums.
     explicit Missed(collectives::Layout layout,
-                    std::shared_ptr<kernels::Strand> strand = std::make_shared<kernels::Strand>())
-        : layout_(std::move(layout)), strand_(std::move(strand)) {}
+                    std::shared_ptr<kernels::Strand> strand = std::make_shared<kernels::Strand>(),
+                    Pay pay = {})
+        : layout_(std::move(layout)), strand_(std::move(strand)), pay_(std::move(pay)) {}
     Missed(const Missed&) = delete;
     Missed& operator=(const Missed&) = delete;
 
@@ -89,6 +91,7 @@ class Missed {
 
     collectives::Layout layout_;
     std::shared_ptr<kernels::Strand> strand_;
+    Pay pay_;
     Cohorts cohorts_;
 };
 

@@ -33,6 +33,8 @@ class RunningSum {
     void write(collectives::ByteRange range, std::span<std::byte* const> segments) const;
 
     const collectives::Layout& layout() const { return layout_; }
+    // What it takes.
+    size_t bytes() const { return sum_.size(); }
 
   private:
     RunningSum() = default;

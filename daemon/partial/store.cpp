@@ -49,10 +49,11 @@ Result<HandIn> Store::hand_in(Rank rank, Segments segments, std::shared_ptr<cons
     if (is_late && late_ == Late::drop) return HandIn::forgotten;
     Contribution given = Contribution::lend(worker.base, std::move(segments), std::move(keep));
     if (worker.stored) {
-        PACE_TRY(worker.stored->add(given, layout(), *strand_, std::move(worker.spare), making()));
+        PACE_TRY(
+            worker.stored->add(given, layout(), *strand_, std::move(worker.spare), making(), pay_));
         return HandIn::copied;
     }
-    if (is_late) PACE_TRY(given.own(layout(), *strand_, std::move(worker.spare), making()));
+    if (is_late) PACE_TRY(given.own(layout(), *strand_, std::move(worker.spare), making(), pay_));
     worker.stored = std::move(given);
     return is_late ? HandIn::copied : HandIn::lent;
 }
@@ -62,8 +63,8 @@ Result<> Store::secure(Rank rank) {
     if (worker == workers_.end() || !worker->second.stored) return {};
     if (!worker->second.stored->is_lent()) return {};
     const Call call(*this);
-    return worker->second.stored->own(layout(), *strand_, std::move(worker->second.spare),
-                                      making());
+    return worker->second.stored->own(layout(), *strand_, std::move(worker->second.spare), making(),
+                                      pay_);
 }
 
 bool Store::take_back(Rank rank) {
@@ -140,8 +141,8 @@ Result<> Store::put_back(uint64_t round, std::vector<Taken> taken) {
         std::optional<Contribution>& stored = worker->second.stored;
         if (stored) {
             // The older one first, as if it had never left.
-            if (Result<> added = one.contribution.add(*stored, layout(), *strand_,
-                                                      std::move(worker->second.spare), making());
+            if (Result<> added = one.contribution.add(
+                    *stored, layout(), *strand_, std::move(worker->second.spare), making(), pay_);
                 !added)
                 outcome = std::move(added);
             if (!stored->is_lent()) worker->second.spare = stored->release();

@@ -54,10 +54,11 @@ struct Taken {
 
 class Store {
   public:
-    // `strand` does what touches gradients, in the order of the calls. Without one they do that themselves.
+    // `strand` does what touches gradients, in the order of the calls. Without one they do that themselves. `pay` is for copies.
     explicit Store(Late late,
-                   std::shared_ptr<kernels::Strand> strand = std::make_shared<kernels::Strand>())
-        : late_(late), strand_(std::move(strand)) {}
+                   std::shared_ptr<kernels::Strand> strand = std::make_shared<kernels::Strand>(),
+                   Pay pay = {})
+        : late_(late), strand_(std::move(strand)), pay_(std::move(pay)) {}
     Store(collectives::Layout layout, Late late) : Store(late) { agree({std::move(layout), true}); }
     Store(const Store&) = delete;
     Store& operator=(const Store&) = delete;
@@ -141,6 +142,7 @@ class Store {
     std::optional<Terms> terms_;
     Late late_;
     std::shared_ptr<kernels::Strand> strand_;
+    Pay pay_;
     std::shared_ptr<Making> making_ = std::make_shared<Making>();
     uint64_t open_round_ = 0;  // the first that has not taken yet
     std::map<Rank, Worker> workers_;

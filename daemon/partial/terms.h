@@ -16,9 +16,11 @@ namespace pace::partial {
 struct Terms {
     collectives::Layout layout;
     bool mean = true;
+    bool operator==(const Terms&) const = default;
 };
 
-// Equal terms have equal digests; never 0, which says that a node has none.
+// Equal terms have equal digests; never 0, which says that a node has none. Others may have the same one: it is for nodes, whose
+// messages are of known sizes, and says nothing of memory here.
 uint32_t digest_of(const Terms& terms);
 
 // On the wire, little-endian, always of the same size:

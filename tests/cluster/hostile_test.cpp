@@ -142,6 +142,28 @@ TEST(Hostile, WhatTheDeadLeaveGoesWhenItsTimeIsOver) {
     EXPECT_EQ(buffer_bytes(cluster.daemon(0).pid()), 0U);
 }
 
+// The loop's longest callback, as the daemon says.
+double longest_ms(RawClient& observer) {
+    return nlohmann::json::parse(observer.document()).at("loop").at("longest_ms").get<double>();
+}
+
+// Each of them would take the loop some milliseconds.
+TEST(Hostile, BuffersThatGoAllAtOnceHoldNobodyUp) {
+    constexpr int kBuffers = 200;
+    Cluster cluster(one_daemon({"--buffers-keep-s", "1"}));
+    RawClient observer(cluster.socket(0));
+    {
+        RawClient client(cluster.socket(0));
+        ASSERT_TRUE(client.join("many")) << client.refusal();
+        for (int i = 0; i < kBuffers; ++i)
+            ASSERT_TRUE(client.create_buffer(kMebi)) << client.refusal();
+    }
+    EXPECT_TRUE(comes_down_to(observer, 0));
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    EXPECT_LT(longest_ms(observer), 50);
+#endif
+}
+
 TEST(Hostile, ATrainerThatComesBackFindsItsBuffersAndAnotherUserDoesNot) {
     Cluster cluster({.nodes = 1, .controller_flags = {"--abandoned-keep-s", "1"}});
     const auto leave = [&](const char* words) {

@@ -40,6 +40,10 @@ Result<> check_name(const std::string& name) {
             ErrorKind::invalid,
             "name has a byte that is not allowed; use letters, digits, '.', '_' and '-'");
     }
+    if (name == "." || name == "..") {
+        return make_error(ErrorKind::invalid, "name is {}, as a folder's; give the job another",
+                          name);
+    }
     return {};
 }
 

@@ -39,6 +39,7 @@ TEST(JobOptions, AreRefusedWithASentenceThatNamesOptionAndValue) {
         {"name is empty", [](JobOptions& o) { o.name = ""; }},
         {"name has 64 bytes", [](JobOptions& o) { o.name = std::string(64, 'x'); }},
         {"name has a byte", [](JobOptions& o) { o.name = "a/b"; }},
+        {"name is ..", [](JobOptions& o) { o.name = ".."; }},
         {"world is 0", [](JobOptions& o) { o.world = 0; }},
         {"world is 65537", [](JobOptions& o) { o.world = 65537; }},
         {"policy is '?'", [](JobOptions& o) { o.policy = static_cast<Policy>(12); }},

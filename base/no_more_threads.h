@@ -1,0 +1,58 @@
+// NoMoreThreads: as long as it lives, this process can begin no thread. For tests; not under a sanitizer, which needs memory itself.
+#pragma once
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <latch>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace pace::base {
+
+class NoMoreThreads {
+  public:
+    static constexpr bool possible() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+        return false;
+#else
+        return true;
+#endif
+    }
+
+    // A thread needs memory for its stack, of which there is none; what the library has kept of earlier ones is taken.
+    NoMoreThreads() {
+        taken_.reserve(kMost);
+        getrlimit(RLIMIT_AS, &before_);
+        rlim_t pages = 0;
+        std::ifstream("/proc/self/statm") >> pages;
+        const rlimit none{pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)), before_.rlim_max};
+        setrlimit(RLIMIT_AS, &none);
+        try {
+            while (taken_.size() < kMost) taken_.emplace_back([this] { end_.wait(); });
+        } catch (const std::system_error&) {
+            is_so_ = true;
+        }
+    }
+    ~NoMoreThreads() {
+        setrlimit(RLIMIT_AS, &before_);
+        end_.count_down();
+        for (std::thread& thread : taken_) thread.join();
+    }
+    NoMoreThreads(const NoMoreThreads&) = delete;
+    NoMoreThreads& operator=(const NoMoreThreads&) = delete;
+
+    bool is_so() const { return is_so_; }
+
+  private:
+    static constexpr size_t kMost = 64;
+
+    rlimit before_{};
+    std::latch end_{1};
+    std::vector<std::thread> taken_;
+    bool is_so_ = false;
+};
+
+}  // namespace pace::base

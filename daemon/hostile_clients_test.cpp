@@ -1,0 +1,221 @@
+// Clients that submit whatever they like: the daemon touches no memory but what they name, as far as it reaches, ends every request once, and
+// serves the next one.
+#include <array>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+#include "daemon/hostile_fixture.h"
+
+namespace pace::daemon {
+namespace {
+
+// Those of f32 have the same digest two by two.
+constexpr std::array<std::pair<DType, uint64_t>, 8> kKinds{{{DType::f32, 6424},
+                                                            {DType::f32, 224'035},
+                                                            {DType::f32, 9997},
+                                                            {DType::f32, 264'510},
+                                                            {DType::f32, 11'639},
+                                                            {DType::f32, 44'698},
+                                                            {DType::f16, 6424},
+                                                            {DType::u32, 100}}};
+constexpr std::byte kUntouched{0x5A};
+constexpr uint64_t kBystanderFloats = 300'000;
+
+// A trainer that calls at random, and dies now and then.
+class Besieger {
+  public:
+    Besieger(HostileClients& daemon, uint32_t rank, Tune tune, uint64_t seed)
+        : daemon_(daemon), rank_(rank), tune_(std::move(tune)), random_(seed) {}
+
+    void act(Verb favourite) {
+        if (!client_ || client_->is_gone()) come_back();
+        if (!client_) return;
+        const uint64_t dice = random_.below(100);
+        if (dice < 2) {
+            client_.reset();  // it dies
+        } else if (dice < 4) {
+            client_->leave();
+            client_.reset();
+        } else if (dice < 10) {
+            if (!ids_.empty()) client_->cancel(ids_[random_.below(ids_.size())]);
+        } else if (dice < 14) {
+            replace_buffer();
+        } else if (client_->open() < 24) {
+            submit(random_.below(4) == 0 ? static_cast<Verb>(random_.below(15)) : favourite);
+        }
+        if (client_)
+            for (const auto& end : client_->ended()) ended_.push_back(end.id);
+        if (++acts_ % 10 == 0) look_at_bystanders();
+    }
+    void go() { client_.reset(); }
+
+  private:
+    void come_back() {
+        buffers_.clear();
+        bystanders_.clear();
+        ids_.clear();
+        ended_.clear();
+        client_.emplace(daemon_);
+        if (!client_->join("besieged", rank_, 2, tune_)) {
+            client_.reset();
+            return;
+        }
+        for (size_t i = 0; i < 4; ++i) add_buffer();
+    }
+    // Mappings come one below the other: what runs over the end of the second runs into the first.
+    void add_buffer() {
+        auto bystander = client_->create(DType::f32, kBystanderFloats);
+        const auto [type, count] = kKinds[random_.below(kKinds.size())];
+        auto buffer = client_->create(type, count);
+        if (!bystander || !buffer) return;
+        std::memset(bystander->memory.data(), static_cast<int>(kUntouched),
+                    bystander->memory.size());
+        std::memset(buffer->memory.data(), 0, buffer->memory.size());
+        bystanders_.push_back(std::move(bystander));
+        buffers_.push_back(std::move(buffer));
+    }
+    void replace_buffer() {
+        if (buffers_.size() < 2) return;
+        const auto old = buffers_.begin() + static_cast<ptrdiff_t>(random_.below(buffers_.size()));
+        client_->free(**old);
+        buffers_.erase(old);
+        if (bystanders_.size() < 16) add_buffer();
+    }
+    void submit(Verb verb) {
+        SubmissionEntry entry{};
+        const bool again = !ended_.empty() && random_.below(5) == 0;
+        entry.id = again ? ended_.back() : ++id_;
+        if (again) ended_.pop_back();
+        if (random_.below(500) == 0 && !ids_.empty()) entry.id = ids_.back();
+        ids_.push_back(entry.id);
+        entry.verb = verb;
+        entry.op = random_.below(2) == 0 ? protocol::ReduceOp::mean : protocol::ReduceOp::sum;
+        entry.iteration = random_.below(6);
+        entry.root = static_cast<uint32_t>(random_.below(3));
+        if (random_.below(10) == 0) entry.order = static_cast<protocol::Order>(random_.below(4));
+        entry.keeps_local = random_.below(10) == 0 ? 1 : 0;
+        entry.sparse = verb == Verb::push && random_.below(2) == 0 ? 1 : 0;
+        entry.first = random_.below(4) == 0 ? random_.next() : random_.below(3) * 1000;
+        entry.entries = random_.below(4) == 0 ? random_.next() : random_.below(101);
+        const size_t most = protocol::has_buffers(verb) && random_.below(10) != 0 ? 2 : 0;
+        const size_t count = most == 0 ? random_.below(3) : 1 + (random_.below(4) == 0 ? 1 : 0);
+        for (size_t i = 0; i < count && !buffers_.empty(); ++i) {
+            const ClientBuffer& buffer = *buffers_[random_.below(buffers_.size())];
+            entry.buffers[i] = buffer.index + (random_.below(50) == 0 ? 1000 : 0);
+            entry.generations[i] = buffer.generation;
+            ++entry.buffer_count;
+        }
+        client_->submit(entry);
+    }
+    void look_at_bystanders() const {
+        static const std::vector<std::byte> untouched(kBystanderFloats * sizeof(float), kUntouched);
+        for (const auto& bystander : bystanders_)
+            ASSERT_EQ(std::memcmp(bystander->memory.data(), untouched.data(), untouched.size()), 0)
+                << "the daemon wrote to a buffer that nobody has named";
+    }
+
+    HostileClients& daemon_;
+    uint32_t rank_;
+    Tune tune_;
+    base::Random random_;
+    std::optional<RingClient> client_;
+    std::vector<std::shared_ptr<ClientBuffer>> buffers_;
+    std::vector<std::shared_ptr<ClientBuffer>> bystanders_;
+    uint64_t acts_ = 0;
+    std::vector<uint64_t> ids_;
+    std::vector<uint64_t> ended_;
+    uint64_t id_ = 0;
+};
+
+struct Family {
+    const char* name;
+    std::vector<Verb> verbs;
+    Tune tune;
+};
+
+class Besieged : public HostileClients, public ::testing::WithParamInterface<Family> {};
+
+TEST_P(Besieged, TouchesNothingThatIsNotNamed) {
+    constexpr int kSteps = 400;
+    for (uint64_t seed = 1; seed <= 3 && !HasFailure(); ++seed) {
+        SCOPED_TRACE(seed);
+        base::Random random(seed);
+        std::array<Besieger, 2> besiegers{Besieger(*this, 0, GetParam().tune, random.next()),
+                                          Besieger(*this, 1, GetParam().tune, random.next())};
+        for (int step = 0; step < kSteps && !HasFatalFailure(); ++step) {
+            const Verb favourite = GetParam().verbs[random.below(GetParam().verbs.size())];
+            for (Besieger& besieger : besiegers) besieger.act(favourite);
+            for (uint64_t turns = random.below(8); turns > 0; --turns) turn();
+        }
+        for (Besieger& besieger : besiegers) besieger.go();
+        for (int i = 0; i < 20; ++i) turn();
+    }
+    expect_served(*this);
+}
+
+const std::vector<Verb> kRounds{Verb::reduce, Verb::reduce, Verb::broadcast, Verb::sync,
+                                Verb::barrier};
+const std::vector<Verb> kGroups{Verb::average, Verb::average, Verb::broadcast, Verb::sync};
+
+INSTANTIATE_TEST_SUITE_P(
+    Families, Besieged,
+    ::testing::Values(
+        Family{"rounds", kRounds,
+               [](fb::JobOptionsBuilder& o) { o.add_policy(fb::Policy::all_reduce); }},
+        Family{"vetted", kRounds,
+               [](fb::JobOptionsBuilder& o) {
+                   o.add_policy(fb::Policy::all_reduce);
+                   o.add_reject_nonfinite(true);
+               }},
+        Family{"solo", kRounds,
+               [](fb::JobOptionsBuilder& o) {
+                   o.add_policy(fb::Policy::all_reduce);
+                   o.add_quorum(fb::Quorum::solo);
+               }},
+        Family{"halves", kRounds,
+               [](fb::JobOptionsBuilder& o) {
+                   o.add_policy(fb::Policy::all_reduce);
+                   o.add_compression(fb::Compression::f16);
+               }},
+        Family{"top_k",
+               {Verb::reduce, Verb::residual_load, Verb::residual_save, Verb::broadcast},
+               [](fb::JobOptionsBuilder& o) {
+                   o.add_policy(fb::Policy::all_reduce);
+                   o.add_compression(fb::Compression::spardl);
+                   o.add_density(0.01);
+                   o.add_hierarchy(fb::Hierarchy::flat);
+                   o.add_dense_fallback(fb::DenseFallback::never);
+               }},
+        Family{"groups", kGroups,
+               [](fb::JobOptionsBuilder& o) {
+                   o.add_policy(fb::Policy::partial_reduce);
+                   o.add_group_size(2);
+                   o.add_group_wait_ms(5);
+               }},
+        Family{"initial", kGroups,
+               [](fb::JobOptionsBuilder& o) {
+                   o.add_policy(fb::Policy::partial_reduce);
+                   o.add_group_size(2);
+                   o.add_group_wait_ms(5);
+                   o.add_weights(fb::Weights::dynamic);
+                   o.add_missing(fb::Missing::initial);
+               }},
+        Family{"static_groups", kGroups,
+               [](fb::JobOptionsBuilder& o) { o.add_policy(fb::Policy::prague_static); }},
+        Family{"server",
+               {Verb::push, Verb::push, Verb::pull, Verb::pull, Verb::broadcast},
+               [](fb::JobOptionsBuilder& o) {
+                   o.add_policy(fb::Policy::ssp);
+                   o.add_elements(224'035);
+                   o.add_progress_gap(3);
+               }}),
+    [](const auto& family) { return std::string(family.param.name); });
+
+}  // namespace
+}  // namespace pace::daemon
