@@ -90,10 +90,8 @@ class Probe final : public daemon::ControlHandler {
             daemon::control::WorkerJoin join;
             join.request = rank + 1;
             join.rank = rank;
-            join.options.name = "bench";
-            join.options.world = world_;
-            join.options.policy = daemon::control::Policy::partial_reduce;
-            join.options.group_size = 2;
+            join.options = daemon::control::AskedOptions("bench", world_, "partial-reduce");
+            join.options.values = {{"group.size", int64_t{2}}};
             join.uid = 1;
             link_->send(join);
         }

@@ -16,13 +16,13 @@ namespace pace::daemon {
 namespace {
 
 // Those of f32 have the same digest two by two.
-constexpr std::array<std::pair<DType, uint64_t>, 8> kKinds{{{DType::f32, 6424},
-                                                            {DType::f32, 224'035},
-                                                            {DType::f32, 9997},
-                                                            {DType::f32, 264'510},
+constexpr std::array<std::pair<DType, uint64_t>, 8> kKinds{{{DType::f32, 87'108},
+                                                            {DType::f32, 265'457},
+                                                            {DType::f32, 31'225},
+                                                            {DType::f32, 37'815},
                                                             {DType::f32, 11'639},
                                                             {DType::f32, 44'698},
-                                                            {DType::f16, 6424},
+                                                            {DType::f16, 87'108},
                                                             {DType::u32, 100}}};
 constexpr std::byte kUntouched{0x5A};
 constexpr uint64_t kBystanderFloats = 300'000;
@@ -167,53 +167,53 @@ INSTANTIATE_TEST_SUITE_P(
     Families, Besieged,
     ::testing::Values(
         Family{"rounds", kRounds,
-               [](fb::JobOptionsBuilder& o) { o.add_policy(fb::Policy::all_reduce); }},
+               [](protocol::JobOptions& o) { o.policy = protocol::Policy::all_reduce; }},
         Family{"vetted", kRounds,
-               [](fb::JobOptionsBuilder& o) {
-                   o.add_policy(fb::Policy::all_reduce);
-                   o.add_reject_nonfinite(true);
+               [](protocol::JobOptions& o) {
+                   o.policy = protocol::Policy::all_reduce;
+                   o.reject_nonfinite = true;
                }},
         Family{"solo", kRounds,
-               [](fb::JobOptionsBuilder& o) {
-                   o.add_policy(fb::Policy::all_reduce);
-                   o.add_quorum(fb::Quorum::solo);
+               [](protocol::JobOptions& o) {
+                   o.policy = protocol::Policy::all_reduce;
+                   o.quorum = protocol::Quorum::solo;
                }},
         Family{"halves", kRounds,
-               [](fb::JobOptionsBuilder& o) {
-                   o.add_policy(fb::Policy::all_reduce);
-                   o.add_compression(fb::Compression::f16);
+               [](protocol::JobOptions& o) {
+                   o.policy = protocol::Policy::all_reduce;
+                   o.compression = protocol::Compression::f16;
                }},
         Family{"top_k",
                {Verb::reduce, Verb::residual_load, Verb::residual_save, Verb::broadcast},
-               [](fb::JobOptionsBuilder& o) {
-                   o.add_policy(fb::Policy::all_reduce);
-                   o.add_compression(fb::Compression::spardl);
-                   o.add_density(0.01);
-                   o.add_hierarchy(fb::Hierarchy::flat);
-                   o.add_dense_fallback(fb::DenseFallback::never);
+               [](protocol::JobOptions& o) {
+                   o.policy = protocol::Policy::all_reduce;
+                   o.compression = protocol::Compression::spardl;
+                   o.density = 0.01;
+                   o.hierarchy = protocol::Hierarchy::flat;
+                   o.dense_fallback = protocol::DenseFallback::never;
                }},
         Family{"groups", kGroups,
-               [](fb::JobOptionsBuilder& o) {
-                   o.add_policy(fb::Policy::partial_reduce);
-                   o.add_group_size(2);
-                   o.add_group_wait_ms(5);
+               [](protocol::JobOptions& o) {
+                   o.policy = protocol::Policy::partial_reduce;
+                   o.group_size = 2;
+                   o.group_wait_ms = 5;
                }},
         Family{"initial", kGroups,
-               [](fb::JobOptionsBuilder& o) {
-                   o.add_policy(fb::Policy::partial_reduce);
-                   o.add_group_size(2);
-                   o.add_group_wait_ms(5);
-                   o.add_weights(fb::Weights::dynamic);
-                   o.add_missing(fb::Missing::initial);
+               [](protocol::JobOptions& o) {
+                   o.policy = protocol::Policy::partial_reduce;
+                   o.group_size = 2;
+                   o.group_wait_ms = 5;
+                   o.weights = protocol::Weights::dynamic;
+                   o.missing = protocol::Missing::initial;
                }},
         Family{"static_groups", kGroups,
-               [](fb::JobOptionsBuilder& o) { o.add_policy(fb::Policy::prague_static); }},
+               [](protocol::JobOptions& o) { o.policy = protocol::Policy::prague_static; }},
         Family{"server",
                {Verb::push, Verb::push, Verb::pull, Verb::pull, Verb::broadcast},
-               [](fb::JobOptionsBuilder& o) {
-                   o.add_policy(fb::Policy::ssp);
-                   o.add_elements(224'035);
-                   o.add_progress_gap(3);
+               [](protocol::JobOptions& o) {
+                   o.policy = protocol::Policy::ssp;
+                   o.elements = 265'457;
+                   o.staleness = 3;
                }}),
     [](const auto& family) { return std::string(family.param.name); });
 

@@ -22,6 +22,7 @@
 #include "base/unique_fd.h"
 #include "daemon/clients/packet.h"
 #include "daemon/node.h"
+#include "protocol/option_codec.h"
 #include "protocol/ring.h"
 #include "protocol/version.h"
 
@@ -56,7 +57,7 @@ class Mapping {
     size_t bytes_;
 };
 
-using Tune = std::function<void(fb::JobOptionsBuilder&)>;
+using Tune = std::function<void(protocol::JobOptions&)>;
 
 // One daemon, alone on its machine, and the thread that it runs in.
 class HostileClients : public ::testing::Test {
@@ -120,12 +121,11 @@ class RingClient {
     // False: it was refused; refusal() says why.
     bool join(const std::string& job, uint32_t rank, uint32_t world, const Tune& tune) {
         const bool joined = ask(fb::Body::Join, [&](flatbuffers::FlatBufferBuilder& b) {
-            const auto name = b.CreateString(job);
-            fb::JobOptionsBuilder options(b);
-            options.add_name(name);
-            options.add_world(world);
+            protocol::JobOptions options;
+            options.name = job;
+            options.world = world;
             tune(options);
-            const auto built = options.Finish();
+            const auto built = protocol::write_job_options(b, options);
             fb::JoinBuilder join(b);
             join.add_request(++asked_);
             join.add_rank(rank);
@@ -246,8 +246,8 @@ class RingClient {
 // Somebody trains here as if nothing were.
 inline void expect_served(HostileClients& daemon) {
     RingClient client(daemon);
-    ASSERT_TRUE(client.join("well-mannered", 0, 1, [](fb::JobOptionsBuilder& options) {
-        options.add_policy(fb::Policy::all_reduce);
+    ASSERT_TRUE(client.join("well-mannered", 0, 1, [](protocol::JobOptions& options) {
+        options.policy = protocol::Policy::all_reduce;
     })) << client.refusal();
     const auto buffer = client.create(DType::f32, 10);
     ASSERT_NE(buffer, nullptr) << client.refusal();

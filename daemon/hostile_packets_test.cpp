@@ -40,8 +40,8 @@ class SuperfluousDescriptors : public HostileClients {
 
 TEST_F(SuperfluousDescriptors, AreNotKept) {
     RingClient client(*this);
-    ASSERT_TRUE(client.join("greedy", 0, 1, [](fb::JobOptionsBuilder& options) {
-        options.add_policy(fb::Policy::all_reduce);
+    ASSERT_TRUE(client.join("greedy", 0, 1, [](protocol::JobOptions& options) {
+        options.policy = protocol::Policy::all_reduce;
     })) << client.refusal();
     for (int i = 0; i < 20; ++i) turn();
     const size_t before = open_files();
@@ -96,10 +96,10 @@ class HostileNames : public HostileClients {
 };
 
 TEST_F(HostileNames, ArePathsNowhere) {
-    const Tune restores = [](fb::JobOptionsBuilder& options) {
-        options.add_policy(fb::Policy::ssp);
-        options.add_elements(4);
-        options.add_restore(true);
+    const Tune restores = [](protocol::JobOptions& options) {
+        options.policy = protocol::Policy::ssp;
+        options.elements = 4;
+        options.restore = true;
     };
     for (const std::string& name :
          {std::string("../1000/victim"), std::string("a/b"), std::string("."), std::string(".."),

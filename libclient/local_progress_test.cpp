@@ -181,7 +181,9 @@ TEST_F(KeptTest, WhoOnlyLooksDoesNotAddWhatAnotherThreadAdds) {
             if (ended && *ended) ++told;
             if (!ended || *ended) over = true;
             // It is collected: whoever comes later knows nothing of it.
-            if (!ended) EXPECT_EQ(ended.error().kind, ErrorKind::handle) << ended.error().message;
+            if (!ended) {
+                EXPECT_EQ(ended.error().kind, ErrorKind::handle) << ended.error().message;
+            }
         };
         std::thread looks([&] {
             while (!over) collect(base::TimePoint::min());

@@ -20,6 +20,7 @@ int detail(Kind kind) {
         case Kind::accepted:
         case Kind::connected:
         case Kind::ended:
+        case Kind::too_many:
             return 0;
         case Kind::broken_off:
         case Kind::silent:
@@ -111,6 +112,7 @@ std::string Obstacle::words() const {
         case Kind::greeted:
         case Kind::silent:
         case Kind::ended:
+        case Kind::too_many:
             break;
     }
     return fmt::format("what listens there does not answer: its process may be stopped; {}",

@@ -45,7 +45,7 @@ uint32_t counts_digest(const std::vector<BufferPtr>& buffers) {
     return static_cast<uint32_t>(state);
 }
 
-constexpr size_t kPieceFloats = kernels::Aside::kGrainBytes / sizeof(float);
+constexpr size_t kOwedPiece = kernels::Aside::kGrainBytes / sizeof(float);
 
 // Few ask for it: the loop waits.
 Result<> move_here(sparse::Residual& residual) {
@@ -177,7 +177,7 @@ void Compression::inherit(Debt debt) {
 }
 
 void Compression::work(size_t count, kernels::WorkerPool::Work work, kernels::Strand::Done done) {
-    strand_.run(2 * count * sizeof(float), count, kPieceFloats, std::move(work), std::move(done));
+    strand_.run(2 * count * sizeof(float), count, kOwedPiece, std::move(work), std::move(done));
     await_strand();
 }
 
@@ -265,7 +265,7 @@ void Compression::save(const WorkerPtr& worker, const Done& done) {
     // An exchange may be under way, without a worker that has just come. It changes the next residual, moves this one to a GPU at most, and
     // the next exchange waits for the strand.
     const auto write = [owed, buffers = request.buffers](size_t begin, size_t end) {
-        static constexpr std::array<float, kPieceFloats> kNothing{};
+        static constexpr std::array<float, kOwedPiece> kNothing{};
         const float* const from = owed ? owed.get() + begin : kNothing.data();
         write_range(buffers, begin, {from, end - begin});
     };
@@ -291,7 +291,7 @@ void Compression::load(const WorkerPtr& worker, const Done& done) {
     work(
         count,
         [state, buffers](size_t begin, size_t end) {
-            std::array<float, kPieceFloats> piece;
+            std::array<float, kOwedPiece> piece;
             const std::span<float> given = std::span(piece).first(end - begin);
             read_range(buffers, begin, given);
             state->residual().add(begin, given);

@@ -96,32 +96,6 @@ uint64_t Engine::join(const JoinRequest& request, WorkerPort* port, const Joined
     return ticket;
 }
 
-// The step of a model server's worker is what the server says.
-uint64_t Engine::reached(const JoinRequest& request, uint64_t kept) {
-    const protocol::PolicyRow* const policy = protocol::find_policy(request.options.policy);
-    const bool is_served = policy != nullptr && policy->family == control::Family::server;
-    return is_served ? kept : std::max(kept, request.iteration_untrusted);
-}
-
-// What only this node knows of a job: whether it has room for its part of a model, and a folder for its checkpoints.
-void Engine::check_job(const control::AskedOptions& asked, uint32_t uid,
-                       const ShardDisk::Checked& checked) {
-    const Result<control::JobOptions> read = protocol::read_options(asked);
-    // What this daemon does not understand the controller refuses, in better words.
-    if (!read) return checked({});
-    const control::JobOptions& options = *read;
-    if (protocol::family_of(options.policy) == control::Family::server) {
-        const uint64_t parts = options.shards == 0 ? options.world : options.shards;
-        const uint64_t nodes = std::max<uint64_t>(1, std::min<uint64_t>(parts, options.world));
-        const uint64_t here = options.elements / nodes;
-        const auto possible = services_.accounts->check_possible(
-            here > UINT64_MAX / sizeof(float) ? UINT64_MAX : here * sizeof(float),
-            fmt::format("a model of {} elements, over at most {} nodes,", options.elements, nodes));
-        if (!possible) return checked(possible);
-    }
-    ShardDisk::check(services_, scope_, options, uid, checked);
-}
-
 void Engine::seat(const JoinRequest& request, WorkerPort* port,
                   const control::JoinAccepted& accepted, const Joined& joined) {
     const std::shared_ptr<Job> job = job_of(accepted, request.uid);
@@ -134,7 +108,7 @@ void Engine::seat(const JoinRequest& request, WorkerPort* port,
     worker->iteration = reached(
         request, orphanage_.iteration({request.uid, accepted.token, accepted.rank}, base::now()));
     job->add(worker);
-    if (request.again) job->came_again(*worker);
+    if (request.again) job->came_again(*worker, request.rounds_untrusted);
     tell_waits_later();
     joined(Seat{job, worker, accepted.under_way});
 }

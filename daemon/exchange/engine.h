@@ -55,7 +55,8 @@ class Engine final : public ControlHandler {
     // Asks the controller for the place; `joined` is called once, not from inside the call. Returns a ticket for forget().
     uint64_t join(const JoinRequest& request, WorkerPort* port, const Joined& joined);
     // As a worker-less job. `answered` gets an empty string.
-    uint64_t create_job(const control::AskedOptions& options, uint32_t uid, const Answered& answered);
+    uint64_t create_job(const control::AskedOptions& options, uint32_t uid,
+                        const Answered& answered);
     // Of one without workers, if it is this user's, or the user is root. `answered` gets an empty string.
     uint64_t delete_job(const std::string& name, uint32_t uid, const Answered& answered);
     // The controller's status document.

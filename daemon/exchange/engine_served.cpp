@@ -1,8 +1,13 @@
-// Engine: what the controller says of the models of server jobs.
+// Engine: what the controller says of the models of server jobs, and what only this node knows of its part of one.
+#include <algorithm>
+
 #include "daemon/exchange/engine.h"
 #include "daemon/exchange/job.h"
+#include "protocol/options/asked_options.h"
 
 namespace pace::daemon {
+
+using base::Result;
 
 std::vector<Engine::ShardSummary> Engine::shards() const {
     std::vector<ShardSummary> summaries;
@@ -20,6 +25,32 @@ void Engine::on_server_order(const control::ServerOrder& order) {
 
 void Engine::on_checkpoint_ended(const control::CheckpointEnded& ended) {
     with_job(ended.job, [&ended](Job& found) { found.checkpoint_ended(ended); });
+}
+
+// The step of a model server's worker is what the server says.
+uint64_t Engine::reached(const JoinRequest& request, uint64_t kept) {
+    const protocol::PolicyRow* const policy = protocol::find_policy(request.options.policy);
+    const bool is_served = policy != nullptr && policy->family == control::Family::server;
+    return is_served ? kept : std::max(kept, request.iteration_untrusted);
+}
+
+// What only this node knows of a job: whether it has room for its part of a model, and a folder for its checkpoints.
+void Engine::check_job(const control::AskedOptions& asked, uint32_t uid,
+                       const ShardDisk::Checked& checked) {
+    const Result<control::JobOptions> read = protocol::read_options(asked);
+    // What this daemon does not understand the controller refuses, in better words.
+    if (!read) return checked({});
+    const control::JobOptions& options = *read;
+    if (protocol::family_of(options.policy) == control::Family::server) {
+        const uint64_t parts = options.shards == 0 ? options.world : options.shards;
+        const uint64_t nodes = std::max<uint64_t>(1, std::min<uint64_t>(parts, options.world));
+        const uint64_t here = options.elements / nodes;
+        const auto possible = services_.accounts->check_possible(
+            here > UINT64_MAX / sizeof(float) ? UINT64_MAX : here * sizeof(float),
+            fmt::format("a model of {} elements, over at most {} nodes,", options.elements, nodes));
+        if (!possible) return checked(possible);
+    }
+    ShardDisk::check(services_, scope_, options, uid, checked);
 }
 
 }  // namespace pace::daemon

@@ -161,6 +161,14 @@ void Job::advance(const WorkerPtr& worker) {
         run_local(worker);
         return;
     }
+    // Its model may have more rounds, or fewer, than those of the others.
+    if (std::exchange(worker->unaware, false) && verb != Verb::broadcast) {
+        state_.end_head(worker, ended_as(Outcome::stale,
+                                         "every daemon that knew of the job was gone, and it has "
+                                         "begun anew; call pace_broadcast, so that all go on from "
+                                         "one model"));
+        return;
+    }
     if (worker->suspended && verb != Verb::broadcast && verb != Verb::average) {
         state_.end_head(worker, ended_as(Outcome::stale,
                                          "this worker was taken out of the job for being late; "

@@ -34,9 +34,12 @@ class Job {
     base::Result<> check_verb(protocol::Verb verb) const;
 
     void add(const WorkerPtr& worker);
-    // Its trainer has been in a job of this name before, and may not know that this one has begun since.
-    void came_again(const Worker& worker) {
+    // Its trainer has been in a job of this name before, had the results of so many rounds, and may not know that this one has
+    // begun since.
+    void came_again(Worker& worker, uint64_t rounds_untrusted) {
         if (serving_) serving_->came_again(worker);
+        worker.unaware = !worker.newcomer && rounds_untrusted > 0 &&
+                         protocol::family_of(state_.options.policy) == control::Family::collective;
     }
     // The request, which is not submitted yet, is a sum that may be made where its buffers are, on a GPU.
     bool sums_on_device(const Worker& worker, const Request& request) const;

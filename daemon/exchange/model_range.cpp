@@ -44,6 +44,15 @@ void write_range(const std::vector<BufferPtr>& buffers, uint64_t first,
 }
 
 Result<> check_range(const Request& request, uint64_t elements) {
+    // Of pushes and pulls the door has looked already; a pace_broadcast takes other types where it is no pull.
+    for (size_t i = 0; i < request.buffers.size(); ++i) {
+        const protocol::DType type = request.buffers[i]->dtype;
+        if (request.sparse || type == protocol::DType::f32) continue;
+        return base::make_error(ErrorKind::invalid,
+                                "buffers[{}] is of type {}; the model of a parameter server is of "
+                                "type f32",
+                                i, protocol::name_of(type));
+    }
     if (request.first <= elements && request.elements <= elements - request.first) return {};
     return base::make_error(
         ErrorKind::invalid, "a {} of {} elements from {} on is not within the model, which has {}",

@@ -183,8 +183,11 @@ class ServedElsewhere : public ServingTest {
     std::vector<server::Letter> come_;  // there
     bool listens_ = false;
     ServerMail mail_{
-        other_services_, kModelSize, Payer{Accounts::create(), 0},
+        other_services_,
+        kModelSize,
+        Payer{Accounts::create(), 0},
         [this](NodeId, const server::Letter& letter, const Parcel&) { come_.push_back(letter); },
+        [](NodeId, const server::Letter&, const base::Error&) {},
         [](NodeId, const base::Error&) {}};
 };
 

@@ -51,7 +51,7 @@ std::string Serving::awaited(const Worker& worker) const {
     const uint64_t own = next_clock(worker.rank);
     if (!host_.has_ordered(worker.rank, own == 0 ? 0 : own - 1) && own != 0)
         return "its own pushes, which wait for " + nodes_of_updates(worker.rank);
-    if (const std::string slow = slow_workers(joins(worker) ? 0 : request.iteration); !slow.empty())
+    if (std::string slow = slow_workers(joins(worker) ? 0 : request.iteration); !slow.empty())
         return slow;
     if (!job_.services.control->attached()) return kNoController;
     std::set<NodeId> places(host_.places().begin(), host_.places().end());

@@ -12,8 +12,8 @@ using protocol::Outcome;
 using protocol::Verb;
 
 // Buffers of f32 of so many elements each have the same digest, and in rounds of some of all the same terms.
-constexpr uint64_t kFewFloats = 6424;
-constexpr uint64_t kManyFloats = 224'035;
+constexpr uint64_t kFewFloats = 87'108;
+constexpr uint64_t kManyFloats = 265'457;
 constexpr uint64_t kFewTerms = 11'639;
 constexpr uint64_t kManyTerms = 44'698;
 

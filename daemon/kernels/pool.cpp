@@ -48,7 +48,7 @@ struct WorkerPool::Job {
     // Works until no piece is left to claim, or it has done so many. True if this call finished the job's last piece.
     bool run(size_t pieces_max) {
         bool last = false;
-        for (size_t pieces = 0; pieces < pieces_max; ++pieces) {
+        for (size_t done = 0; done < pieces_max; ++done) {
             const size_t begin = next.fetch_add(grain, std::memory_order_relaxed);
             if (begin >= size) return last;
             const size_t end = std::min(size, begin + grain);

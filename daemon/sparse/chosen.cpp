@@ -75,9 +75,9 @@ Result<size_t> hidden_bytes(size_t count, std::span<const std::byte> header_untr
     return kHiddenHeaderBytes + elias_fano_bytes(count, size, size);
 }
 
-// An index takes two bits at least, and nothing takes more than when there are all of them.
+// An index takes two bits at least, and nothing takes more than when there are all of them, but for the bits that fill a byte.
 size_t hidden_bytes_max(size_t count) {
-    return kHiddenHeaderBytes + elias_fano_bytes(count, count, count);
+    return kHiddenHeaderBytes + elias_fano_bytes(count, count, count) + 1;
 }
 
 Result<base::LargeVector<uint32_t>> chosen_indices(const Packed& packed,

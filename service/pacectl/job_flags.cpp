@@ -28,9 +28,8 @@ bool is_switch(const OptionRow& row) {
 }
 
 std::string help_of(const OptionRow& row) {
-    const std::string help(row.help);
-    if (is_switch(row)) return help;
-    return fmt::format("{} {}. Default: {}.", help, values_text(row), initial_text(row));
+    if (is_switch(row)) return std::string(row.help);
+    return fmt::format("{} {}. Default: {}.", row.help, values_text(row), initial_text(row));
 }
 
 std::string_view type_of(const OptionRow& row) {
@@ -71,7 +70,12 @@ void add_job_flags(CLI::App& create, AskedOptions& ret_job) {
                     "Who exchanges with whom: " +
                         protocol::listed(protocol::words_of(protocol::Policy{})) + ".")
         ->required()
-        ->type_name("WORD");
+        ->type_name("WORD")
+        ->check([](const std::string& word) {
+            if (protocol::find_policy(word) != nullptr) return std::string();
+            return fmt::format("policy is '{}'; use {}", word,
+                               protocol::listed(protocol::words_of(protocol::Policy{})));
+        });
     for (const OptionRow& row : protocol::option_table()) add_flag(create, row, ret_job);
 }
 

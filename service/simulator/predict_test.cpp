@@ -182,7 +182,7 @@ TEST(Predict, TheSameSeedPredictsTheSame) {
 TEST(Predict, AGroupLargerThanTheWorldIsRefused) {
     const auto outcome = predict(even_cluster(2, 2), {Policy::partial_reduce, 5});
     ASSERT_FALSE(outcome);
-    EXPECT_NE(outcome.error().message.find("group_size is 5; use 2 to world, which is 4"),
+    EXPECT_NE(outcome.error().message.find("group.size is 5; use 2 to world, which is 4"),
               std::string::npos);
 }
 

@@ -200,7 +200,7 @@ TEST(ScenarioFile, CandidatesOfTheCommandLineAreCheckedAsWell) {
     const auto checked = check_candidates(*scenario);
     ASSERT_FALSE(checked);
     EXPECT_EQ(checked.error().message,
-              "group_size is 9; use 2 to world, which is 4: a group of one averages nothing, a "
+              "group.size is 9; use 2 to world, which is 4: a group of one averages nothing, a "
               "larger one never fills");
 }
 

@@ -43,7 +43,7 @@ TEST(Grouping, PairsKeepToTheCommunicationGraph) {
         });
     for (std::thread& trainer : trainers) trainer.join();
     EXPECT_GT(pairs, 0U);
-    EXPECT_EQ(job_of(cluster)["options"]["edges"], 4);
+    EXPECT_EQ(job_of(cluster)["options"]["group.edges"], 4);
 }
 
 TEST(Grouping, AGraphThatIsNotConnectedIsRefusedByName) {

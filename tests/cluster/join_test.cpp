@@ -35,8 +35,8 @@ TEST(Join, EveryOptionThatDiffersIsToldWithBothValues) {
     const Worker second(other);
     EXPECT_EQ(second.opened(), PACE_E_MISMATCH);
     expect_words(second.complaint(),
-                 {"job 'test'", "world 7 (the job has 6)", "group_size 4 (the job has 3)",
-                  "group_min 3 (the job has 2)", "weights dynamic (the job has constant)",
+                 {"job 'test'", "world 7 (the job has 6)", "group.size 4 (the job has 3)",
+                  "group.min 3 (the job has 2)", "weights dynamic (the job has constant)",
                   "join with the job's"});
     other = averaging(cluster);
     other.rank = 1;
@@ -51,7 +51,7 @@ TEST(Join, OptionsOfGroupsHaveNoPlaceInAJobWithoutGroups) {
     Cluster cluster({.nodes = 1, .controller = false});
     const Worker worker({.endpoint = cluster.endpoint(0), .world = 4, .group_size = 2});
     EXPECT_EQ(worker.opened(), PACE_E_INVALID);
-    expect_words(worker.complaint(), {"group_size is 2", "all-reduce", "partial-reduce"});
+    expect_words(worker.complaint(), {"group.size is 2", "policy partial-reduce"});
 }
 
 TEST(Join, ARankIsFreeAgainWhenItsHolderHasLeft) {

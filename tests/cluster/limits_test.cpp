@@ -91,7 +91,7 @@ TEST(Limits, TheJournalsDisk) {
     expect_complaint(complaint, "PACE_E_DISK", {cluster.directory().c_str(), "free space"});
     before.finish(before.reduce());
     EXPECT_NE(cluster.pacectl(0, {"status"}).find("journal: failed"), std::string::npos);
-    cluster.pacectl(0, {"job", "create", "by-hand", "--world", "2"}, 1);
+    cluster.pacectl(0, {"job", "create", "by-hand", "--world", "2", "--policy", "full"}, 1);
     EXPECT_NE(cluster.logs().find("by-hand cannot be created now"), std::string::npos);
 
     // With room again it goes on by itself.

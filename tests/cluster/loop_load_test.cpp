@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <thread>
 #include <vector>
@@ -49,8 +50,7 @@ class Busy {
             const pid_t child = fork();
             if (child == 0) {
                 prctl(PR_SET_PDEATHSIG, SIGKILL);
-                for (volatile uint64_t turns = 0;; turns = turns + 1) {
-                }
+                for (std::atomic<uint64_t> turns = 0;;) ++turns;
             }
             EXPECT_GT(child, 0);
             children_.push_back(child);

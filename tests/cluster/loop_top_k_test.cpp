@@ -74,39 +74,31 @@ TEST(Loop, GoesOnWhileADoubleIsReducedDenseThoughTopKWasAskedFor) {
     expect_calm(cluster, 2);
 }
 
-// A worker of the node that comes while others' reduction waits for the other node asks for what is owed.
+// Worker 2 leaves, and comes back while worker 0, on the same node, waits for worker 1 in a reduction. It asks for what is owed at once: the
+// first of its node's workers speaks for that, and it gets zeros.
 TEST(Loop, GoesOnWhileWhatIsOwedIsSavedDuringAReduction) {
     SKIP_WITHOUT_ROOM_FOR(6);
+    const auto tune = [](pace_job_options& job) {
+        job.compression = PACE_COMPRESSION_SPARDL;
+        job.density = 0.001;
+        job.teams = 1;
+        job.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
+        job.worker_timeout_ms = 600000;
+    };
     Cluster cluster({.nodes = 2, .daemon_flags = room_for_models()});
     {
-        Pair pair(cluster,
-                  {.tune =
-                       [](pace_job_options& job) {
-                           job.compression = PACE_COMPRESSION_SPARDL;
-                           job.density = 0.001;
-                           job.teams = 1;
-                           job.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
-                       }},
-                  model_floats() / 2);
+        Pair pair(cluster, {.tune = tune}, model_floats() / 2, {0, 1, 0});
         pair.both([](Worker& worker) { return worker.load_residual(); });
         pair.workers.pop_back();
         pair.data.pop_back();
-        // The place of the second is free; the first is alone, and the one that comes asks at once.
-        Worker newcomer({.endpoint = cluster.endpoint(0),
-                         .rank = 1,
-                         .world = 2,
-                         .tune = [](pace_job_options& job) {
-                             job.compression = PACE_COMPRESSION_SPARDL;
-                             job.density = 0.001;
-                             job.teams = 1;
-                             job.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
-                             job.worker_timeout_ms = 600000;
-                         }});
+        const pace_request reduction = pair.workers[0].reduce();
+        Worker newcomer({.endpoint = cluster.endpoint(0), .rank = 2, .world = 3, .tune = tune});
         ASSERT_EQ(newcomer.opened(), PACE_OK) << newcomer.complaint();
-        newcomer.add_floats(pair.floats, 7);
-        pace_request reduction = pair.workers[0].reduce();
+        const float* const owed = newcomer.add_floats(pair.floats, 7);
         newcomer.finish(newcomer.save_residual());
-        (void)pair.workers[0].wait(reduction, 1000);
+        for (const uint64_t i : {uint64_t{0}, pair.floats - 1}) EXPECT_EQ(owed[i], 0);
+        pair.workers[1].finish(pair.workers[1].reduce());
+        pair.workers[0].finish(reduction);
     }
     expect_calm(cluster, 2);
 }

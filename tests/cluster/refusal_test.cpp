@@ -35,7 +35,7 @@ TEST(Refusals, AWorkerWithOtherOptionsThanTheJobs) {
         0, {"--mode", "average", "--rank", "1", "--world", "4", "--group-size", "2"});
     const std::string error = complaint(second);
     EXPECT_TRUE(error.starts_with("PACE_E_MISMATCH")) << error;
-    EXPECT_NE(error.find("group_size"), std::string::npos) << error;
+    EXPECT_NE(error.find("group.size"), std::string::npos) << error;
 }
 
 TEST(Refusals, OptionsThatMakeNoSense) {

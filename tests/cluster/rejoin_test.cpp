@@ -75,6 +75,31 @@ TEST(Rejoin, WorkersOfTheOnlyDaemonAreToldAndAgreeOnOneModel) {
     adopt_and_reduce(crew, 1, 0, 3);
 }
 
+// Nobody is left who knows of the job but its trainers, whose models may differ by a round.
+TEST(Rejoin, WorkersOfAJobThatNobodyRemembersAreToldAndAgreeOnOneModel) {
+    Cluster cluster({.nodes = 2});
+    Crew crew(cluster, {.nodes = {0, 1}});
+    crew.everyone([](Worker& worker) { return worker.broadcast(0); });
+    crew.everyone([](Worker& worker) { return worker.reduce(); });
+    cluster.kill_controller();
+    cluster.lose_journal();
+    for (size_t node = 0; node < 2; ++node) {
+        cluster.daemon(node).signal(SIGKILL);
+        ASSERT_TRUE(cluster.daemon(node).wait(soon()));
+    }
+    cluster.start_controller();
+    for (size_t node = 0; node < 2; ++node) cluster.start_daemon(node);
+    std::vector<pace_request> requests;
+    for (size_t rank = 0; rank < 2; ++rank) requests.push_back(crew.call(rank, 1));
+    for (size_t rank = 0; rank < 2; ++rank)
+        EXPECT_EQ(crew.worker(rank).wait(requests[rank], kSoonMs), PACE_STALE)
+            << crew.worker(rank).complaint();
+    for (size_t rank = 0; rank < 2; ++rank) crew.set(rank, static_cast<double>(rank + 1));
+    crew.everyone([](Worker& worker) { return worker.broadcast(0); });
+    for (size_t rank = 0; rank < 2; ++rank) EXPECT_EQ(crew.value(rank), 1);
+    crew.everyone([](Worker& worker) { return worker.reduce(); });
+}
+
 // Daemon, controller and a trainer of that daemon, one after the other.
 TEST(Rejoin, ADonorWhoseDaemonWasRestartedIsKnownToHaveNoModelAlsoToTheNextController) {
     Cluster cluster({.nodes = 2});

@@ -51,7 +51,7 @@ TEST_F(Tools, StatusNamesNodesWorkersAndGroups) {
     const Json& job = status["jobs"][0];
     EXPECT_EQ(job["name"], "shown");
     EXPECT_EQ(job["workers"].size(), 4U);
-    EXPECT_EQ(job["options"]["group_size"], 3);
+    EXPECT_EQ(job["options"]["group.size"], 3);
     EXPECT_FALSE(job["recent_groups"].empty());
     for (const Json& worker : job["workers"]) EXPECT_GT(worker["iteration"].get<uint64_t>(), 0U);
 }
@@ -124,7 +124,7 @@ TEST_F(Tools, JobsAreCreatedListedAndShown) {
     expect_words(cluster_.pacectl(1, {"job", "list"}),
                  {"shown", "planned", "all-reduce", "to join", "running"});
     expect_words(cluster_.pacectl(1, {"job", "show", "planned"}),
-                 {"job planned", "0 of 2", "no worker has joined", "worker_timeout_ms"});
+                 {"job planned", "0 of 2", "no worker has joined", "reduce.resync_every"});
     // Workers that give the same options find it; others are told.
     Process wrong = cluster_.trainer(0, {"--job", "planned", "--world", "3"});
     EXPECT_TRUE(wrong.wait_for("outcome PACE_E_MISMATCH", soon())) << errors();
@@ -135,14 +135,17 @@ TEST_F(Tools, JobsAreCreatedListedAndShown) {
 TEST_F(Tools, WhatIsRefusedIsSaidOnStandardErrorWithACode) {
     EXPECT_EQ(cluster_.pacectl(0, {"job", "show", "nobody"}, 1), "");
     expect_words(errors(), {"no job 'nobody'", "pacectl job list"});
-    cluster_.pacectl(0, {"job", "create", "shown", "--world", "2"}, 1);
+    cluster_.pacectl(0, {"job", "create", "shown", "--world", "2", "--policy", "full"}, 1);
     expect_words(errors(), {"job 'shown' exists already"});
-    cluster_.pacectl(0, {"job", "create", "bad", "--world", "4", "--group-size", "9"}, 1);
-    expect_words(errors(), {"group_size is 9", "2 to world, which is 4"});
-    cluster_.pacectl(0, {"job", "create", "bad", "--world", "0"}, 1);
+    cluster_.pacectl(
+        0,
+        {"job", "create", "bad", "--world", "4", "--policy", "partial-reduce", "--group-size", "9"},
+        1);
+    expect_words(errors(), {"group.size is 9", "2 to world, which is 4"});
+    cluster_.pacectl(0, {"job", "create", "bad", "--world", "0", "--policy", "full"}, 1);
     expect_words(errors(), {"world is 0"});
     cluster_.pacectl(0, {"job", "create", "bad", "--world", "4", "--policy", "gossip"}, 2);
-    expect_words(errors(), {"'gossip' is none of partial-reduce, all-reduce, prague-random"});
+    expect_words(errors(), {"policy is 'gossip'; use all-reduce, partial-reduce, prague-random"});
     cluster_.pacectl(0, {"no-such-command"}, 2);
     cluster_.pacectl(0, {"top"}, 1);
     expect_words(errors(), {"top needs a terminal"});

@@ -22,11 +22,13 @@ class Scene {
     Scene() : cluster({.nodes = 2, .daemon_flags = {"--wait-notice-ms", "300"}}) {}
 
     Worker& open(uint32_t rank, int32_t policy, const Tune& tune = {}) {
+        const bool is_sized =
+            policy != PACE_POLICY_ALL_REDUCE && policy != PACE_POLICY_PRAGUE_STATIC;
         Worker worker({.endpoint = cluster.endpoint(rank),
                        .rank = rank,
                        .world = 2,
                        .policy = policy,
-                       .group_size = policy == PACE_POLICY_ALL_REDUCE ? 0U : 2U,
+                       .group_size = is_sized ? 2U : 0U,
                        .tune = tune});
         EXPECT_EQ(worker.opened(), PACE_OK) << worker.complaint();
         workers.push_back(std::make_unique<Worker>(std::move(worker)));

@@ -52,7 +52,8 @@ def arguments():
     parser.add_argument("--nodes", type=int, default=4)
     parser.add_argument("--workers", type=int, default=7, help="of each family's job (2 to 8)")
     parser.add_argument("--elements", type=int, default=16384, help="of each model")
-    parser.add_argument("--step-us", type=int, default=20000, help="how long a worker computes between calls")
+    parser.add_argument("--step-us", type=int, default=50000,
+                        help="how long a worker computes between calls; with less, two processors cannot look at all that is said")
     parser.add_argument("--keep", action="store_true", help="keep the folder of logs, also when nothing failed")
     options = parser.parse_args()
     for chosen, known in ((options.families, FAMILIES), (options.faults, faults.NAMES)):

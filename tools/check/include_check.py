@@ -17,6 +17,7 @@ ALWAYS = {"base"}
 MAY_INCLUDE = {
     "base": set(),
     "protocol": {"base"},
+    "protocol/options": {"base"},
     "settings": {"base"},
     "transports": {"base"},
     # The daemon of a single machine runs the controller in its own process.
@@ -33,14 +34,14 @@ MAY_INCLUDE = {
     "bindings": {"capi/pace.h", "pace.h"},
     "service": {"base", "protocol", "settings"},
     "service/controller": {"base", "protocol", "settings"},
-    "service/controller/core": {"base", "service/controller/policies"},
-    "service/controller/policies": {"base", "service/controller/core"},
+    "service/controller/core": {"base", "protocol/options", "service/controller/policies"},
+    "service/controller/policies": {"base", "protocol/options", "service/controller/core"},
     "service/controller/shell": {"base", "protocol", "settings", "service/controller"},
     "service/pacectl": {"base", "protocol", "libclient", "service/controller/shell/zmq"},
     "service/simulator": {"base", "protocol/static_groups.h", "settings", "service/controller/core",
                           "service/pacectl/columns.h"},
     "examples": {"capi/pace.h", "pace.h", "bindings"},
-    "tools": {"base", "settings"},
+    "tools": {"base", "protocol/options", "settings"},
 }
 
 # Headers from outside the tree that only these folders may use.

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "base/random.h"
@@ -89,10 +90,12 @@ class Guarded {
 };
 
 // The same bits: NaNs are compared as well.
-template <typename Element>
-bool is_same(const std::vector<Element>& a, const std::vector<Element>& b) {
+template <typename A, typename B>
+bool is_same(const A& a, const B& b) {
+    static_assert(std::is_same_v<typename A::value_type, typename B::value_type>);
     return a.size() == b.size() &&
-           (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(Element)) == 0);
+           (a.empty() ||
+            std::memcmp(a.data(), b.data(), a.size() * sizeof(typename A::value_type)) == 0);
 }
 
 }  // namespace pace::kernels::cuda

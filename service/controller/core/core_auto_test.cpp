@@ -150,10 +150,11 @@ TEST(CoreAuto, IsToldWeightsAndNothingThatItChooses) {
                   o.alpha = 0.25;
               }),
               "");
-    EXPECT_EQ(refusal_of([](JobOptions& o) { o.group_size = 3; }),
-              "group.size is 3, but it counts with policy partial-reduce, prague-random, prague-smart, "
-              "ad-psgd or full alone; leave it out or use policy partial-reduce, prague-random, "
-              "prague-smart, ad-psgd or full");
+    EXPECT_EQ(
+        refusal_of([](JobOptions& o) { o.group_size = 3; }),
+        "group.size is 3, but it counts with policy partial-reduce, prague-random, prague-smart, "
+        "ad-psgd or full alone; leave it out or use policy partial-reduce, prague-random, "
+        "prague-smart, ad-psgd or full");
     EXPECT_NE(refusal_of([](JobOptions& o) { o.history_window = 30; }), "");
     EXPECT_EQ(refusal_of([](JobOptions& o) { o.group_min = 3; }),
               "group.min is 3, but it counts with policy partial-reduce alone; leave it out or use "

@@ -179,34 +179,6 @@ void Job::on_node_lost(NodeId node, const std::string& reason, const Turn& turn)
     if (server_ && server_->is_host(node)) request_view(0);
 }
 
-void Job::set_run(Run run, uint64_t before) {
-    run_ = std::move(run);
-    run_before_ = before;
-    views_.set_run_began(run_.began);
-}
-
-bool Job::is_patience_over(TimePoint now) const {
-    return empty_since_ && now - *empty_since_ >= 5 * cluster_.options.liveness_max;
-}
-
-bool Job::awaits_return(TimePoint now) const {
-    return live_ == 0 && !is_patience_over(now) &&
-           std::any_of(workers_.begin(), workers_.end(),
-                       [](const Worker& worker) { return worker.state == WorkerState::missing; });
-}
-
-bool Job::is_deserted(TimePoint now) const {
-    return live_ == 0 && has_been_joined() && !awaits_return(now);
-}
-
-bool Job::have_all_died(TimePoint now) const {
-    if (!is_deserted(now)) return false;
-    return is_patience_over(now) ||
-           std::none_of(workers_.begin(), workers_.end(), [](const Worker& worker) {
-               return worker.state == WorkerState::lost && worker.node_was_lost;
-           });
-}
-
 void Job::admit(const WorkerAdmit& event, const Turn& turn) {
     Worker* worker = live_at(event.node, event.rank);
     if (worker == nullptr) return;

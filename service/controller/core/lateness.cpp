@@ -7,6 +7,9 @@
 namespace pace::controller {
 namespace {
 
+// Daemons say how long a worker has been busy. What is more than any worker is would not fit into a duration.
+constexpr uint64_t kBusyMsMax = uint64_t{1} << 40U;
+
 constexpr Duration kTimeoutLeast = std::chrono::seconds(30);
 constexpr int kTimeoutSteps = 10;
 constexpr uint64_t kComputedMostUs =
@@ -38,7 +41,7 @@ void observe(Worker& worker, const WorkerReport& report, StepSign sign, TimePoin
     } else if (!worker.stopped_since) {
         worker.stopped_since = now;
     }
-    worker.busy_ms = report.busy_ms;
+    worker.busy_ms = std::min(report.busy_ms, kBusyMsMax);
     if (sign != StepSign::signals && report.iteration > worker.iteration)
         worker.iteration = report.iteration;
     const uint64_t before = sign == StepSign::calls ? worker.calls : worker.rounds_submitted;

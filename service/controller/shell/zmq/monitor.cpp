@@ -5,9 +5,11 @@
 #include <sys/socket.h>
 #include <zmq.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 
 #include "base/unique_fd.h"
@@ -57,35 +59,54 @@ Kind kind_without_detail(uint32_t error_number) {
     return closed ? Kind::broken_off : Kind::silent;
 }
 
-// The connection that the descriptor is now: ZeroMQ may have closed it, and it be another's, but not this copy of it. What is none of a
-// listener's is left alone.
-void shut_out(int fd) {
+// Of this side of a TCP connection; 0: it is none.
+uint16_t local_port_of(int fd) {
+    sockaddr_storage address{};
+    socklen_t size = sizeof(address);
+    if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
+    if (address.ss_family == AF_INET)
+        return ntohs(reinterpret_cast<sockaddr_in&>(address).sin_port);
+    if (address.ss_family == AF_INET6)
+        return ntohs(reinterpret_cast<sockaddr_in6&>(address).sin6_port);
+    return 0;
+}
+
+// 0: it names none.
+uint16_t port_of(std::string_view endpoint) {
+    const size_t colon = endpoint.rfind(':');
+    uint16_t port = 0;
+    if (colon != std::string_view::npos)
+        std::from_chars(endpoint.data() + colon + 1, endpoint.data() + endpoint.size(), port);
+    return port;
+}
+
+// ZeroMQ may have closed the connection by now, and its descriptor be another's. This copy of it stays what it is: it is shut only if it has
+// come to `port`, of which any is one too many.
+void shut_out(int fd, uint16_t port) {
     const base::UniqueFd copy(fcntl(fd, F_DUPFD_CLOEXEC, 0));
-    int type = 0;
-    socklen_t size = sizeof(type);
-    if (!copy.valid() || peer_of(copy.get()).empty() ||
-        getsockopt(copy.get(), SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_STREAM)
-        return;
-    shutdown(copy.get(), SHUT_RDWR);
+    if (copy.valid() && port != 0 && local_port_of(copy.get()) == port)
+        shutdown(copy.get(), SHUT_RDWR);
 }
 
 }  // namespace
 
-ConnectionEvent Monitor::accepted(int fd) {
+ConnectionEvent Monitor::accepted(int fd, std::string_view endpoint) {
     const std::string peer = peer_of(fd);
     accepted_.insert(fd);
     if (accepted_.size() <= connections_max_) return {Kind::accepted, peer};
-    shut_out(fd);
+    shut_out(fd, port_of(endpoint));
     return {Kind::too_many, peer};
 }
 
-std::optional<ConnectionEvent> Monitor::event_of(uint16_t event, uint32_t value) {
+std::optional<ConnectionEvent> Monitor::event_of(uint16_t event, uint32_t value,
+                                                 std::string_view endpoint) {
     switch (event) {
         case ZMQ_EVENT_ACCEPTED:
-            return accepted(static_cast<int>(value));
+            return accepted(static_cast<int>(value), endpoint);
         case ZMQ_EVENT_DISCONNECTED:
-            accepted_.erase(static_cast<int>(value));
-            return std::nullopt;
+            // Who was accepted here goes without a word; a connection that we made has an end.
+            if (accepted_.erase(static_cast<int>(value)) != 0) return std::nullopt;
+            return ConnectionEvent{Kind::ended};
         case ZMQ_EVENT_CONNECTED:
             return ConnectionEvent{Kind::connected};
         case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
@@ -96,8 +117,6 @@ std::optional<ConnectionEvent> Monitor::event_of(uint16_t event, uint32_t value)
             return ConnectionEvent{kind_of_protocol_error(value)};
         case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
             return ConnectionEvent{kind_without_detail(value)};
-        case ZMQ_EVENT_DISCONNECTED:
-            return ConnectionEvent{Kind::ended};
         default:
             return std::nullopt;
     }
@@ -137,14 +156,16 @@ std::optional<ConnectionEvent> Monitor::next() {
         std::array<std::byte, sizeof(uint16_t) + sizeof(uint32_t)> bytes{};
         const int got = zmq_recv(pair_, bytes.data(), bytes.size(), ZMQ_DONTWAIT);
         if (got < 0) return std::nullopt;
-        std::array<char, 1> endpoint{};
-        zmq_recv(pair_, endpoint.data(), endpoint.size(), ZMQ_DONTWAIT);
+        std::array<char, 256> endpoint{};
+        const int said = zmq_recv(pair_, endpoint.data(), endpoint.size(), ZMQ_DONTWAIT);
+        // The rest of a longer one is cut off.
+        const size_t length = std::min(endpoint.size(), static_cast<size_t>(std::max(0, said)));
         if (got != static_cast<int>(bytes.size())) continue;
         uint16_t event = 0;
         uint32_t value = 0;
         std::memcpy(&event, bytes.data(), sizeof(event));
         std::memcpy(&value, bytes.data() + sizeof(event), sizeof(value));
-        if (auto read = event_of(event, value)) return read;
+        if (auto read = event_of(event, value, {endpoint.data(), length})) return read;
     }
 }
 

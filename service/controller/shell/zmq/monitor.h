@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "service/controller/shell/zmq/context.h"
@@ -53,8 +54,10 @@ class Monitor {
   private:
     Monitor(void* watched, void* pair, int fd) : watched_(watched), pair_(pair), fd_(fd) {}
 
-    std::optional<ConnectionEvent> event_of(uint16_t event, uint32_t value);
-    ConnectionEvent accepted(int fd);
+    // `endpoint`: the one of ours that it is about.
+    std::optional<ConnectionEvent> event_of(uint16_t event, uint32_t value,
+                                            std::string_view endpoint);
+    ConnectionEvent accepted(int fd, std::string_view endpoint);
 
     void* watched_;
     void* pair_;
