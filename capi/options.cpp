@@ -13,7 +13,7 @@ using protocol::JobOptions;
 
 namespace {
 
-// The values of a public enum are those on the wire (client.fbs); 0 is the default.
+// The values of a public enum are those of protocol/options/choices.h; 0 is the default.
 static_assert(PACE_POLICY_ALL_REDUCE == static_cast<int>(protocol::Policy::all_reduce));
 static_assert(PACE_POLICY_PARTIAL_REDUCE == static_cast<int>(protocol::Policy::partial_reduce));
 static_assert(PACE_POLICY_PRAGUE_RANDOM == static_cast<int>(protocol::Policy::prague_random));

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "daemon/exchange/memory_room.h"
+#include "protocol/options/names.h"
 #include "protocol/zone.h"
 
 namespace pace::daemon {
@@ -18,13 +19,6 @@ std::string host_name() {
     std::array<char, 256> text{};
     if (gethostname(text.data(), text.size() - 1) != 0 || text[0] == '\0') return "localhost";
     return text.data();
-}
-
-bool is_name(const std::string& name) {
-    const bool fits = !name.empty() && name.size() <= protocol::kNameBytesMax;
-    return fits && name.find_first_not_of(
-                       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") ==
-                       std::string::npos;
 }
 
 void read_exchange(const settings::Settings& settings, ExchangeOptions& exchange) {
@@ -57,7 +51,7 @@ AccountLimits read_accounts(const settings::Settings& settings) {
 Result<NodeConfig> node_config(const settings::Settings& settings) {
     NodeConfig config;
     config.name = settings.text("name").empty() ? host_name() : settings.text("name");
-    if (!is_name(config.name))
+    if (!protocol::is_name(config.name))
         return base::make_error(
             ErrorKind::invalid,
             "name \"{}\" ({}) must have 1 to {} letters, digits, '.', '_' or '-'", config.name,

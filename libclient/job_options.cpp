@@ -1,8 +1,7 @@
 #include "libclient/job_options.h"
 
-#include <algorithm>
-
 #include "protocol/options/limits.h"
+#include "protocol/options/names.h"
 #include "protocol/options/option_table.h"
 
 namespace pace::client {
@@ -13,11 +12,6 @@ using base::Result;
 
 namespace {
 
-bool is_name_character(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '_' || c == '-';
-}
-
 Result<> check_name(const std::string& name) {
     if (name.empty())
         return make_error(ErrorKind::invalid,
@@ -26,7 +20,7 @@ Result<> check_name(const std::string& name) {
     if (name.size() > protocol::kNameBytesMax)
         return make_error(ErrorKind::invalid, "name has {} characters; at most {} are allowed",
                           name.size(), protocol::kNameBytesMax);
-    if (!std::all_of(name.begin(), name.end(), is_name_character))
+    if (!protocol::is_name(name))
         return make_error(ErrorKind::invalid,
                           "name is \"{}\"; use letters, digits, '.', '_' and '-' only", name);
     return {};

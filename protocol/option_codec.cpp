@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "protocol/options/limits.h"
+#include "protocol/options/printable.h"
 
 namespace pace::protocol {
 
@@ -13,15 +14,6 @@ using base::make_error;
 using base::Result;
 
 namespace {
-
-// Text from a peer ends up in logs and on terminals: what is not printable ASCII becomes '?'.
-std::string printable(std::string_view text_untrusted) {
-    std::string text(text_untrusted);
-    for (char& c : text) {
-        if (c < ' ' || c > '~') c = '?';
-    }
-    return text;
-}
 
 // One byte more than is allowed, so that whoever judges a name still refuses it.
 std::string clipped(const flatbuffers::String& name, size_t bytes_max) {

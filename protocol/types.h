@@ -140,9 +140,4 @@ enum class ReduceOp : uint8_t { mean = 0, sum = 1 };
 
 inline constexpr uint32_t kBuffersPerExchangeMax = 256;
 
-constexpr bool is_name_byte(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '_' || c == '-';
-}
-
 }  // namespace pace::protocol

@@ -6,8 +6,8 @@
 
 #include "base/attempt.h"
 #include "base/log.h"
-#include "daemon/exchange/job_name.h"
 #include "protocol/option_codec.h"
+#include "protocol/options/names.h"
 #include "protocol/version.h"
 
 namespace pace::daemon {
@@ -163,7 +163,7 @@ Result<> Client::on_join(const fb::Join& join) {
     auto options = protocol::read_job_options(*join.options());
     if (!options) return send_failed(join.request(), options.error());
     request.options = std::move(*options);
-    if (const auto named = check_job_name(request.options.name); !named)
+    if (const auto named = protocol::check_job_name(request.options.name); !named)
         return send_failed(join.request(), named.error());
     request.uid = process_.uid;
     request.again = join.again();

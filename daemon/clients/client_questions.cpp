@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "daemon/clients/client.h"
-#include "daemon/exchange/job_name.h"
 #include "protocol/option_codec.h"
+#include "protocol/options/names.h"
 
 namespace pace::daemon {
 
@@ -70,7 +70,7 @@ Result<> Client::on_job_create(const fb::JobCreate& create) {
     PACE_TRY(check_questions());
     const auto options = protocol::read_job_options(*create.options());
     if (!options) return send_failed(create.request(), options.error());
-    if (const auto named = check_job_name(options->name); !named)
+    if (const auto named = protocol::check_job_name(options->name); !named)
         return send_failed(create.request(), named.error());
     const auto ticket = std::make_shared<uint64_t>(0);
     *ticket = context_.engine.create_job(

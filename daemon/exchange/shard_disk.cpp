@@ -7,9 +7,9 @@
 
 #include "base/attempt.h"
 #include "base/log.h"
-#include "daemon/exchange/job_name.h"
 #include "daemon/server/letter.h"
 #include "daemon/server/packed_file.h"
+#include "protocol/options/names.h"
 #include "protocol/server_codec.h"
 
 namespace pace::daemon {
@@ -88,14 +88,14 @@ class ShardDisk::Contents {
 ShardDisk::ShardDisk(Services& services, const control::JobOptions& options, uint32_t uid)
     : services_(services),
       elements_(options.elements),
-      has_folder_(!services.options.checkpoints.empty() && check_job_name(options.name)),
+      has_folder_(!services.options.checkpoints.empty() && protocol::check_job_name(options.name)),
       folder_(services.options.checkpoints, uid, options.name),
       contents_(std::make_shared<Contents>(folder_, options.name, options.elements)) {}
 
 void ShardDisk::check(Services& services, const base::Scope& owner,
                       const control::JobOptions& options, uint32_t uid, const Checked& checked) {
     // A path is made of it.
-    if (const auto named = check_job_name(options.name); !named) return checked(named);
+    if (const auto named = protocol::check_job_name(options.name); !named) return checked(named);
     const bool needs_folder = options.checkpoint_every_ms != 0 || options.restore;
     if (services.options.checkpoints.empty())
         return checked(needs_folder ? Result<>(no_folder()) : Result<>());

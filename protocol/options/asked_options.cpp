@@ -6,6 +6,7 @@
 
 #include "protocol/options/limits.h"
 #include "protocol/options/option_table.h"
+#include "protocol/options/printable.h"
 
 namespace pace::protocol {
 
@@ -18,13 +19,8 @@ namespace {
 
 constexpr size_t kShownBytesMax = 64;  // of a name or word that somebody else has given
 
-// What another process says ends up in logs and on terminals.
 std::string shown(std::string_view text_untrusted) {
-    std::string text(text_untrusted.substr(0, kShownBytesMax));
-    for (char& c : text) {
-        if (c < ' ' || c > '~') c = '?';
-    }
-    return text;
+    return printable(text_untrusted.substr(0, kShownBytesMax));
 }
 
 std::string_view noun_of(OptionKind kind) {

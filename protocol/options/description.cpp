@@ -51,14 +51,6 @@ std::string list_of(Words words) {
     return "[" + text + "]";
 }
 
-std::string policies_of(const OptionRow& row) {
-    std::vector<std::string_view> words;
-    for (const PolicyRow& policy : policies()) {
-        if (fits(row.scope, policy)) words.push_back(policy.word);
-    }
-    return list_of(words);
-}
-
 std::string json_of(const PolicyRow& row) {
     return fmt::format(R"({{"name": {}, "family": "{}", "help": {}}})", quoted(row.word),
                        name_of(row.family), quoted(row.help));
@@ -68,7 +60,7 @@ std::string json_of(const OptionRow& row) {
     std::string text =
         fmt::format(R"({{"name": {}, "kind": "{}", "values": {}, "default": {}, "policies": {})",
                     quoted(row.name), name_of(row.field.kind), quoted(values_text(row)),
-                    quoted(initial_text(row)), policies_of(row));
+                    quoted(initial_text(row)), list_of(policies_of(row.scope)));
     if (row.field.words != nullptr)
         text += fmt::format(R"(, "choices": {})", list_of(row.field.words()));
     if (row.field.kind == OptionKind::integer)

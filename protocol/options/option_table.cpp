@@ -162,12 +162,20 @@ bool fits(const Scope& scope, const PolicyRow& policy) {
            (policy.takes & scope.takes) == scope.takes;
 }
 
-std::string words_of(const Scope& scope) {
+std::vector<std::string_view> policies_of(const Scope& scope) {
     std::vector<std::string_view> words;
     for (const PolicyRow& policy : policies()) {
         if (fits(scope, policy)) words.push_back(policy.word);
     }
-    return "policy " + listed(words);
+    return words;
+}
+
+std::string words_of(const Scope& scope) {
+    return "policy " + listed(policies_of(scope));
+}
+
+bool is_switch(const OptionRow& row) {
+    return row.field.kind == OptionKind::integer && row.least == 0 && row.greatest == 1;
 }
 
 bool counts(const OptionRow& row, const JobOptions& options) {

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "protocol/options/job_options.h"
@@ -21,6 +22,8 @@ struct Scope {
 };
 
 bool fits(const Scope& scope, const PolicyRow& policy);
+
+std::vector<std::string_view> policies_of(const Scope& scope);
 
 // "policy bsp, ssp or asp"
 std::string words_of(const Scope& scope);
@@ -56,6 +59,9 @@ std::span<const OptionRow> option_table();
 
 // Null if there is none of this name.
 const OptionRow* find_option(std::string_view name);
+
+// Whether it is either on or off: an integer, 0 or 1.
+bool is_switch(const OptionRow& row);
 
 // Whether the option counts in a job of these options.
 bool counts(const OptionRow& row, const JobOptions& options);

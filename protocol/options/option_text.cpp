@@ -70,11 +70,6 @@ std::string real_range(double least, double greatest) {
                        is_open ? "below 1" : fmt::format("at most {}", greatest));
 }
 
-std::string whole_range(double least, double greatest) {
-    if (least == 0 && greatest == 1) return "0 or 1";
-    return fmt::format("a whole number, {:.0f} to {:.0f}", least, greatest);
-}
-
 }  // namespace
 
 std::string text_of(const OptionValue& value) {
@@ -100,8 +95,10 @@ std::string values_text(const OptionRow& row) {
     if (row.field.words != nullptr) return listed(row.field.words());
     if (row.field.kind == OptionKind::bytes)
         return fmt::format("pairs of ranks, at most {:.0f}", row.greatest);
-    return row.field.kind == OptionKind::integer ? whole_range(row.least, row.greatest)
-                                                 : real_range(row.least, row.greatest);
+    if (is_switch(row)) return "0 or 1";
+    return row.field.kind == OptionKind::integer
+               ? fmt::format("a whole number, {:.0f} to {:.0f}", row.least, row.greatest)
+               : real_range(row.least, row.greatest);
 }
 
 Result<OptionValue> value_from_text(const OptionRow& row, std::string_view text) {

@@ -23,10 +23,6 @@ std::string flag_of(const OptionRow& row) {
     return flag;
 }
 
-bool is_switch(const OptionRow& row) {
-    return row.field.kind == OptionKind::integer && row.least == 0 && row.greatest == 1;
-}
-
 std::string help_of(const OptionRow& row) {
     if (is_switch(row)) return std::string(row.help);
     return fmt::format("{} {}. Default: {}.", row.help, values_text(row), initial_text(row));

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "protocol/options/limits.h"
+#include "protocol/options/names.h"
 #include "service/controller/core/collective_options.h"
 #include "service/controller/core/communication_graph.h"
 #include "service/controller/core/server_options.h"
@@ -20,32 +21,6 @@ using protocol::PolicyRow;
 
 constexpr uint32_t kGroupSizeDefault = 3;
 constexpr uint64_t kWindowEdgesMax = uint64_t{1} << 22U;  // of the sync-graph: some 200 MB
-
-bool is_name_byte(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '_' || c == '-';
-}
-
-Result<> check_name(const std::string& name) {
-    if (name.empty()) {
-        return make_error(ErrorKind::invalid, "name is empty; give the job a name");
-    }
-    if (name.size() > protocol::kNameBytesMax) {
-        return make_error(ErrorKind::invalid, "name has {} bytes; use at most {}", name.size(),
-                          protocol::kNameBytesMax);
-    }
-    if (!std::all_of(name.begin(), name.end(), is_name_byte)) {
-        // The name is not repeated: it may hold anything.
-        return make_error(
-            ErrorKind::invalid,
-            "name has a byte that is not allowed; use letters, digits, '.', '_' and '-'");
-    }
-    if (name == "." || name == "..") {
-        return make_error(ErrorKind::invalid, "name is {}, as a folder's; give the job another",
-                          name);
-    }
-    return {};
-}
 
 Result<> check_world(uint32_t world) {
     if (world >= 1 && world <= protocol::kWorldMax) return {};
@@ -112,7 +87,7 @@ Result<> settle_groups(JobOptions& o, const PolicyRow& policy) {
 }  // namespace
 
 Result<JobOptions> check(const AskedOptions& asked) {
-    PACE_TRY(check_name(asked.name));
+    PACE_TRY(protocol::check_job_name(asked.name));
     PACE_TRY(check_world(asked.world));
     PACE_TRY_ASSIGN(options, protocol::read_options(asked));
     const PolicyRow& policy = *protocol::find(options.policy);

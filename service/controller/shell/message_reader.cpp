@@ -1,10 +1,11 @@
 #include "service/controller/shell/message_reader.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "protocol/nccl.h"
 #include "protocol/option_codec.h"
+#include "protocol/options/names.h"
+#include "protocol/options/printable.h"
 #include "protocol/server_codec.h"
 #include "protocol/version.h"
 #include "protocol/zone.h"
@@ -13,33 +14,17 @@ namespace pace::controller {
 
 namespace wire = protocol::control;
 
+using protocol::printable;
+
 namespace {
 
 constexpr size_t kAddressBytesMax = 4096;
 constexpr size_t kHostBytesMax = 255;
 
-bool is_name(std::string_view name) {
-    const auto allowed = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '.' || c == '_' || c == '-';
-    };
-    return !name.empty() && name.size() <= protocol::kNameBytesMax &&
-           std::all_of(name.begin(), name.end(), allowed);
-}
-
 ReadyStage stage_of(wire::ReadyStage stage) {
     if (stage == wire::ReadyStage::announced) return ReadyStage::announced;
     if (stage == wire::ReadyStage::arrived) return ReadyStage::arrived;
     return ReadyStage::called;
-}
-
-// Text from a peer ends up in logs and on terminals: what is not printable ASCII becomes '?'.
-std::string printable(std::string_view text_untrusted) {
-    std::string text(text_untrusted);
-    for (char& c : text) {
-        if (c < ' ' || c > '~') c = '?';
-    }
-    return text;
 }
 
 std::string reason_of(const flatbuffers::String* text) {
@@ -142,7 +127,7 @@ base::Result<Hello> read_hello(const wire::Hello& table) {
                                 "node {} speaks protocol version {}, this controller speaks "
                                 "version {}; install the same Pace on both",
                                 name, table.version(), protocol::kVersion);
-    if (!is_name(name))
+    if (!protocol::is_name(name))
         return base::make_error(base::ErrorKind::invalid,
                                 "the node name \"{}\" is not 1 to {} letters, digits, '.', '_' or "
                                 "'-'; set another",

@@ -14,7 +14,7 @@ namespace {
 Json json_of(const OptionRow& row, const OptionValue& value) {
     switch (row.field.kind) {
         case OptionKind::integer:
-            if (row.least == 0 && row.greatest == 1) return std::get<int64_t>(value.value) == 1;
+            if (is_switch(row)) return std::get<int64_t>(value.value) == 1;
             return std::get<int64_t>(value.value);
         case OptionKind::real:
             return std::get<double>(value.value);

@@ -1,22 +1,27 @@
-#include "daemon/exchange/job_name.h"
+#include "protocol/options/names.h"
 
 #include <algorithm>
 
-#include "protocol/types.h"
+#include "protocol/options/limits.h"
 
-namespace pace::daemon {
+namespace pace::protocol {
 
 using base::ErrorKind;
 using base::make_error;
 
+bool is_name(std::string_view name_untrusted) {
+    return !name_untrusted.empty() && name_untrusted.size() <= kNameBytesMax &&
+           std::all_of(name_untrusted.begin(), name_untrusted.end(), is_name_byte);
+}
+
 base::Result<> check_job_name(std::string_view name_untrusted) {
     const std::string_view name = name_untrusted;
     if (name.empty()) return make_error(ErrorKind::invalid, "name is empty; give the job a name");
-    if (name.size() > protocol::kNameBytesMax)
+    if (name.size() > kNameBytesMax)
         return make_error(ErrorKind::invalid, "name has {} bytes; use at most {}", name.size(),
-                          protocol::kNameBytesMax);
+                          kNameBytesMax);
     // The name is not repeated: it may hold anything.
-    if (!std::all_of(name.begin(), name.end(), protocol::is_name_byte))
+    if (!is_name(name))
         return make_error(
             ErrorKind::invalid,
             "name has a byte that is not allowed; use letters, digits, '.', '_' and '-'");
@@ -26,4 +31,4 @@ base::Result<> check_job_name(std::string_view name_untrusted) {
     return {};
 }
 
-}  // namespace pace::daemon
+}  // namespace pace::protocol
