@@ -10,17 +10,13 @@
 #include <thread>
 #include <vector>
 
+#include "base/sanitized.h"
+
 namespace pace::base {
 
 class NoMoreThreads {
   public:
-    static constexpr bool possible() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-        return false;
-#else
-        return true;
-#endif
-    }
+    static constexpr bool possible() { return !kSanitized; }
 
     // A thread needs memory for its stack, of which there is none; what the library has kept of earlier ones is taken.
     NoMoreThreads() {

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "base/sanitized.h"
 #include "daemon/server/partition.h"
 #include "daemon/server/test_vectors.h"
 
@@ -135,9 +136,7 @@ TEST(Shard, OfMoreElementsThanThereCanBeIsAnErrorAndNoException) {
 }
 
 TEST(Shard, OfMoreElementsThanThereIsMemoryIsAnErrorAndNoException) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "a sanitizer ends a program that asks for so much";
-#endif
+    if (base::kSanitized) GTEST_SKIP() << "a sanitizer ends a program that asks for so much";
     const auto shard = Shard::create(size_t{1} << 46U);
     ASSERT_FALSE(shard);
     EXPECT_EQ(shard.error().kind, base::ErrorKind::memory);

@@ -16,6 +16,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/sanitized.h"
 #include "cluster.h"
 #include "protocol/control_codec.h"
 #include "worker.h"
@@ -177,9 +178,7 @@ INSTANTIATE_TEST_SUITE_P(Messages, ControllerFlood,
                          [](const auto& kind) { return std::string(kind.param.name); });
 
 TEST_P(ControllerFlood, WaitsInItsSendersMemoryAndOthersAreServed) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "a sanitizer keeps memory of its own";
-#endif
+    if (base::kSanitized) GTEST_SKIP() << "a sanitizer keeps memory of its own";
     Cluster cluster({.nodes = 1});
     int served = 0;
     const auto serve = [&] {
@@ -214,9 +213,7 @@ constexpr int kConnections = 150;
 constexpr unsigned long kWaitingMaxKib = kConnections * 7 * 1024 + kGrowthMaxKib;
 
 TEST(ControllerCrowd, OfLargeMessagesOnManyConnectionsTakesBoundedMemoryAndDaemonsAreHeard) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "a sanitizer keeps memory of its own";
-#endif
+    if (base::kSanitized) GTEST_SKIP() << "a sanitizer keeps memory of its own";
     Cluster cluster({.nodes = 2});
     Worker worker({.endpoint = cluster.endpoint(0)});
     ASSERT_EQ(worker.opened(), PACE_OK) << worker.complaint() << cluster.logs();

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "base/sanitized.h"
 #include "cluster.h"
 #include "crew.h"
 #include "worker.h"
@@ -58,9 +59,7 @@ TEST(Lifetime, ADaemonStopsWhileANewcomerWaitsForAModel) {
 }
 
 TEST(Lifetime, SyncsAmongAveragesLeaveNoMemoryBehind) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "a sanitizer keeps memory of its own";
-#endif
+    if (base::kSanitized) GTEST_SKIP() << "a sanitizer keeps memory of its own";
     constexpr int kRounds = 40;
     Cluster cluster({.nodes = 2});
     Crew crew(cluster, {.nodes = {0, 1},

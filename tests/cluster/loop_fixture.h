@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "base/sanitized.h"
 #include "cluster.h"
 #include "worker.h"
 
@@ -43,16 +44,11 @@ inline bool has_room_for(uint64_t models) {
     return kibi * 1024 > 2 * models * model_bytes();
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kIsMeasured = false;
-#else
-inline constexpr bool kIsMeasured = true;
-#endif
-
-#define SKIP_WITHOUT_ROOM_FOR(models)                                                           \
-    if (!kIsMeasured) GTEST_SKIP() << "measures time, which a sanitizer's build takes more of"; \
-    if (!has_room_for(models))                                                                  \
-    GTEST_SKIP() << "needs memory for " << 2 * (models) << " models of " << model_bytes()       \
+#define SKIP_WITHOUT_ROOM_FOR(models)                                                     \
+    if (base::kSanitized)                                                                 \
+        GTEST_SKIP() << "measures time, which a sanitizer's build takes more of";         \
+    if (!has_room_for(models))                                                            \
+    GTEST_SKIP() << "needs memory for " << 2 * (models) << " models of " << model_bytes() \
                  << " bytes"
 
 inline std::vector<std::string> room_for_models() {

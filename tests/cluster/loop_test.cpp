@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/sanitized.h"
 #include "flood.h"
 #include "libclient/link.h"
 #include "loop_fixture.h"
@@ -168,7 +169,7 @@ double greeting_takes(const Cluster& cluster) {
 
 TEST(Loop, AClientThatFloodsItDelaysNobodyElse) {
     // Enough for some of its buffers.
-    if (!kIsMeasured) GTEST_SKIP() << "measures time, which a sanitizer's build takes more of";
+    if (base::kSanitized) GTEST_SKIP() << "measures time, which a sanitizer's build takes more of";
     Cluster cluster(
         {.nodes = 1, .controller = false, .daemon_flags = {"--client-bytes-max", "64MiB"}});
     const Flood flood(cluster);
