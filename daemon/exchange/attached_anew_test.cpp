@@ -8,7 +8,7 @@
 
 #include "daemon/exchange/digest.h"
 #include "daemon/exchange/engine.h"
-#include "daemon/exchange/job_fixture.h"
+#include "daemon/exchange/other_node_fixture.h"
 
 namespace pace::daemon {
 namespace {
@@ -22,14 +22,9 @@ constexpr control::JobId kGroupsJob = 1;
 constexpr base::Duration kAtOnce = milliseconds(500);
 
 // Two nodes with a worker each, both of which have called.
-class AttachedAnew : public JobFixture, public testing::WithParamInterface<uint64_t> {
+class AttachedAnew : public WithOtherNode, public testing::WithParamInterface<uint64_t> {
   protected:
     AttachedAnew() {
-        services_.self = kSelf;
-        peers_.know(kOther, "other", other_transport_->address());
-        other_peers_.know(kSelf, "self", transport_->address());
-        other_services_.self = kOther;
-        other_services_.control = other_link_.get();
         for (auto* node : {&ours_, &theirs_}) {
             node->seat = take_seat(*node);
             node->engine->on_commit_view(view());
@@ -37,7 +32,6 @@ class AttachedAnew : public JobFixture, public testing::WithParamInterface<uint6
         }
     }
     ~AttachedAnew() override {
-        if (listens_) loop_->remove_poller(other_transport_.get());
         for (auto* node : {&ours_, &theirs_}) {
             node->seat.reset();
             node->engine->shut_down();
@@ -114,31 +108,12 @@ class AttachedAnew : public JobFixture, public testing::WithParamInterface<uint6
         node.engine->on_attached(node.id);
         node.seat->job->resumed(node.seat->worker, false);
     }
-    // From now on the other node takes what the network has for it.
-    void listen() {
-        loop_->add_poller(other_transport_.get());
-        listens_ = true;
-    }
-    template <typename Condition>
-    bool within(base::Duration time, Condition condition) {
-        const base::TimePoint deadline = base::now() + time;
-        while (!condition() && base::now() < deadline) loop_->turn(false);
-        return condition();
-    }
     static bool holds(const Node& node, float value) {
         return std::ranges::all_of(floats(*node.buffer),
                                    [value](float element) { return element == value; });
     }
 
     static constexpr uint64_t kIteration = 7;
-    std::unique_ptr<transports::MemoryTransport> other_transport_ = network_.create();
-    Peers other_peers_{*other_transport_};
-    const std::unique_ptr<Services> own_other_services_ = std::make_unique<Services>(
-        *loop_, *other_transport_, other_peers_, pool_, counters_, ExchangeOptions{}, disk_);
-    Services& other_services_ = *own_other_services_;
-    const std::unique_ptr<ControllerLink> other_link_ = new_link();
-    TestPort other_port_;
-    bool listens_ = false;
     Node ours_{1, kSelf, std::make_unique<Engine>(services_), port_, buffer_of(GetParam(), 3)};
     Node theirs_{0, kOther, std::make_unique<Engine>(other_services_), other_port_,
                  buffer_of(GetParam(), 5)};
@@ -154,8 +129,7 @@ TEST_P(AttachedAnew, TheMembersOfAGroupThatOneNodeAloneKnowsOfAreReadyAgainAtOnc
     EXPECT_TRUE(theirs_.is_ready());
     EXPECT_FALSE(ours_.has_ended());
     order_both(2);
-    ASSERT_TRUE(within(std::chrono::seconds(20),
-                       [this] { return ours_.has_ended() && theirs_.has_ended(); }));
+    ASSERT_TRUE(until([this] { return ours_.has_ended() && theirs_.has_ended(); }));
     EXPECT_TRUE(holds(ours_, 4));
     EXPECT_TRUE(holds(theirs_, 4));
 }
@@ -176,8 +150,7 @@ TEST_P(AttachedAnew, AnOrderThatComesLateDoesNoHarm) {
     EXPECT_TRUE(holds(theirs_, theirs));
     if (theirs_.has_ended()) call_again(theirs_);
     order_both(2);
-    ASSERT_TRUE(within(std::chrono::seconds(20),
-                       [this] { return ours_.has_ended() && theirs_.has_ended(); }));
+    ASSERT_TRUE(until([this] { return ours_.has_ended() && theirs_.has_ended(); }));
     EXPECT_TRUE(holds(ours_, (3 + theirs) / 2));
     EXPECT_TRUE(holds(theirs_, (3 + theirs) / 2));
     EXPECT_EQ(port_.endings.at(ours_.call.id).group, 2U);
@@ -189,8 +162,7 @@ TEST_P(AttachedAnew, AGroupOfWhichTheOthersKnowGoesOn) {
     attach_anew(ours_);
     EXPECT_FALSE(within(milliseconds(400), [this] { return ours_.is_ready(); }));
     listen();
-    ASSERT_TRUE(within(std::chrono::seconds(20),
-                       [this] { return ours_.has_ended() && theirs_.has_ended(); }));
+    ASSERT_TRUE(until([this] { return ours_.has_ended() && theirs_.has_ended(); }));
     EXPECT_TRUE(holds(ours_, 4));
     EXPECT_TRUE(holds(theirs_, 4));
     EXPECT_EQ(port_.endings.at(ours_.call.id).group, 1U);

@@ -41,7 +41,7 @@ TEST_P(TopKChoice, IsThatOfANominalLink) {
     for (const uint64_t elements : {uint64_t{100}, uint64_t{100'000}}) {
         const uint64_t ours = call(Verb::reduce, buffer_of(elements, 3));
         const uint64_t theirs = call_there(Verb::reduce, buffer_of(elements, 5));
-        if (!listens_) listen();
+        listen();
         ASSERT_TRUE(until([&] { return port_.ended(ours) && other_port_.ended(theirs); }));
         ASSERT_EQ(outcome_of(ours), Outcome::done) << port_.endings.at(ours).message;
         EXPECT_EQ(port_.endings.at(ours).dense, is_dense_by_nominal_link(elements)) << elements;

@@ -11,18 +11,8 @@ using protocol::Verb;
 
 constexpr uint64_t kGroupElements = 100;
 
-control::JobOptions job_of(control::Policy policy) {
-    control::JobOptions options;
-    options.policy = policy;
-    options.group_size = 2;
-    return options;
-}
-
 class Failures : public TwoNodes {
   protected:
-    void turn() {
-        for (int i = 0; i < 20; ++i) loop_->turn(false);
-    }
     void all_arrives() {
         while (network_.progress()) loop_->turn(false);
     }
@@ -62,7 +52,7 @@ class Failures : public TwoNodes {
 // ---------------------------------------------------------------------------------------------- logs
 
 TEST_F(Failures, OfAGroupAreInTheLogWithTheirReason) {
-    open(job_of(control::Policy::partial_reduce));
+    open(in_pairs(control::Policy::partial_reduce));
     commit(1);
     call(Verb::average, buffer_);
     job_->order(order_of(5, worker_->head().digest));
@@ -74,7 +64,7 @@ TEST_F(Failures, OfAGroupAreInTheLogWithTheirReason) {
 }
 
 TEST_F(Failures, OfAStaticGroupAreInTheLogWithTheirReason) {
-    open(job_of(control::Policy::prague_static));
+    open(in_pairs(control::Policy::prague_static));
     commit(1);
     call(Verb::average, buffer_);
     ASSERT_TRUE(job_->is_exchanging());
@@ -84,7 +74,7 @@ TEST_F(Failures, OfAStaticGroupAreInTheLogWithTheirReason) {
 }
 
 TEST_F(Failures, OfARoundAreInTheLogWithTheirReason) {
-    open(job_of(control::Policy::all_reduce));
+    open(in_pairs(control::Policy::all_reduce));
     commit(1);
     call(Verb::reduce, buffer_);
     ASSERT_TRUE(job_->is_exchanging());
@@ -95,7 +85,7 @@ TEST_F(Failures, OfARoundAreInTheLogWithTheirReason) {
 
 // Whatever else has asked for a view.
 TEST_F(Failures, OfARoundDoNotTakeBackThatAnotherViewIsWanted) {
-    open(job_of(control::Policy::all_reduce));
+    open(in_pairs(control::Policy::all_reduce));
     commit(1);
     call(Verb::reduce, buffer_);
     job_->state().wants_view = true;
@@ -106,7 +96,7 @@ TEST_F(Failures, OfARoundDoNotTakeBackThatAnotherViewIsWanted) {
 
 // Another view, or another group, would have no more of it.
 TEST_F(Failures, ForWantOfMemoryEndTheCallsOfAStaticGroup) {
-    open(job_of(control::Policy::prague_static));
+    open(in_pairs(control::Policy::prague_static));
     commit(1);
     testing::internal::CaptureStderr();
     const uint64_t id = call(Verb::average, boundless());
@@ -120,7 +110,7 @@ TEST_F(Failures, ForWantOfMemoryEndTheCallsOfAStaticGroup) {
 }
 
 TEST_F(Failures, ForWantOfMemoryEndTheCallsOfAGroup) {
-    open(job_of(control::Policy::partial_reduce));
+    open(in_pairs(control::Policy::partial_reduce));
     commit(1);
     const uint64_t id = call(Verb::average, boundless());
     job_->order(order_of(5, worker_->head().digest));
@@ -132,7 +122,7 @@ TEST_F(Failures, ForWantOfMemoryEndTheCallsOfAGroup) {
 // ------------------------------------------------------------------------------------ what is left
 
 TEST_F(Failures, OfGroupsThatAreRefusedHereLeaveNothingOfWhatOthersSend) {
-    open(job_of(control::Policy::partial_reduce));
+    open(in_pairs(control::Policy::partial_reduce));
     commit(1);
     call_there(Verb::average, other_buffer_);
     listen();
@@ -156,7 +146,7 @@ TEST_F(Failures, OfGroupsThatAreRefusedHereLeaveNothingOfWhatOthersSend) {
 
 // They go to no running exchange.
 TEST_F(Failures, OfOrdersThatAreHeldLeaveNothingOfWhatOthersSend) {
-    open(job_of(control::Policy::partial_reduce));
+    open(in_pairs(control::Policy::partial_reduce));
     commit(1);
     call_there(Verb::average, other_buffer_);
     const control::GroupOrder order = order_of(5, other_worker_->head().digest);
@@ -175,7 +165,7 @@ TEST_F(Failures, OfOrdersThatAreHeldLeaveNothingOfWhatOthersSend) {
 class OfAnOldView : public Failures, public testing::WithParamInterface<control::Policy> {};
 
 TEST_P(OfAnOldView, WhatOthersHadBegunAndThisNodeHadNotIsDropped) {
-    open(job_of(GetParam()));
+    open(in_pairs(GetParam()));
     commit(1);
     const bool averages = GetParam() == control::Policy::prague_static;
     call_there(averages ? Verb::average : Verb::reduce, other_buffer_);
@@ -192,7 +182,7 @@ TEST_P(OfAnOldView, WhatOthersHadBegunAndThisNodeHadNotIsDropped) {
 }
 
 TEST_P(OfAnOldView, WhatOthersHadBegunAndThisNodeHadNotIsDroppedIfItIsExcluded) {
-    open(job_of(GetParam()));
+    open(in_pairs(GetParam()));
     commit(1);
     const bool averages = GetParam() == control::Policy::prague_static;
     call_there(averages ? Verb::average : Verb::reduce, other_buffer_);

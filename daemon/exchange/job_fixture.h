@@ -90,6 +90,20 @@ class JobFixture : public ::testing::Test {
         return worker;
     }
 
+    void turn() {
+        for (int i = 0; i < 20; ++i) loop_->turn(false);
+    }
+    template <typename Condition>
+    bool within(base::Duration time, Condition condition) {
+        const base::TimePoint deadline = base::now() + time;
+        while (!condition() && base::now() < deadline) loop_->turn(false);
+        return condition();
+    }
+    template <typename Condition>
+    bool until(Condition condition) {
+        return within(std::chrono::seconds(20), condition);
+    }
+
     // Of f32, all of this value.
     static BufferPtr buffer_of(uint64_t count, float value) {
         auto buffer = std::make_shared<Buffer>();

@@ -6,7 +6,7 @@
 #include "daemon/exchange/digest.h"
 #include "daemon/exchange/engine.h"
 #include "daemon/exchange/gift.h"
-#include "daemon/exchange/job_fixture.h"
+#include "daemon/exchange/other_node_fixture.h"
 
 namespace pace::daemon {
 namespace {
@@ -17,16 +17,9 @@ using protocol::Verb;
 constexpr uint64_t kModelElements = 100'000;
 
 // This node's part of jobs, and another node that gives it models, or nothing.
-class Lifetime : public JobFixture {
+class Lifetime : public WithOtherNode {
   protected:
-    Lifetime() {
-        peers_.know(kOther, "other", other_transport_->address());
-        other_peers_.know(kSelf, "self", transport_->address());
-        other_services_.self = kOther;
-        other_services_.exchange_began = [] {};
-        loop_->add_poller(other_transport_.get());
-    }
-    ~Lifetime() override { loop_->remove_poller(other_transport_.get()); }
+    Lifetime() { listen(); }
 
     static control::JobOptions options_of(const std::string& name, control::Policy policy) {
         control::JobOptions options;
@@ -43,22 +36,10 @@ class Lifetime : public JobFixture {
         view.members = {{0, kOther, 0, 0}, {1, kSelf, 0, 0}};
         return view;
     }
-    template <typename Condition>
-    bool until(Condition condition) {
-        const base::TimePoint deadline = base::now() + std::chrono::seconds(20);
-        while (!condition() && base::now() < deadline) loop_->turn(false);
-        return condition();
-    }
     void let_all_arrive() {
         while (network_.progress()) loop_->turn(false);
         loop_->turn(false);
     }
-
-    std::unique_ptr<transports::MemoryTransport> other_transport_ = network_.create();
-    Peers other_peers_{*other_transport_};
-    const std::unique_ptr<Services> own_other_services_ = std::make_unique<Services>(
-        *loop_, *other_transport_, other_peers_, pool_, counters_, ExchangeOptions{}, disk_);
-    Services& other_services_ = *own_other_services_;
 };
 
 // ------------------------------------------------------------------------------------- unused jobs

@@ -32,11 +32,16 @@ class ServingTest : public JobFixture {
         job_.advance = [](const WorkerPtr&) {};
         begin_view(0, true);
     }
-    // The order has come to `position`.
-    void begin_view(uint64_t position, bool begins = false) {
+    // The order has come to `position`, and the workers, by rank, to these clocks.
+    void begin_view(uint64_t position, bool begins = false,
+                    const std::vector<uint64_t>& clocks = {}) {
         control::CommitView view;
         view.epoch = ++job_.view.epoch;
         job_.view.members = {{0, kSelf, 0, 0}};
+        for (control::Rank rank = 0; rank < clocks.size(); ++rank) {
+            if (rank > 0) job_.view.members.push_back({rank, kSelf, 0, 0});
+            view.ledger.workers.push_back({.rank = rank, .clock = clocks[rank]});
+        }
         view.members = job_.view.members;
         view.shards = {keeper_};
         view.generation = generation_;
@@ -100,6 +105,26 @@ TEST_F(ServingTest, TheModelOfARoundIsNotSaidAgainByWhoHasMissedTheOrder) {
     EXPECT_EQ(said_during([this] { begin_view(2000); }), 0U);
 }
 
+// ------------------------------------------------------------------------------------- what a pull waits for
+
+// The job's own option says how far ahead a worker may be.
+TEST_F(ServingTest, APullThatStalenessHoldsBackNamesTheSlowWorker) {
+    for (const uint32_t staleness : {2U, 8U}) {
+        job_.options.staleness = staleness;
+        const WorkerPtr worker = job_.workers[0] = new_worker(0);
+        ++generation_;
+        begin_view(0, true, {10, 6});
+        worker->queue.push_back(request(Verb::pull, model_, 10));
+        serving_.begin_pull(worker);
+        const std::string text = serving_.awaited(*worker);
+        const bool is_held = text.find("worker 1 on this node, which is at step 6") == 0;
+        EXPECT_EQ(is_held, staleness == 2) << text;
+        if (staleness == 2) {
+            EXPECT_NE(text.find("all to have come to step 8"), std::string::npos) << text;
+        }
+    }
+}
+
 // -------------------------------------------------------------------------------- letters that do not come
 
 constexpr base::Duration kTooLong = std::chrono::seconds(11);
@@ -127,9 +152,6 @@ TEST_F(ServingTest, ALetterThatIsNotAnsweredHasAnotherViewAskedFor) {
     job_.workers[0] = worker;
     begin_view(0, true);
     serving_.push(worker, request(protocol::Verb::push, model_, 0));
-    const auto turn = [this] {
-        for (int i = 0; i < 20; ++i) loop_->turn(false);
-    };
     turn();
     const base::TimePoint now = base::now();
     EXPECT_EQ(serving_.look_again(now + std::chrono::seconds(1)), std::vector<NodeId>{kOther});
@@ -163,15 +185,6 @@ class ServedElsewhere : public ServingTest {
         loop_->add_poller(other_transport_.get());
         listens_ = true;
         mail_.open(job_.token, job_.view.epoch, {kSelf, kOther});
-    }
-    template <typename Condition>
-    bool until(Condition condition) {
-        const base::TimePoint deadline = base::now() + std::chrono::seconds(20);
-        while (!condition() && base::now() < deadline) loop_->turn(false);
-        return condition();
-    }
-    void turn() {
-        for (int i = 0; i < 20; ++i) loop_->turn(false);
     }
 
     const WorkerPtr worker_ = new_worker(0);

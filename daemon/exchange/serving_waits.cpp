@@ -14,7 +14,7 @@ std::string Serving::slow_workers(uint64_t clock) const {
     constexpr size_t kNamed = 8;
     const control::JobOptions& options = job_.options;
     if (options.policy == control::Policy::asp) return {};
-    const uint64_t staleness = options.policy == control::Policy::ssp ? options.staleness_max : 0;
+    const uint64_t staleness = options.policy == control::Policy::ssp ? options.staleness : 0;
     std::string text;
     size_t slow = 0;
     for (const auto& [rank, worker] : host_.ledger().workers) {

@@ -44,9 +44,6 @@ class Waits : public TwoNodes {
         services_.peers.lost(peer);
         waiting->peer_lost(peer, base::make_error(base::ErrorKind::unavailable, "it is cut off"));
     }
-    void turn() {
-        for (int i = 0; i < 20; ++i) loop_->turn(false);
-    }
     static Transfer::About about(int deadlines) { return {1, "a thing", kOther, deadlines}; }
 };
 

@@ -8,31 +8,29 @@
 #include <vector>
 
 #include "daemon/exchange/digest.h"
-#include "daemon/exchange/job_fixture.h"
+#include "daemon/exchange/other_node_fixture.h"
 
 namespace pace::daemon {
 
-// A job with a worker on this node and one on another, which takes nothing off the network before it is told to.
-class TwoNodes : public JobFixture {
+// A job with a worker on this node and one on the other.
+class TwoNodes : public WithOtherNode {
   protected:
     static constexpr control::Rank kTheirs = 0;
     static constexpr control::Rank kOurs = 1;
 
-    TwoNodes() {
-        peers_.know(kOther, "other", other_transport_->address());
-        other_peers_.know(kSelf, "self", transport_->address());
-        other_services_.self = kOther;
-        other_services_.control = other_link_.get();
-        other_services_.exchange_began = [] {};
-    }
     ~TwoNodes() override {
-        if (listens_) loop_->remove_poller(other_transport_.get());
         job_.reset();
         other_job_.reset();
         transport_->end();
         other_transport_->end();
     }
 
+    static control::JobOptions in_pairs(control::Policy policy) {
+        control::JobOptions options;
+        options.policy = policy;
+        options.group_size = 2;
+        return options;
+    }
     void open(control::JobOptions options) {
         options.name = "two nodes";
         options.world = 2;
@@ -67,32 +65,14 @@ class TwoNodes : public JobFixture {
         job.submit(worker, std::move(called));
         return id;
     }
-    void listen() {
-        loop_->add_poller(other_transport_.get());
-        listens_ = true;
-    }
-    template <typename Condition>
-    bool until(Condition condition) {
-        const base::TimePoint deadline = base::now() + std::chrono::seconds(20);
-        while (!condition() && base::now() < deadline) loop_->turn(false);
-        return condition();
-    }
     void lose_the_other_node() { peers_.forget(kOther); }
     protocol::Outcome outcome_of(uint64_t id) { return port_.endings.at(id).outcome; }
 
     static constexpr uint64_t kToken = 99;
-    std::unique_ptr<transports::MemoryTransport> other_transport_ = network_.create();
-    Peers other_peers_{*other_transport_};
-    const std::unique_ptr<Services> own_other_services_ = std::make_unique<Services>(
-        *loop_, *other_transport_, other_peers_, pool_, counters_, ExchangeOptions{}, disk_);
-    Services& other_services_ = *own_other_services_;
-    const std::unique_ptr<ControllerLink> other_link_ = new_link();
-    TestPort other_port_;
     std::optional<Job> job_;
     std::optional<Job> other_job_;
     WorkerPtr worker_ = new_worker(kOurs);
     WorkerPtr other_worker_ = new_worker(kTheirs);
-    bool listens_ = false;
 };
 
 }  // namespace pace::daemon

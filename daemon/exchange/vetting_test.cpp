@@ -25,17 +25,16 @@ BufferPtr gradient_of(size_t count, DType dtype = DType::f32) {
     return buffer;
 }
 
-Request reduce(uint64_t id, std::vector<BufferPtr> buffers) {
+Request barrier(uint64_t id) {
     Request request;
-    request.id = id;
-    request.verb = Verb::reduce;
-    request.buffers = std::move(buffers);
+    request.id = request.serial = id;
     return request;
 }
 
-Request barrier(uint64_t id) {
-    Request request;
-    request.id = id;
+Request reduce(uint64_t id, std::vector<BufferPtr> buffers) {
+    Request request = barrier(id);
+    request.verb = Verb::reduce;
+    request.buffers = std::move(buffers);
     return request;
 }
 

@@ -12,18 +12,8 @@ using protocol::Verb;
 constexpr uint64_t kSecondNs = 1'000'000'000;
 constexpr control::Rank kSecond = 2;  // another worker of this node
 
-control::JobOptions waiting_job(control::Policy policy) {
-    control::JobOptions options;
-    options.policy = policy;
-    options.group_size = 2;
-    return options;
-}
-
 class WaitTexts : public TwoNodes {
   protected:
-    void turn() {
-        for (int i = 0; i < 20; ++i) loop_->turn(false);
-    }
     // All three are in it.
     void commit_three(uint64_t epoch, const std::vector<control::Adoption>& adoptions = {}) {
         job_->add(second_);
@@ -48,16 +38,16 @@ class WaitTexts : public TwoNodes {
 class OfARound : public WaitTexts, public testing::WithParamInterface<Verb> {};
 
 TEST_P(OfARound, NameTheWorkerOfThisNodeThatHasNotCalled) {
-    open(waiting_job(GetParam() == Verb::sync ? control::Policy::partial_reduce
-                                              : control::Policy::all_reduce));
+    open(in_pairs(GetParam() == Verb::sync ? control::Policy::partial_reduce
+                                           : control::Policy::all_reduce));
     commit_three(1);
     const uint64_t id = call(GetParam(), buffer_);
     EXPECT_EQ(text(id), "worker 2 on this node, which has not called");
 }
 
 TEST_P(OfARound, NameTheWorkerOfAnotherNode) {
-    open(waiting_job(GetParam() == Verb::sync ? control::Policy::partial_reduce
-                                              : control::Policy::all_reduce));
+    open(in_pairs(GetParam() == Verb::sync ? control::Policy::partial_reduce
+                                           : control::Policy::all_reduce));
     commit(1);
     const uint64_t id = call(GetParam(), buffer_);
     turn();
@@ -72,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(All, OfARound,
                          });
 
 TEST_F(WaitTexts, OfAQuorumNameThoseElsewhere) {
-    control::JobOptions options = waiting_job(control::Policy::all_reduce);
+    control::JobOptions options = in_pairs(control::Policy::all_reduce);
     options.quorum = control::Quorum::count;
     options.quorum_count = 2;
     open(options);
@@ -83,7 +73,7 @@ TEST_F(WaitTexts, OfAQuorumNameThoseElsewhere) {
 }
 
 TEST_F(WaitTexts, OfAStaticGroupNameTheMemberThatHasNotCalled) {
-    open(waiting_job(control::Policy::prague_static));
+    open(in_pairs(control::Policy::prague_static));
     commit_three(1);
     worker_->turn = 1;  // each node's workers
     const uint64_t id = call(Verb::average, buffer_);
@@ -91,14 +81,14 @@ TEST_F(WaitTexts, OfAStaticGroupNameTheMemberThatHasNotCalled) {
 }
 
 TEST_F(WaitTexts, OfAStaticGroupNameTheWorkerOfAnotherNode) {
-    open(waiting_job(control::Policy::prague_static));
+    open(in_pairs(control::Policy::prague_static));
     commit(1);
     const uint64_t id = call(Verb::average, buffer_);
     EXPECT_NE(text(id).find("worker 0 on node other, in group"), std::string::npos) << text(id);
 }
 
 TEST_F(WaitTexts, OfANewcomerNameItsDonor) {
-    open(waiting_job(control::Policy::all_reduce));
+    open(in_pairs(control::Policy::all_reduce));
     worker_->newcomer = true;
     const uint64_t id = call(Verb::broadcast, buffer_);
     EXPECT_EQ(text(id), "the controller, which does not answer");
@@ -107,14 +97,14 @@ TEST_F(WaitTexts, OfANewcomerNameItsDonor) {
 }
 
 TEST_F(WaitTexts, OfACallBehindAnotherNameThatOne) {
-    open(waiting_job(control::Policy::all_reduce));
+    open(in_pairs(control::Policy::all_reduce));
     commit(1);
     call(Verb::reduce, buffer_);
     EXPECT_EQ(text(call(Verb::barrier, buffer_)), "the reduce that this worker called before");
 }
 
 TEST_F(WaitTexts, AreToldToTheTrainerAndInTheLogAtGrowingIntervals) {
-    open(waiting_job(control::Policy::all_reduce));
+    open(in_pairs(control::Policy::all_reduce));
     commit(1);
     const uint64_t id = call(Verb::reduce, buffer_);  // submitted at 0
     testing::internal::CaptureStderr();

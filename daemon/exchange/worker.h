@@ -39,7 +39,7 @@ struct Worker {
         refusal;              // the controller does not know it any more: why its calls fail
     bool newcomer = false;    // not in the view: joined, or came back, while the job was under way
     bool suspended = false;   // was late or frozen; its model is old
-    bool unaware = false;     // its session had rounds of a job that has begun anew since, and has not been told
+    bool unaware = false;     // its session had rounds of an earlier job, and has not been told
     bool admit_sent = false;  // the controller was asked to take the newcomer in
     // A newcomer that was told that it lacks rounds and that nobody can give it a model: what it calls
     // next it calls with its own.
