@@ -11,21 +11,21 @@ void Vetting::submit(const WorkerPtr& worker, Request request) {
         passed_(worker, std::move(request));
         return;
     }
-    const uint64_t number = ++submitted_;
+    const uint64_t serial = request.serial;
     const std::vector<BufferPtr> buffers = request.buffers;
-    waiting_[worker.get()].push_back({std::move(request), number, !looks, std::nullopt});
+    waiting_[worker.get()].push_back({std::move(request), !looks, std::nullopt});
     if (!looks) return;
     find_nonfinite(services_.aside(), buffers, half_,
-                   scope_.bind([this, worker, number](std::optional<Place> place) {
-                       seen(worker, number, place);
+                   scope_.bind([this, worker, serial](std::optional<Place> place) {
+                       seen(worker, serial, place);
                    }));
 }
 
-void Vetting::seen(const WorkerPtr& worker, uint64_t number, std::optional<Place> place) {
+void Vetting::seen(const WorkerPtr& worker, uint64_t serial, std::optional<Place> place) {
     const auto waiting = waiting_.find(worker.get());
     if (waiting == waiting_.end()) return;  // gone meanwhile
     for (Vetted& vetted : waiting->second) {
-        if (vetted.number != number) continue;
+        if (vetted.request.serial != serial) continue;
         vetted.is_seen = true;
         vetted.place = place;
     }

@@ -39,18 +39,16 @@ class Vetting {
   private:
     struct Vetted {
         Request request;
-        uint64_t number = 0;  // of those that have come here: the trainer's own may come again
         bool is_seen = false;
         std::optional<Place> place;  // of what is refused
     };
 
-    void seen(const WorkerPtr& worker, uint64_t number, std::optional<Place> place);
+    void seen(const WorkerPtr& worker, uint64_t serial, std::optional<Place> place);
     void hand_on(const WorkerPtr& worker);
 
     Services& services_;
     bool looks_;
     std::optional<protocol::DType> half_;
-    uint64_t submitted_ = 0;
     Passed passed_;
     Refused refused_;
     std::map<const Worker*, std::deque<Vetted>> waiting_;

@@ -19,20 +19,6 @@ Contribution Contribution::lend(uint64_t base, Segments segments,
     return lent;
 }
 
-namespace {
-
-Contribution::Memory paid_memory(base::Block block, const Pay& pay) {
-    struct Paid {
-        base::Block block;
-        std::shared_ptr<const void> charge;
-    };
-    const size_t bytes = block.size();
-    const auto kept = std::make_shared<Paid>(Paid{std::move(block), pay_for(bytes, pay)});
-    return {kept, &kept->block};
-}
-
-}  // namespace
-
 base::Result<> Contribution::own(const Layout& layout, kernels::Strand& strand, Memory spare,
                                  kernels::Strand::Done done, const Pay& pay) {
     if (!is_lent()) return {};
@@ -59,7 +45,8 @@ base::Result<> Contribution::sum(const Contribution* newer, const Layout& layout
     };
     if (is_lent() && spare == nullptr) {
         PACE_TRY_ASSIGN(made, base::Block::make(layout.bytes(), "a late gradient"));
-        spare = paid_memory(std::move(made), pay);
+        const size_t bytes = made.size();
+        spare = paid(std::move(made), bytes, pay);
     }
     const Memory out = is_lent() ? std::move(spare) : memory_;
     std::vector<Member> members{{segments_, 1.0}};

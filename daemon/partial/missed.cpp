@@ -9,13 +9,8 @@ using collectives::ByteRange;
 
 base::Result<std::shared_ptr<RunningSum>> Missed::new_sum() const {
     PACE_TRY_ASSIGN(sum, RunningSum::begin(layout_));
-    struct Paid {
-        RunningSum sum;
-        std::shared_ptr<const void> charge;
-    };
     const size_t bytes = sum.bytes();
-    const auto paid = std::make_shared<Paid>(Paid{std::move(sum), pay_for(bytes, pay_)});
-    return std::shared_ptr<RunningSum>(paid, &paid->sum);
+    return paid(std::move(sum), bytes, pay_);
 }
 
 base::Result<> Missed::add(uint64_t round, Outcome result, std::span<const Rank> late) {

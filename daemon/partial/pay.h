@@ -5,13 +5,21 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <utility>
 
 namespace pace::partial {
 
 using Pay = std::function<std::shared_ptr<const void>(size_t bytes)>;
 
-inline std::shared_ptr<const void> pay_for(size_t bytes, const Pay& pay) {
-    return pay ? pay(bytes) : nullptr;
+// The memory, which has so many bytes, with what `pay` returns.
+template <typename Memory>
+std::shared_ptr<Memory> paid(Memory memory, size_t bytes, const Pay& pay) {
+    struct Paid {
+        Memory memory;
+        std::shared_ptr<const void> charge;
+    };
+    const auto kept = std::make_shared<Paid>(Paid{std::move(memory), pay ? pay(bytes) : nullptr});
+    return {kept, &kept->memory};
 }
 
 }  // namespace pace::partial

@@ -279,8 +279,12 @@ void Core::State::learn_links(const Heartbeat& event) {
     if (event.links.empty() || !cluster.nodes.is_attached(event.node)) return;
     const auto is_gone = [this](NodeId node) { return !cluster.nodes.is_attached(node); };
     bool measured = false;
+    bool has_made_room = false;  // a second look would find no more
     for (const LinkReport& link : event.links) {
-        if (cluster.links.is_full(event.node)) cluster.links.forget_if(event.node, is_gone);
+        if (!has_made_room && cluster.links.is_full(event.node)) {
+            cluster.links.forget_if(event.node, is_gone);
+            has_made_room = true;
+        }
         if (cluster.nodes.find(link.node) != nullptr && cluster.links.add(event.node, link))
             measured = true;
     }

@@ -152,9 +152,10 @@ void add_reported_groups(const Job& job, JobView& view) {
 constexpr Duration kWaitLeast = std::chrono::seconds(1);
 
 std::optional<Duration> waited_of(const JobView& view, Rank rank) {
-    for (const WorkerView& worker : view.workers)
-        if (worker.rank == rank) return worker.waiting;
-    return std::nullopt;
+    const auto found = std::lower_bound(
+        view.workers.begin(), view.workers.end(), rank,
+        [](const WorkerView& worker, Rank wanted) { return worker.rank < wanted; });
+    return found != view.workers.end() && found->rank == rank ? found->waiting : std::nullopt;
 }
 
 void add_group_wait(std::vector<Rank> waiting, std::vector<Rank> missing, std::string what,
