@@ -1,5 +1,7 @@
 """A storm's cluster: hosts, a controller, a daemon on each node, trainers of all families, and what they say."""
 
+import contextlib
+import fcntl
 import os
 import selectors
 import signal
@@ -13,6 +15,7 @@ START_S = 60
 END_S = 20
 SETTLE_S = 0.5
 STEPS_BETWEEN_LIVES = 100  # so that no step of a trainer is one of its predecessor
+PIPE_BYTES = 1 << 20  # a trainer must never wait until it is read
 KEEP_S = 5  # what a dead trainer leaves waits so long for the next of its rank
 
 
@@ -25,6 +28,7 @@ class Cluster:
         self.hosts = list(range(options.nodes + 1))  # the last is the controller's
         self.selector = selectors.DefaultSelector()
         self.settled_at = 0
+        self.longest_turn_s = 0  # in which nothing was read
         self.partial_lines = {}
         self.address = None
         self.controller = self.make_controller(f"tcp://{network.address(options.nodes)}:{network.port()}")
@@ -89,6 +93,8 @@ class Cluster:
         trainer.start(pipe=True)
         self.partial_lines[name] = b""
         os.set_blocking(trainer.popen.stdout.fileno(), False)
+        with contextlib.suppress(OSError):  # others of this user have taken what is allowed
+            fcntl.fcntl(trainer.popen.stdout.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         self.selector.register(trainer.popen.stdout, selectors.EVENT_READ, ("lines", name))
         self.selector.register(trainer.pidfd, selectors.EVENT_READ, ("end", name))
 
@@ -134,7 +140,10 @@ class Cluster:
     def pump(self, seconds, until=lambda: False):
         """Reads what is said for so long, or until something holds. Whether that holds."""
         deadline = time.monotonic() + seconds
+        turn_began = time.monotonic()
         while not until():
+            self.longest_turn_s = max(self.longest_turn_s, time.monotonic() - turn_began)
+            turn_began = time.monotonic()
             left = deadline - time.monotonic()
             if left <= 0:
                 return False

@@ -1,6 +1,9 @@
 """Results of one group: the same at all members, made of what these handed in, and of nothing else.
 
 Members tell of a group at different times, and some never do. So a group is judged when it is some seconds old.
+
+A node that is cut off may end an exchange that the others, who do not hear of that, make anew without it. Its workers are told
+STALE at their next call, and get the others' model (docs/decisions/0026).
 """
 
 import collections
@@ -35,7 +38,8 @@ class Groups:
         self.blame, self.workers, self.disturbances = blame, workers, disturbances
         self.young = collections.OrderedDict()  # (job, (life, number), rounds): Group
         self.inherited = []  # (worker, line): results of which no group is known
-        self.recomputed = self.stale_but_in = self.matched = self.unmatched = 0
+        self.disputes = collections.deque()  # (group, worker, line): a member that tells other things than the first
+        self.recomputed = self.stale_but_in = self.matched = self.unmatched = self.superseded = 0
 
     def take(self, worker, line):
         if worker.job not in COLLECTIVE + AVERAGES + OTHERS or line.verb == "broadcast":
@@ -54,10 +58,25 @@ class Groups:
         else:
             same = group.what == (line["hash"], line["content"])
         if not same:
-            self.blame(f"{worker} and {group.first} have other results of group {line['group']}: {line['content']}, hash "
-                       f"{line['hash']}, and {group.line['content']}, hash {group.line['hash']}")
+            self.disputes.append((group, worker, line))
+
+    def settle_disputes(self, now_ns):
+        while self.disputes and self.disputes[0][2].ns < now_ns - SETTLE_NS:
+            group, worker, line = self.disputes.popleft()
+            if self.is_superseded(worker, line) or self.is_superseded(group.first, group.line):
+                self.superseded += 1
+            else:
+                self.blame(f"{worker} and {group.first} have other results of group {line['group']}: {line['content']}, hash "
+                           f"{line['hash']}, and {group.line['content']}, hash {group.line['hash']}")
+
+    def is_superseded(self, worker, line):
+        """Its node was disturbed, and it does not go on with this result."""
+        after = next((call for call in worker.calls if call.begin_ns >= line.ns), None)
+        went_on = after is None or after.status not in ("PACE_STALE", "PACE_E_DAEMON_GONE", "killed")
+        return not went_on and self.disturbances.any([worker.node], line.ns - NEAR_NS, line.ns)
 
     def settle(self, now_ns):
+        self.settle_disputes(now_ns)
         while self.young and next(iter(self.young.values())).line.ns < now_ns - SETTLE_NS:
             _, group = self.young.popitem(last=False)
             if group.line.kind == "result":

@@ -105,6 +105,7 @@ class Ledger:
                 "balances of top-k": self.debts.balances, "pulled models": self.versions.compared,
                 "models that went back untold": self.versions.fell_untold,
                 "gradients that count though their worker was told STALE": self.groups.stale_but_in,
+                "results of nodes cut off whose workers were told STALE next": self.groups.superseded,
                 "results of a dead daemon": self.groups.matched, "such results that nobody else tells of": self.groups.unmatched}
 
     def close(self):

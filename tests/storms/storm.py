@@ -187,6 +187,7 @@ class Storm:
                   ", ".join(f"{count} {status.removeprefix('PACE_')}" for status, count in sorted(ends.items())))
         print("longest call that blocks: " +
               ", ".join(f"{what} {ms / 1000:.2f} s" for what, ms in sorted(durations.blocked_ms.items())))
+        print(f"trainers were left unread for at most {self.cluster.longest_turn_s:.2f} s")
         print("held against each other: " + ", ".join(f"{count} {what}" for what, count in self.ledger.counts().items()))
         self.failures.report()
 

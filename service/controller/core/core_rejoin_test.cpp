@@ -177,6 +177,50 @@ TEST_F(CoreRejoinTest, GoesOnWithoutThoseWhoDoNotComeBackWithTheirDaemon) {
     EXPECT_EQ(ranks_of(take<CommitView>().at(0)), (Ranks{1}));
 }
 
+// One lacks rounds, since its daemon was killed; those who have made them are lost for a moment, all at once.
+TEST_F(CoreRejoinTest, WaitsForThoseWhoHaveTheModelWhenOnlyOthersAreLeft) {
+    const auto nodes = start(reducing(3));
+    complete_rounds(560);
+    send(NodeLost{nodes[2], "killed"});
+    attach("node2");
+    answer_views(false);
+    resume(nodes[2], 2, reducing(3), 1);
+    send(WorkerAdmit{nodes[2], 1, 2, false});
+    send(NodeLost{nodes[0], "silent"});
+    answer_views(true);
+    clear();
+    send(NodeLost{nodes[1], "silent"});
+    pass_hearing(milliseconds(300), {nodes[2]});
+    EXPECT_TRUE(sent<CommitView>().empty());
+    for (Rank rank = 0; rank < 2; ++rank) {
+        attach("node" + std::to_string(rank));
+        send(WorkerJoin{rank + 100, nodes[rank], rank, reducing(3), 1000, true, 1654, 561, 2});
+        send(WorkerAdmit{nodes[rank], 1, rank, true});
+    }
+    const auto told = sent<WorkerSuspended>();
+    ASSERT_EQ(told.size(), 1U);
+    EXPECT_EQ(told[0].rank, 2U);
+    const auto views = take<CommitView>();
+    ASSERT_FALSE(views.empty());
+    EXPECT_EQ(ranks_of(views[0]), (Ranks{0, 1}));
+    EXPECT_EQ(views[0].adoptions, (Adoptions{{1, 0}}));
+}
+
+TEST_F(CoreRejoinTest, GoesOnWithThoseWhoLackRoundsWhenNobodyElseComesBack) {
+    const auto nodes = start(reducing(2));
+    complete_rounds(560);
+    send(NodeLost{nodes[1], "killed"});
+    attach("node1");
+    resume(nodes[1], 1, reducing(2), 1);
+    send(NodeLost{nodes[0], "silent"});
+    send(WorkerAdmit{nodes[1], 1, 1, true});
+    clear();
+    pass_hearing(milliseconds(1900), {nodes[1]});
+    EXPECT_TRUE(sent<CommitView>().empty());
+    pass_hearing(milliseconds(200), {nodes[1]});
+    EXPECT_EQ(ranks_of(take<CommitView>().at(0)), (Ranks{1}));
+}
+
 // The first to come back dies again: nothing is due until another comes.
 TEST_F(CoreRejoinTest, WaitsForNobodyWhenTheFirstToComeBackIsLostAgain) {
     const NodeId node = attach("a");

@@ -161,6 +161,16 @@ bool Job::is_needed(const JobKept& kept) const {
     return std::binary_search(hosts.begin(), hosts.end(), kept.node);
 }
 
+// Whoever is left, if anybody, has no model that others should go on with: it lacks rounds, or is new.
+void Job::await_return(TimePoint now) {
+    const bool has_member = std::any_of(workers_.begin(), workers_.end(), [](const Worker& worker) {
+        return worker.state == WorkerState::member;
+    });
+    all_lost_ = live_ == 0 || (is_started() && !has_member);
+    if (all_lost_ && live_ > 0 && !return_deadline_)
+        return_deadline_ = now + cluster_.options.liveness_max;
+}
+
 void Job::on_node_lost(NodeId node, const std::string& reason, const Turn& turn) {
     if (groups_) groups_->on_node_lost(node, reason, turn);
     const Node* lost = cluster_.nodes.find(node);
@@ -170,7 +180,7 @@ void Job::on_node_lost(NodeId node, const std::string& reason, const Turn& turn)
         detach(rank, WorkerState::lost, took_them_along ? Placement::died : Placement::lost, turn);
         workers_[rank].node_was_lost = !took_them_along;
         workers_[rank].may_return = true;
-        all_lost_ = live_ == 0;
+        await_return(turn.now);
     }
     left_out_.forget_node(node);
     owing_.erase(node);  // should it live, it says so again

@@ -5,9 +5,10 @@
 // *started* for good; who joins later is a newcomer, whom nobody needs until it is admitted. After
 // a replay the job *gathers*: the members that the journal names have until liveness_max after the
 // controller's start, or after the first of them is back if that is later, to announce themselves;
-// then the job goes on without the missing. A job whose last workers were lost with their daemons
-// waits as long for the others when the first is back: who opens anew must find the models of those
-// whose sessions only reconnect, and not become the job's first.
+// then the job goes on without the missing. A job whose last members were lost with their daemons
+// waits as long for the others when the first is back, or when it has nobody left but workers that
+// lack rounds: these, and who opens anew, must find the models of those whose sessions only
+// reconnect, and not become the job's first.
 #pragma once
 
 #include <memory>
@@ -131,6 +132,7 @@ class Job {
     bool is_patience_over(TimePoint now) const;
     void furnish();
     Worker* live_at(NodeId node, Rank rank);
+    void await_return(TimePoint now);
     bool waits_for_return(TimePoint now);
     bool is_member_back(const WorkerJoin& event) const;
     void learn_of_start(uint64_t epoch, const Turn& turn);
@@ -189,7 +191,8 @@ class Job {
     bool gathering_ = false;
     uint64_t journal_epoch_ = 0;  // that the journal knows of
     std::optional<TimePoint> gather_deadline_;
-    bool all_lost_ = false;  // with their daemons; none has come back, or not all for long
+    // Its members, with their daemons; none has come back, or not all for long.
+    bool all_lost_ = false;
     std::optional<TimePoint> return_deadline_;
     std::optional<TimePoint> unjoined_since_;  // nobody has joined since then
     std::optional<TimePoint> empty_since_;     // no live worker since, after there was one
