@@ -75,16 +75,17 @@ class Cluster:
 
     def start_trainers(self):
         for family in self.options.families:
-            for rank in range(self.options.workers):
-                self.add_trainer(family, rank)
+            for number in range(self.options.jobs):
+                job = family if self.options.jobs == 1 else f"{family}-{number}"
+                for rank in range(self.options.workers):
+                    self.add_trainer(job, family, rank, (rank * self.options.nodes // self.options.workers + number) % self.options.nodes)
 
-    def add_trainer(self, family, rank):
-        name = f"{family}.{rank}"
-        node = rank * self.options.nodes // self.options.workers
-        command = [self.programs.trainer, f"unix:{self.socket(node)}", family, family, rank, self.options.workers,
+    def add_trainer(self, job, family, rank, node):
+        name = f"{job}.{rank}"
+        command = [self.programs.trainer, f"unix:{self.socket(node)}", job, family, rank, self.options.workers,
                    self.options.elements, self.options.step_us, 0]
         self.trainers[name] = Process(name, command, self.folder / "trainers.log")
-        self.ledger.add(Worker(family, rank, f"node-{node}"))
+        self.ledger.add(Worker(job, family, rank, f"node-{node}"))
         self.run_trainer(name)
 
     def run_trainer(self, name):

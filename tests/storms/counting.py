@@ -8,21 +8,21 @@ import collections
 
 SETTLE_NS = 20e9
 GRACE_NS = 5e9
-JOB = "majority"
+FAMILY = "majority"
 
 
 class Counting:
-    """The rounds of a job with a quorum, in their order."""
+    """The rounds of one job with a quorum, in their order."""
 
-    def __init__(self, blame, workers, disturbances):
-        self.blame, self.workers, self.disturbances = blame, workers, disturbances
+    def __init__(self, job, blame, workers, disturbances):
+        self.job, self.blame, self.workers, self.disturbances = job, blame, workers, disturbances
         self.rounds = {}  # (life, number): (ns, content), of those that a result holds alone
         self.counted = {}  # rank: (last step that has counted, ns)
         self.last_number = None
         self.gradients = 0
 
     def take(self, worker, line):
-        if worker.job == JOB and line.kind == "ok" and line.verb == "reduce" and line["rounds"] == "1":
+        if line.kind == "ok" and line.verb == "reduce" and line["rounds"] == "1":
             self.rounds.setdefault(line.group, (line.ns, line["content"]))
 
     def settle(self, now_ns):
@@ -40,7 +40,7 @@ class Counting:
                     self.count(number[1], ns, *map(int, part.split(":")))
 
     def count(self, number, ns, rank, count, total):
-        worker = self.workers[f"{JOB}.{rank}"]
+        worker = self.workers[f"{self.job}.{rank}"]
         middle = total / count
         first, last = middle - (count - 1) / 2, middle + (count - 1) / 2
         known, known_ns = self.counted.get(rank, (None, 0))

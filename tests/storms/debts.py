@@ -9,21 +9,21 @@ import math
 
 SETTLE_NS = 10e9
 GRACE_NS = 5e9
-JOB = "spardl"
+FAMILY = "spardl"
 
 
 class Debts:
-    """The rounds between two that were asked about."""
+    """The rounds of one job between two that were asked about."""
 
-    def __init__(self, blame, workers, disturbances, nodes):
-        self.blame, self.workers, self.disturbances, self.nodes = blame, workers, disturbances, nodes
+    def __init__(self, job, blame, workers, disturbances, nodes):
+        self.job, self.blame, self.workers, self.disturbances, self.nodes = job, blame, workers, disturbances, nodes
         self.rounds = {}  # (life, number): (ns, members, mass of the result)
         self.asked = {}  # (life, number): {rank: mass owed}
         self.balance = None  # (life, number), ns, owed
         self.balances = 0
 
     def take(self, worker, line):
-        if worker.job == JOB and line.verb == "reduce" and line["content"] != "-":
+        if line.verb == "reduce" and line["content"] != "-":
             self.rounds.setdefault(line.group, (line.ns, line["content"].split(","), float(line["value"])))
 
     def owed(self, worker, line):
@@ -49,7 +49,7 @@ class Debts:
         if before is None or number[0] != before[0][0]:
             return
         passed = {one: self.rounds.get(one) for one in ((number[0], i) for i in range(before[0][1] + 1, number[1] + 1))}
-        names = list(self.nodes) + [worker.name for worker in self.workers.values() if worker.job == JOB]
+        names = list(self.nodes) + [worker.name for worker in self.workers.values() if worker.job == self.job]
         if None in passed.values() or self.disturbances.any(names, before[1] - GRACE_NS, ns):
             return
         # A node that is none of the members may owe something, and brings it when it comes back.
@@ -61,11 +61,11 @@ class Debts:
             return
         self.balances += 1
         if before[2] + handed_in - came_out != owed:
-            self.blame(f"{JOB}: rounds {before[0][1] + 1} to {number[1]} took {handed_in:.0f} and gave {came_out:.0f}; {before[2]:.0f} "
+            self.blame(f"{self.job}: rounds {before[0][1] + 1} to {number[1]} took {handed_in:.0f} and gave {came_out:.0f}; {before[2]:.0f} "
                        f"was owed before and {owed:.0f} is now, {before[2] + handed_in - came_out - owed:.0f} too little")
 
     def mass(self, number, rank, ns):
         """What a member of a round handed in: its calls are of known rounds, or it is the one that was under way."""
-        worker = self.workers[f"{JOB}.{rank}"]
+        worker = self.workers[f"{self.job}.{rank}"]
         call = worker.call_of(number) or next(iter(worker.calls_around(ns, ns)), None)
         return float(call.handed_in["mass"]) if call else float("nan")

@@ -8,17 +8,17 @@ TOLD = ("open", "buffer_create")
 
 
 class Durations:
-    """The longest of each job and of each call that blocks; what takes too long is blamed."""
+    """The longest of each family and of each call that blocks; what takes too long is blamed."""
 
     def __init__(self, blame, disturbances):
         self.blame, self.disturbances = blame, disturbances
-        self.longest_ms = collections.Counter()  # by job
+        self.longest_ms = collections.Counter()  # by family
         self.blocked_ms = collections.Counter()  # by call
 
     def waited(self, worker, line):
         """A request's end, or one that goes on. Its time is the trainer's own, so that its freezes are not in it."""
         ms = line.number("ms")
-        self.longest_ms[worker.job] = max(self.longest_ms[worker.job], ms)
+        self.longest_ms[worker.family] = max(self.longest_ms[worker.family], ms)
         begin = line.ns - ms * 1e6
         if ms > LIMIT_S * 1e3 and ms / 1e3 - self.long_faults_s(begin, line.ns) > LIMIT_S:
             self.blame(f"{worker}: {line.verb} took {ms / 1e3:.1f} s" + (", and goes on" if line.kind == "slow" else ""))

@@ -34,7 +34,7 @@ class Ends:
         if status in OWN_OR_CONTROLLER:
             return own | {"controller"}
         # The model of the served comes back from a checkpoint when any node dies.
-        if status == "PACE_STALE" and worker.job not in SERVED:
+        if status == "PACE_STALE" and worker.family not in SERVED:
             return own
         return None
 

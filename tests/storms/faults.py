@@ -2,12 +2,14 @@
 
 import dataclasses
 
+FLAP_S = 0.15  # a cable that is whole and cut in turn for so long: packets are lost, and none for long
+
 
 @dataclasses.dataclass
 class Fault:
     """One thing that happens to some processes, or to cables, for some seconds."""
 
-    what: str  # kill, freeze, stop, lose-journal, cut, cut-one-way, isolate
+    what: str  # kill, freeze, stop, lose-journal, cut, cut-one-way, flap, isolate
     whom: tuple  # names of processes, or numbers of hosts
     seconds: float
 
@@ -16,7 +18,7 @@ class Fault:
 
     @property
     def is_of_cables(self):
-        return self.what in ("cut", "cut-one-way", "isolate")
+        return self.what in ("cut", "cut-one-way", "flap", "isolate")
 
     def touches(self, cluster):
         """The names of all processes that it disturbs."""
@@ -25,6 +27,24 @@ class Fault:
         names = [cluster.name_of_host(host) for host in self.whom]
         # Who can hear no controller is cut off from all.
         return cluster.names_of_hosts() if "controller" in names and self.what == "isolate" else names
+
+    def acts(self):
+        """What is to be done, and how many seconds after the fault's beginning."""
+        yield 0, self.begin
+        if self.what == "flap":
+            for number in range(1, int(self.seconds / FLAP_S)):
+                yield number * FLAP_S, self.mend if number % 2 else self.cut
+        yield self.seconds, self.end
+
+    def cut(self, cluster):
+        one, other = self.whom
+        cluster.network.cut(one, other)
+        if self.what != "cut-one-way":
+            cluster.network.cut(other, one)
+
+    @staticmethod
+    def mend(cluster):
+        cluster.network.heal()
 
     def begin(self, cluster):
         cluster.disturbances.begin(self.touches(cluster), str(self))
@@ -45,14 +65,11 @@ class Fault:
                     cluster.network.cut(self.whom[0], other)
                     cluster.network.cut(other, self.whom[0])
         else:
-            one, other = self.whom
-            cluster.network.cut(one, other)
-            if self.what == "cut":
-                cluster.network.cut(other, one)
+            self.cut(cluster)
 
     def end(self, cluster):
         if self.is_of_cables:
-            cluster.network.heal()
+            self.mend(cluster)
         elif self.what == "freeze":
             for name in self.whom:
                 cluster.process(name).thaw()
@@ -87,7 +104,8 @@ KINDS = (
     Kind("kill", "trainer", 4, 1.0), Kind("freeze", "trainer", 3, 4.0), Kind("kill", "controller", 3, 1.5),
     Kind("stop", "controller", 1, 1.5), Kind("freeze", "controller", 3, 6.0, 12.0), Kind("lose-journal", "controller", 1, 1.5),
     Kind("kill", "heart", 1, 1.5),  # a daemon and the controller
-    Kind("cut", "hosts", 3, 6.0, 60.0), Kind("cut-one-way", "hosts", 2, 6.0, 60.0), Kind("isolate", "host", 2, 6.0, 60.0))
+    Kind("cut", "hosts", 3, 6.0, 60.0), Kind("cut-one-way", "hosts", 2, 6.0, 60.0), Kind("isolate", "host", 2, 6.0, 60.0),
+    Kind("flap", "hosts", 2, 6.0))
 
 NAMES = tuple(kind.name for kind in KINDS)
 LONG_FROM_MINUTES = 5

@@ -21,7 +21,7 @@ class Group:
     """One group as its members told of it."""
 
     def __init__(self, worker, line):
-        self.job, self.number = worker.job, line.group
+        self.job, self.family, self.number = worker.job, worker.family, line.group
         self.first, self.line = worker, line
         self.told = {worker.rank}
         self.last_ns = line.ns
@@ -42,7 +42,7 @@ class Groups:
         self.recomputed = self.stale_but_in = self.matched = self.unmatched = self.superseded = 0
 
     def take(self, worker, line):
-        if worker.job not in COLLECTIVE + AVERAGES + OTHERS or line.verb == "broadcast":
+        if worker.family not in COLLECTIVE + AVERAGES + OTHERS or line.verb == "broadcast":
             return
         if line["group"] == "0" and line.kind == "result":
             self.inherited.append((worker, line))
@@ -82,9 +82,9 @@ class Groups:
             if group.line.kind == "result":
                 continue
             self.settle_inherited(group)
-            if group.job in AVERAGES:
+            if group.family in AVERAGES:
                 self.recompute(group)
-            elif group.job in COLLECTIVE:
+            elif group.family in COLLECTIVE:
                 self.look_for_stale(group)
 
     def settle_inherited(self, group):

@@ -5,8 +5,8 @@ A line is judged when it comes; what other workers must say first is judged some
 
 import gzip
 
-from counting import Counting
-from debts import Debts
+import counting
+import debts
 from durations import Durations
 from ends import Ends
 from groups import Groups
@@ -26,13 +26,27 @@ class Ledger:
         self.durations = Durations(blame, disturbances)
         self.ends = Ends(blame, disturbances)
         self.groups = Groups(blame, self.workers, disturbances)
-        self.counting = Counting(blame, self.workers, disturbances)
-        self.debts = Debts(blame, self.workers, disturbances, nodes)
         self.versions = Versions(blame, self.workers)
-        self.judges = (self.groups, self.counting, self.debts, self.versions)
+        self.of_one_job = {}  # by job, of the families whose rounds are counted
+        self.make_judge = {
+            counting.FAMILY: lambda job: counting.Counting(job, blame, self.workers, disturbances),
+            debts.FAMILY: lambda job: debts.Debts(job, blame, self.workers, disturbances, nodes)}
 
     def add(self, worker):
         self.workers[worker.name] = worker
+        if worker.family in self.make_judge and worker.job not in self.of_one_job:
+            self.of_one_job[worker.job] = self.make_judge[worker.family](worker.job)
+
+    def judge(self, worker, line):
+        self.groups.take(worker, line)
+        self.versions.take(worker, line)
+        if worker.job in self.of_one_job:
+            self.of_one_job[worker.job].take(worker, line)
+
+    def sum_of(self, family, what):
+        """Over its jobs."""
+        return sum(getattr(self.of_one_job[job], what)
+                   for job in {worker.job for worker in self.workers.values() if worker.family == family})
 
     def take(self, worker, written):
         worker.last_line = written
@@ -54,8 +68,7 @@ class Ledger:
             worker.last_result_ns = line.ns
             worker.ended_well += 1
         self.durations.waited(worker, line)
-        for judge in self.judges:
-            judge.take(worker, line)
+        self.judge(worker, line)
 
     def take_end(self, worker, line):
         worker.ended(line, line["status"])
@@ -69,8 +82,7 @@ class Ledger:
         worker.ends["RESULT"] += 1
         if line["group"] != "0":
             worker.calls[-1].group = line.group
-        for judge in self.judges:
-            judge.take(worker, line)
+        self.judge(worker, line)
 
     def take_reconnected(self, worker, line):
         """A pull that ended well is the first of another daemon, or tells another step: its session came back without a word."""
@@ -80,7 +92,7 @@ class Ledger:
         worker.unsettled.append(line.ns)
 
     def take_owed(self, worker, line):
-        self.debts.owed(worker, line)
+        self.of_one_job[worker.job].owed(worker, line)
 
     def take_blocked(self, worker, line):
         self.durations.blocked(worker, line)
@@ -96,13 +108,13 @@ class Ledger:
             self.workers[name].died(ns)
 
     def settle(self, now_ns):
-        for judge in self.judges:
+        for judge in (self.groups, self.versions, *self.of_one_job.values()):
             judge.settle(now_ns)
 
     def counts(self):
         """How much was compared, so that a storm that compares nothing shows."""
-        return {"averages": self.groups.recomputed, "late gradients and others in partial rounds": self.counting.gradients,
-                "balances of top-k": self.debts.balances, "pulled models": self.versions.compared,
+        return {"averages": self.groups.recomputed, "late gradients and others in partial rounds": self.sum_of(counting.FAMILY, "gradients"),
+                "balances of top-k": self.sum_of(debts.FAMILY, "balances"), "pulled models": self.versions.compared,
                 "models that went back untold": self.versions.fell_untold,
                 "gradients that count though their worker was told STALE": self.groups.stale_but_in,
                 "results of nodes cut off whose workers were told STALE next": self.groups.superseded,

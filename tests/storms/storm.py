@@ -50,6 +50,7 @@ def arguments():
     parser.add_argument("--faults", type=lambda text: text.split(","), default=list(faults.NAMES),
                         help="comma-separated, of " + ",".join(faults.NAMES))
     parser.add_argument("--nodes", type=int, default=4)
+    parser.add_argument("--jobs", type=int, default=1, help="of each family (default: 1)")
     parser.add_argument("--workers", type=int, default=7, help="of each family's job (2 to 8)")
     parser.add_argument("--elements", type=int, default=16384, help="of each model")
     parser.add_argument("--step-us", type=int, default=50000,
@@ -118,7 +119,7 @@ class Storm:
         moments = []
         for fault, delay in zip(drawn, delays):
             self.faults[fault.what] += 1
-            moments += [(now + delay, fault.begin), (now + delay + fault.seconds, fault.end)]
+            moments += [(now + delay + after, act) for after, act in fault.acts()]
         for moment, act in sorted(moments, key=lambda pair: pair[0]):
             self.cluster.pump(moment - time.monotonic())
             act(self.cluster)
@@ -179,8 +180,8 @@ class Storm:
         if gaps:
             print(f"everyone goes on after {gaps[len(gaps) // 2]:.2f} s (median), {gaps[-1]:.2f} s (longest)")
         durations = self.ledger.durations
-        for family in sorted({worker.job for worker in self.ledger.workers.values()}):
-            workers = [worker for worker in self.ledger.workers.values() if worker.job == family]
+        for family in sorted({worker.family for worker in self.ledger.workers.values()}):
+            workers = [worker for worker in self.ledger.workers.values() if worker.family == family]
             ends = sum((worker.ends for worker in workers), collections.Counter())
             print(f"  {family:15} {sum(worker.ended_well for worker in workers):8} well; longest request "
                   f"{durations.longest_ms[family] / 1000:.2f} s; " +

@@ -6,9 +6,11 @@ Workers then are told, though not all at once: models of different workers are h
 only if nobody was told anything around that time.
 """
 
+import collections
+
 SETTLE_NS = 10e9
 NEAR_NS = 1e9
-JOBS = ("ssp", "bsp")
+FAMILIES = ("ssp", "bsp")
 
 
 def tally(content):
@@ -26,7 +28,7 @@ class Versions:
         self.fell_untold = self.compared = 0
 
     def take(self, worker, line):
-        if worker.job not in JOBS or line.verb != "pull" or line.kind != "ok":
+        if worker.family not in FAMILIES or line.verb != "pull" or line.kind != "ok":
             return
         pull = (line.ns, worker.job, line.number("group"), tally(line["content"]), worker)
         self.look_back(self.before.get(worker.name), pull)
@@ -49,10 +51,12 @@ class Versions:
         return [rank for rank, count in before.items() if after.get(rank, 0) < count]
 
     def settle(self, now_ns):
-        for job in JOBS:
-            ripe = [pull for pull in self.waiting if pull[1] == job and pull[0] < now_ns - SETTLE_NS]
-            if ripe:
-                self.compare(job, ripe)
+        ripe = collections.defaultdict(list)
+        for pull in self.waiting:
+            if pull[0] < now_ns - SETTLE_NS:
+                ripe[pull[1]].append(pull)
+        for job, pulls in ripe.items():
+            self.compare(job, pulls)
         self.waiting = [pull for pull in self.waiting if pull[0] >= now_ns - SETTLE_NS]
 
     def compare(self, job, pulls):

@@ -51,8 +51,8 @@ class Call:
 class Worker:
     """One rank of one job, whatever process it is."""
 
-    def __init__(self, job, rank, node):
-        self.job, self.rank, self.node = job, rank, node
+    def __init__(self, job, family, rank, node):
+        self.job, self.family, self.rank, self.node = job, family, rank, node
         self.name = f"{job}.{rank}"
         self.calls = collections.deque()
         self.last_ok_ns = 0
