@@ -159,11 +159,14 @@ TEST(Requests, TheDescriptorTellsAnEndAndADeathAndOutlivesTheDaemon) {
     EXPECT_EQ(workers[0].wait(doomed), PACE_E_DAEMON_GONE);
     ASSERT_TRUE(cluster.daemon(0).wait(soon()));
     cluster.start_daemon(0);
-    // The next calls reconnect; the descriptor is the same and works.
-    const pace_request again = workers[0].reduce();
+    // The next calls reconnect, are told that the daemon has forgotten the job, and give it a model; the descriptor is the same and works.
+    const pace_request stale = workers[0].reduce();
     EXPECT_EQ(workers[0].ready_fd(), fd);
-    const pace_request peer = workers[1].reduce();
-    workers[1].finish(peer);
+    EXPECT_EQ(workers[1].wait(workers[1].reduce()), PACE_STALE) << workers[1].complaint();
+    ASSERT_TRUE(is_readable(fd, 30000));
+    EXPECT_EQ(workers[0].wait(stale), PACE_STALE) << workers[0].complaint();
+    const pace_request again = workers[0].broadcast(0);
+    workers[1].finish(workers[1].broadcast(0));
     ASSERT_TRUE(is_readable(fd, 30000));
     workers[0].finish(again);
     EXPECT_FALSE(is_readable(fd, 0));
