@@ -7,7 +7,10 @@
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "daemon/hostile_fixture.h"
+#include "transports/ucx/ucx_process.h"
 
 namespace pace::daemon {
 namespace {
@@ -113,3 +116,10 @@ TEST_F(HostileNames, ArePathsNowhere) {
 
 }  // namespace
 }  // namespace pace::daemon
+
+// UCX would otherwise be in this process' madvise(), by which the thread sanitizer's threads end.
+int main(int argc, char** argv) {
+    pace::transports::restart_without_ucx_effects();
+    testing::InitGoogleTest(&argc, argv);
+    return RUN_ALL_TESTS();
+}

@@ -143,7 +143,7 @@ TEST_F(LinksTest, NothingIsMeasuredWhileAnExchangeIsUnderWay) {
 }
 
 TEST_F(LinksTest, ANodeThatDoesNotComeIsPassedByAndTriedInTheNextView) {
-    options_.ping_max = milliseconds(10);
+    options_.ping_max = milliseconds(200);
     start({1, 2, 3});
     commit(1, 1, {1, 2, 3});
     commit(3, 1, {1, 2, 3});
