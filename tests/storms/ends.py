@@ -35,7 +35,7 @@ class Ends:
             return own | {"controller"}
         # The model of the served comes back from a checkpoint when any node dies.
         if status == "PACE_STALE" and worker.family not in SERVED:
-            return own
+            return own | {"journal"}  # without which another node may be given this one's number
         return None
 
     def disturbed(self, names, worker, now_ns):

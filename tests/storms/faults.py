@@ -21,7 +21,9 @@ class Fault:
         return self.what in ("cut", "cut-one-way", "flap", "isolate")
 
     def touches(self, cluster):
-        """The names of all processes that it disturbs."""
+        """The names of all processes that it disturbs, and of the journal."""
+        if self.what == "lose-journal":
+            return [*self.whom, "journal"]
         if not self.is_of_cables:
             return list(self.whom)
         names = [cluster.name_of_host(host) for host in self.whom]
