@@ -1,5 +1,6 @@
 #include "service/controller/shell/message_writer.h"
 
+#include "protocol/option_codec.h"
 #include "protocol/server_codec.h"
 
 namespace pace::controller {
