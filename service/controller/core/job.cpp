@@ -175,13 +175,15 @@ void Job::on_node_lost(NodeId node, const std::string& reason, const Turn& turn)
     if (groups_) groups_->on_node_lost(node, reason, turn);
     const Node* lost = cluster_.nodes.find(node);
     const bool took_them_along = lost != nullptr && lost->hosted;
+    bool lost_any = false;
     for (Rank rank = 0; rank < workers_.size(); ++rank) {
         if (live_at(node, rank) == nullptr) continue;
         detach(rank, WorkerState::lost, took_them_along ? Placement::died : Placement::lost, turn);
         workers_[rank].node_was_lost = !took_them_along;
         workers_[rank].may_return = true;
-        await_return(turn.now);
+        lost_any = true;
     }
+    if (lost_any) await_return(turn.now);
     left_out_.forget_node(node);
     owing_.erase(node);  // should it live, it says so again
     if (views_.is_changing() && views_.covers(node)) view_broken_ = true;
