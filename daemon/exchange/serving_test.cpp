@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/exchange/job_fixture.h"
+#include "daemon/exchange/other_node_fixture.h"
 
 namespace pace::daemon {
 namespace {
@@ -25,7 +25,7 @@ control::JobOptions with_server(uint64_t elements) {
 }
 
 // The only node of its job.
-class ServingTest : public JobFixture {
+class ServingTest : public WithOtherNode {
   protected:
     explicit ServingTest(uint64_t elements = kModelSize)
         : job_{services_, with_server(elements), 1000}, model_(buffer_of(elements, 3)) {
@@ -144,8 +144,6 @@ TEST_F(ServingTest, AModelThatDoesNotComeHasAnotherViewAskedForOnce) {
 }
 
 TEST_F(ServingTest, ALetterThatIsNotAnsweredHasAnotherViewAskedFor) {
-    const auto other_transport = network_.create();
-    peers_.know(kOther, "other", other_transport->address());
     keeper_ = kOther;
     ++generation_;
     const WorkerPtr worker = new_worker(0);
@@ -166,9 +164,6 @@ TEST_F(ServingTest, ALetterThatIsNotAnsweredHasAnotherViewAskedFor) {
 class ServedElsewhere : public ServingTest {
   protected:
     ServedElsewhere() {
-        peers_.know(kOther, "other", other_transport_->address());
-        other_peers_.know(kSelf, "self", transport_->address());
-        other_services_.self = kOther;
         job_.id = 1;
         job_.workers[0] = worker_;
         keeper_ = kOther;
@@ -176,25 +171,17 @@ class ServedElsewhere : public ServingTest {
         begin_view(0, true);
     }
     ~ServedElsewhere() override {
-        if (listens_) loop_->remove_poller(other_transport_.get());
         mail_.close(base::make_error(base::ErrorKind::canceled, "the test is over"));
         other_transport_->end();
     }
 
     void listen() {
-        loop_->add_poller(other_transport_.get());
-        listens_ = true;
+        WithOtherNode::listen();
         mail_.open(job_.token, job_.view.epoch, {kSelf, kOther});
     }
 
     const WorkerPtr worker_ = new_worker(0);
-    std::unique_ptr<transports::MemoryTransport> other_transport_ = network_.create();
-    Peers other_peers_{*other_transport_};
-    const std::unique_ptr<Services> own_other_services_ = std::make_unique<Services>(
-        *loop_, *other_transport_, other_peers_, pool_, counters_, ExchangeOptions{}, disk_);
-    Services& other_services_ = *own_other_services_;
     std::vector<server::Letter> come_;  // there
-    bool listens_ = false;
     ServerMail mail_{
         other_services_,
         kModelSize,

@@ -160,7 +160,9 @@ TEST(Hostile, BuffersThatGoAllAtOnceHoldNobodyUp) {
             ASSERT_TRUE(client.create_buffer(kMebi)) << client.refusal();
     }
     EXPECT_TRUE(comes_down_to(observer, 0));
-    EXPECT_TRUE(base::kSanitized || longest_ms(observer) < 50);
+    if (!base::kSanitized) {
+        EXPECT_LT(longest_ms(observer), 50);
+    }
 }
 
 TEST(Hostile, ATrainerThatComesBackFindsItsBuffersAndAnotherUserDoesNot) {
