@@ -2,9 +2,12 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include <fstream>
 #include <future>
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -18,34 +21,40 @@ namespace {
 
 constexpr size_t kMuch = 2 * ReleaseThread::kLittleBytes;
 
-std::byte* map(size_t bytes) {
-    void* const data =
-        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+// A mapping of its own file. Whether that file is mapped cannot be mistaken: another thread may map something else at the same address.
+std::byte* map(const char* name, size_t bytes) {
+    const UniqueFd file(memfd_create(name, MFD_CLOEXEC));
+    EXPECT_EQ(ftruncate(file.get(), static_cast<off_t>(bytes)), 0);
+    void* const data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, file.get(), 0);
     EXPECT_NE(data, MAP_FAILED);
     return static_cast<std::byte*>(data);
 }
 
-bool is_mapped(std::byte* data) {
-    unsigned char resident = 0;
-    return mincore(data, 1, &resident) == 0;
+bool is_mapped(const std::string& name) {
+    std::ifstream maps("/proc/self/maps");
+    EXPECT_TRUE(maps);
+    for (std::string line; std::getline(maps, line);)
+        if (line.find("/memfd:" + name + " ") != std::string::npos) return true;
+    return false;
 }
 
 TEST(ReleaseThread, HasGivenEverythingBackWhenItEnds) {
-    std::byte* const much = map(kMuch);
-    std::byte* const little = map(4096);
+    std::byte* const much = map("much", kMuch);
+    std::byte* const little = map("little", 4096);
+    EXPECT_TRUE(is_mapped("much"));
+    EXPECT_TRUE(is_mapped("little"));
     {
         const ReleaseThread thread;
         release_mapping(little, 4096);
-        EXPECT_FALSE(is_mapped(little)) << "little is given back at once";
+        EXPECT_FALSE(is_mapped("little")) << "little is given back at once";
         release_mapping(much, kMuch);
     }
-    EXPECT_FALSE(is_mapped(much));
+    EXPECT_FALSE(is_mapped("much"));
 }
 
 TEST(ReleaseThread, IsNotNeeded) {
-    std::byte* const much = map(kMuch);
-    release_mapping(much, kMuch);
-    EXPECT_FALSE(is_mapped(much));
+    release_mapping(map("much", kMuch), kMuch);
+    EXPECT_FALSE(is_mapped("much"));
 }
 
 // Says where it was destroyed.
@@ -85,22 +94,21 @@ TEST(ReleaseThread, IsNotAskedToEndALittleObject) {
 
 TEST(ReleaseThread, ClosesTheFileOfSharedMemory) {
     int fd = -1;
-    std::byte* data = nullptr;
     {
         const ReleaseThread thread;
-        auto memory = MappedMemfd::create("pace-test", kMuch, true);
+        auto memory = MappedMemfd::create("shared", kMuch, true);
         ASSERT_TRUE(memory);
+        EXPECT_TRUE(is_mapped("shared"));
         fd = memory->fd();
-        data = memory->data();
         memory = MappedMemfd();
     }
-    EXPECT_FALSE(is_mapped(data));
+    EXPECT_FALSE(is_mapped("shared"));
     EXPECT_EQ(fcntl(fd, F_GETFD), -1) << "the descriptor is open still";
 }
 
 // A trainer may have thousands of them, small ones too, that all go at once.
 TEST(ReleaseThread, GivesSharedMemoryOfAnySizeBackAndItsDescriptorGoesAtOnce) {
-    std::vector<std::byte*> mapped;
+    std::vector<std::string> mapped;
     {
         const ReleaseThread thread;
         std::promise<void> go_on;
@@ -112,17 +120,17 @@ TEST(ReleaseThread, GivesSharedMemoryOfAnySizeBackAndItsDescriptorGoesAtOnce) {
         release_object(std::make_shared<const Blocks>(go_on), kMuch);
         for (const size_t bytes :
              {size_t{4096}, size_t{65536}, size_t{1} << 20U, size_t{4} << 20U}) {
-            auto memory = MappedMemfd::create("pace-test", bytes, true);
+            mapped.push_back("shared-" + std::to_string(bytes));
+            auto memory = MappedMemfd::create(mapped.back().c_str(), bytes, true);
             ASSERT_TRUE(memory);
             const int fd = memory->fd();
-            mapped.push_back(memory->data());
             memory = MappedMemfd();
             EXPECT_TRUE(is_mapped(mapped.back())) << bytes << " bytes were given back at once";
             EXPECT_EQ(fcntl(fd, F_GETFD), -1) << "the descriptor is open still";
         }
         go_on.set_value();
     }
-    for (std::byte* const data : mapped) EXPECT_FALSE(is_mapped(data));
+    for (const std::string& name : mapped) EXPECT_FALSE(is_mapped(name));
 }
 
 }  // namespace
