@@ -68,7 +68,8 @@ class Unit:
     def __init__(self, build, path, command):
         self.build = build
         self.path = path
-        self.flags = " ".join(shlex.split(command)[1:])
+        self.words = shlex.split(command)
+        self.flags = " ".join(self.words[1:])
         self.sources = [path]
         if path.is_relative_to(build):
             names = INCLUDE.findall(path.read_bytes())
