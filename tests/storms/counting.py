@@ -9,6 +9,7 @@ import collections
 SETTLE_NS = 20e9
 GRACE_NS = 5e9
 FAMILY = "majority"
+UNKNOWN = "?"
 
 
 class Counting:
@@ -23,7 +24,10 @@ class Counting:
 
     def take(self, worker, line):
         if line.kind == "ok" and line.verb == "reduce" and line["rounds"] == "1":
-            self.rounds.setdefault(line.group, (line.ns, line["content"]))
+            known = self.rounds.setdefault(line.group, (line.ns, line["content"]))
+            # A node cut off had another result, which did not last; groups.py judges that.
+            if known[1] != line["content"]:
+                self.rounds[line.group] = (known[0], UNKNOWN)
 
     def settle(self, now_ns):
         for number in sorted(self.rounds):
@@ -35,7 +39,9 @@ class Counting:
                 # What a round held that nobody had alone cannot be told, nor what a job did before it began anew.
                 self.counted.clear()
             self.last_number = number
-            if content != "-":
+            if content == UNKNOWN:
+                self.counted.clear()
+            elif content != "-":
                 for part in content.split(","):
                     self.count(number[1], ns, *map(int, part.split(":")))
 
