@@ -44,6 +44,7 @@ std::string_view error_kind_name(ErrorKind kind);
 struct Error {
     ErrorKind kind = ErrorKind::internal;
     std::string message;
+    bool operator==(const Error&) const = default;
 };
 
 // An Error with a formatted message: make_error(ErrorKind::invalid, "alpha is {}; …", alpha).

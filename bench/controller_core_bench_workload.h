@@ -98,7 +98,7 @@ class Workload {
     std::vector<double> step_ns_;
     std::vector<uint64_t> iteration_;
     std::vector<bool> computing_;
-    std::vector<ViewPrepared> answers_;
+    std::vector<From<ViewPrepared>> answers_;
     std::deque<std::pair<GroupId, Rank>> exchanging_;
     Earliest<Step> steps_;
     Earliest<Ending> endings_;
@@ -131,9 +131,10 @@ inline void Workload::handle(const Event& event) {
 
 inline void Workload::take_orders(Duration latency) {
     for (const Action& action : actions_) {
-        if (const auto* prepare = std::get_if<PrepareView>(&action))
-            answers_.push_back({prepare->node, prepare->job, prepare->epoch, 0});
-        const auto* order = std::get_if<GroupOrder>(&action);
+        if (const auto* prepare = std::get_if<To<PrepareView>>(&action))
+            answers_.push_back(
+                from(prepare->to.front(), ViewPrepared{prepare->job, prepare->epoch, 0}));
+        const auto* order = std::get_if<To<GroupOrder>>(&action);
         if (order == nullptr) continue;
         ++formed_;
         latencies_.push_back(to_seconds(latency));
@@ -150,9 +151,9 @@ inline void Workload::take_orders(Duration latency) {
 }
 
 inline void Workload::answer_views() {
-    std::vector<ViewPrepared> answers;
+    std::vector<From<ViewPrepared>> answers;
     answers.swap(answers_);
-    for (const ViewPrepared& answer : answers) handle(answer);
+    for (const From<ViewPrepared>& answer : answers) handle(answer);
 }
 
 inline void Workload::join_all() {
@@ -161,9 +162,9 @@ inline void Workload::join_all() {
     computing_.assign(scenario_.workers, false);
     iteration_.assign(scenario_.workers, 0);
     for (NodeId node = 1; node <= nodes_; ++node)
-        handle(NodeAttach{fmt::format("node{}", node), node, {}, "", 8});
+        handle(Hello{0, fmt::format("node{}", node), node, {}, "", 8});
     for (Rank rank = 0; rank < scenario_.workers; ++rank)
-        handle(WorkerJoin{rank, node_of(rank), rank, options_});
+        handle(from(node_of(rank), WorkerJoin{rank, rank, options_}));
     for (Rank rank = 0; rank < scenario_.workers; ++rank) {
         const bool slow = random_.uniform() < scenario_.stragglers;
         step_ns_.push_back(slow ? 5e8 : 5e6 * (1 + 3 * random_.uniform()));
@@ -191,8 +192,8 @@ inline void Workload::replace_somebody() {
     replaced_ = now_;
     const auto rank = static_cast<Rank>(random_.below(scenario_.workers));
     if (!computing_[rank]) return;
-    handle(WorkerLeave{node_of(rank), 1, rank, false});
-    handle(WorkerJoin{rank, node_of(rank), rank, options_});
+    handle(from(node_of(rank), WorkerLeave{1, rank, false}));
+    handle(from(node_of(rank), WorkerJoin{rank, rank, options_}));
 }
 
 inline void Workload::run_groups(uint64_t groups) {
@@ -216,13 +217,13 @@ inline void Workload::run_groups(uint64_t groups) {
             steps_.pop();
             now_ = std::max(now_, step);
             computing_[rank] = false;
-            handle(Ready{node_of(rank), 1, rank, ++iteration_[rank], 7});
+            handle(from(node_of(rank), Ready{1, rank, ++iteration_[rank], 7}));
         }
     }
 }
 
 inline void Workload::finish(const Ending& done) {
-    handle(GroupDone{done.node, 1, done.group, false, 1'000'000, 4096});
+    handle(from(done.node, GroupDone{1, done.group, false, 1'000'000, 4096}));
     // Exchanges end in the order in which they began: the ones looked for are near the front.
     for (auto& [group, rank] : exchanging_) {
         if (group == done.group && rank != kNoRank && node_of(rank) == done.node) {

@@ -96,20 +96,19 @@ class Probe final : public daemon::ControlHandler {
             link_->send(join);
         }
     }
-    void on_join_accepted(const daemon::control::JoinAccepted& accepted) override {
-        job_ = accepted.job;
+    void on_message(const daemon::control::FromController& message) override {
+        std::visit([this](const auto& said) { on(said); }, message);
     }
-    void on_join_refused(const daemon::control::JoinRefused& refused) override {
+    void on(const daemon::control::JoinAccepted& accepted) { job_ = accepted.job; }
+    void on(const daemon::control::JoinRefused& refused) {
         std::fprintf(stderr, "%s\n", refused.error.message.c_str());
         std::exit(1);
     }
-    void on_prepare_view(const daemon::control::PrepareView& view) override {
+    void on(const daemon::control::PrepareView& view) {
         link_->send(daemon::control::ViewPrepared{view.job, view.epoch, 0});
     }
-    void on_commit_view(const daemon::control::CommitView& view) override {
-        committed_ = view.members.size() == world_;
-    }
-    void on_group_order(const GroupOrder& order) override {
+    void on(const daemon::control::CommitView& view) { committed_ = view.members.size() == world_; }
+    void on(const GroupOrder& order) {
         ordered_ = base::now_ns();
         ++orders_;
         iteration_ = order.iteration + 1;
@@ -118,25 +117,14 @@ class Probe final : public daemon::ControlHandler {
         for (const auto& part : order.members)
             link_->send(daemon::control::Ready{job_, part.rank, iteration_, 1});
     }
+    template <typename Other>
+    void on(const Other& /*said*/) const {}
     void on_detached(bool /*excluded*/, const std::string& reason) override {
         std::fprintf(stderr, "detached: %s\n", reason.c_str());
     }
     void on_not_attached(const base::Error& /*because*/, base::Duration /*since*/) override {}
     void on_refused(const base::Error& /*error*/) override {}
     void report(daemon::control::Heartbeat& /*heartbeat*/) override {}
-    void on_server_order(const daemon::control::ServerOrder& /*order*/) override {}
-    void on_checkpoint_ended(const daemon::control::CheckpointEnded& /*ended*/) override {}
-    void on_job_ended(const daemon::control::JobEnded& /*ended*/) override {}
-    void on_part_ended(const daemon::control::PartEnded& /*ended*/) override {}
-    void on_group_abort(const daemon::control::GroupAbort& /*abort*/) override {}
-    void on_worker_suspended(const daemon::control::WorkerSuspended& /*suspended*/) override {}
-    void on_no_model(const daemon::control::NoModel& /*missing*/) override {}
-    void on_job_deleted(const daemon::control::JobDeleted& /*deleted*/) override {}
-    void on_worker_left(const daemon::control::WorkerLeft& /*left*/) override {}
-    void on_withdrawn(const daemon::control::Withdrawn& /*withdrawn*/) override {}
-    void on_node_gone(const daemon::control::NodeGone& /*gone*/) override {}
-    void on_node_known(const daemon::control::NodeKnown& /*known*/) override {}
-    void on_status_reply(const daemon::control::StatusReply& /*reply*/) override {}
 
   private:
     void until(const std::function<bool()>& holds) {

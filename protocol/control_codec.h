@@ -1,7 +1,7 @@
 // The control plane's envelopes: verified on the way in, built on the way out.
 //
-// What is inside belongs to the two sides: each maps the tables to its own structs. Only what both
-// need lies here: the check that comes before any reading.
+// What is inside is read and written by what is generated (<protocol/control_message_codecs.h>); here is the check that comes before
+// any reading.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include <protocol/control_generated.h>
+#include <protocol/control_message_codecs.h>
 
 #include "base/result.h"
 #include "protocol/types.h"
@@ -43,6 +44,12 @@ class EnvelopeWriter {
         return finish_union(node, attachment, control::BodyTraits<Table>::enum_value, body.Union());
     }
 
+    // Of a plain struct (<protocol/control_message_codecs.h>).
+    template <typename Message>
+    std::span<const std::byte> write(uint32_t node, uint64_t attachment, const Message& message) {
+        return finish(node, attachment, messages::write(begin(), message));
+    }
+
   private:
     std::span<const std::byte> finish_union(uint32_t node, uint64_t attachment, control::Body type,
                                             flatbuffers::Offset<void> body);
@@ -50,7 +57,8 @@ class EnvelopeWriter {
     flatbuffers::FlatBufferBuilder builder_{512};
 };
 
-// Longest text of a reason or an error message; the rest is cut.
+// Longest text of a reason or an error message, and name of a host; the rest is cut.
 inline constexpr size_t kReasonBytesMax = 1024;
+inline constexpr size_t kHostBytesMax = 255;
 
 }  // namespace pace::protocol

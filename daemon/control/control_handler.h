@@ -37,24 +37,8 @@ class ControlHandler {
     // What the next heartbeat says. `ret_heartbeat` comes empty.
     virtual void report(control::Heartbeat& ret_heartbeat) = 0;
 
-    virtual void on_join_accepted(const control::JoinAccepted& accepted) = 0;
-    virtual void on_join_refused(const control::JoinRefused& refused) = 0;
-    virtual void on_prepare_view(const control::PrepareView& view) = 0;
-    virtual void on_commit_view(const control::CommitView& view) = 0;
-    virtual void on_group_order(const control::GroupOrder& order) = 0;
-    virtual void on_server_order(const control::ServerOrder& order) = 0;
-    virtual void on_checkpoint_ended(const control::CheckpointEnded& ended) = 0;
-    virtual void on_job_ended(const control::JobEnded& ended) = 0;
-    virtual void on_part_ended(const control::PartEnded& ended) = 0;
-    virtual void on_group_abort(const control::GroupAbort& abort) = 0;
-    virtual void on_worker_suspended(const control::WorkerSuspended& suspended) = 0;
-    virtual void on_no_model(const control::NoModel& missing) = 0;
-    virtual void on_job_deleted(const control::JobDeleted& deleted) = 0;
-    virtual void on_worker_left(const control::WorkerLeft& left) = 0;
-    virtual void on_withdrawn(const control::Withdrawn& withdrawn) = 0;
-    virtual void on_node_gone(const control::NodeGone& gone) = 0;
-    virtual void on_node_known(const control::NodeKnown& known) = 0;
-    virtual void on_status_reply(const control::StatusReply& reply) = 0;
+    // What the controller says while the daemon is attached, and its answers to StatusRequests.
+    virtual void on_message(const control::FromController& message) = 0;
 };
 
 }  // namespace pace::daemon

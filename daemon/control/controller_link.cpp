@@ -5,6 +5,7 @@
 
 #include "base/random.h"
 #include "daemon/control/controller_link_state.h"
+#include "protocol/version.h"
 
 namespace pace::daemon {
 
@@ -44,10 +45,16 @@ void ControllerLink::State::begin_attaching() {
 
 void ControllerLink::State::say_hello() {
     hello_pending = false;
-    outgoing.set_attachment(0, attachment);
-    transmit(outgoing.write(control::Hello{config.name, config.generation, config.address,
-                                           config.host, config.processors, last_self, config.zone,
-                                           config.nccl, config.hosted}));
+    transmit(write(control::Hello{.version = protocol::kVersion,
+                                  .name = config.name,
+                                  .generation = config.generation,
+                                  .address = config.address,
+                                  .host = config.host,
+                                  .processors = config.processors,
+                                  .last_id = last_self,
+                                  .zone = config.zone,
+                                  .nccl = config.nccl,
+                                  .hosted = config.hosted}));
 }
 
 void ControllerLink::State::set_timer(Duration delay, void (State::*then)()) {
@@ -135,7 +142,7 @@ bool ControllerLink::State::transmit(std::span<const std::byte> bytes) {
 template <typename Message>
 bool ControllerLink::State::send(const Message& said) {
     if (phase == Phase::attached && !broken) {
-        if (transmit(outgoing.write(said))) return true;
+        if (transmit(write(said))) return true;
         // Told in poll() and not here, where the caller may be in the middle of anything.
         broken = true;
     }
@@ -222,35 +229,14 @@ const ControllerLink::Counters& ControllerLink::counters() const {
     return state_->counters;
 }
 
-template <typename Message>
-bool ControllerLink::send(const Message& message) {
-    return state_->send(message);
+bool ControllerLink::send(const control::FromDaemon& message) {
+    return std::visit([this](const auto& said) { return state_->send(said); }, message);
 }
-template bool ControllerLink::send(const control::PeerLost&);
-template bool ControllerLink::send(const control::WorkerJoin&);
-template bool ControllerLink::send(const control::JobCreate&);
-template bool ControllerLink::send(const control::JobDelete&);
-template bool ControllerLink::send(const control::WorkerLeave&);
-template bool ControllerLink::send(const control::JobKept&);
-template bool ControllerLink::send(const control::WorkerAdmit&);
-template bool ControllerLink::send(const control::Ready&);
-template bool ControllerLink::send(const control::Withdraw&);
-template bool ControllerLink::send(const control::GroupDone&);
-template bool ControllerLink::send(const control::ViewPrepared&);
-template bool ControllerLink::send(const control::Stalled&);
-template bool ControllerLink::send(const control::LinkCut&);
-template bool ControllerLink::send(const control::ServerStored&);
-template bool ControllerLink::send(const control::ServerAsked&);
-template bool ControllerLink::send(const control::ServerAssigned&);
-template bool ControllerLink::send(const control::ServerSaved&);
-template bool ControllerLink::send(const control::CheckpointAsked&);
 
 bool ControllerLink::send(const control::StatusRequest& message) {
     if (!state_->status.ask(message.request, base::now())) return true;
-    if (state_->phase != State::Phase::attached)
-        state_->outgoing.set_attachment(0, state_->attachment);
     if (state_->transmit(
-            state_->outgoing.write(control::StatusRequest{message.request, state_->status.seen()})))
+            state_->write(control::StatusRequest{message.request, state_->status.seen()})))
         return true;
     state_->status.not_sent();
     return false;

@@ -42,12 +42,9 @@ class ControllerLink final : private base::Poller {
     // was noticed until it speaks again.
     bool controller_reachable() const;
 
-    // Each hands one message to the connection. False if it was dropped since the link is not
-    // attached, or just lost its connection; on_detached then follows, or has been called already.
-    // Of PeerLost, WorkerJoin, JobCreate, JobDelete, WorkerLeave, JobKept, WorkerAdmit, Ready, Withdraw, GroupDone, ViewPrepared, Stalled,
-    // LinkCut, ServerStored, ServerAsked, ServerAssigned, ServerSaved and CheckpointAsked.
-    template <typename Message>
-    bool send(const Message& message);
+    // Hands one message to the connection. False if it was dropped since the link is not attached, or just lost its connection;
+    // on_detached then follows, or has been called already.
+    bool send(const control::FromDaemon& message);
 
     // Needs no attachment, only a controller that is connected.
     bool send(const control::StatusRequest& message);

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "daemon/control/controller_link_state.h"
-#include "daemon/control/incoming.h"
 
 namespace pace::daemon {
 
@@ -17,6 +16,15 @@ constexpr Duration kHelloLastRefused = std::chrono::seconds(1);
 
 }  // namespace
 
+template <typename Message, typename Table, typename Then>
+void ControllerLink::State::with(const Table& table, const Then& then) {
+    Message said;
+    if (read(table, said))
+        then(said);
+    else
+        ++counters.malformed;
+}
+
 void ControllerLink::State::receive(std::span<const std::byte> bytes_untrusted) {
     ++counters.received;
     const auto verified = protocol::verify_envelope(bytes_untrusted);
@@ -27,7 +35,7 @@ void ControllerLink::State::receive(std::span<const std::byte> bytes_untrusted) 
     const wire::Envelope& envelope = **verified;
     if (const auto* reply = envelope.body_as_StatusReply()) {
         reachable = true;
-        on_status_reply(control::read(*reply));
+        on_status_reply(*reply);
         return;
     }
     if (phase == Phase::ended || envelope.attachment() != attachment) {
@@ -37,40 +45,43 @@ void ControllerLink::State::receive(std::span<const std::byte> bytes_untrusted) 
     heard = base::now();
     reachable = true;
     if (const auto* attached = envelope.body_as_Attached())
-        on_attached(*attached);
+        with<control::Attached>(*attached,
+                                [this](const control::Attached& said) { on_attached(said); });
     else if (const auto* refused = envelope.body_as_Refused())
-        on_refused(*refused);
+        with<control::Refused>(*refused,
+                               [this](const control::Refused& said) { on_refused(said.error); });
     else if (phase == Phase::attached)
         on_attached_message(envelope);
     else
         ++counters.stale;
 }
 
-void ControllerLink::State::on_status_reply(control::StatusReply reply) {
-    for (const uint64_t request : status.answered(reply.number)) {
-        reply.request = request;
-        handler.on_status_reply(reply);
-    }
+void ControllerLink::State::on_status_reply(const wire::StatusReply& table) {
+    with<control::StatusReply>(table, [this](control::StatusReply& reply) {
+        for (const uint64_t request : status.answered(reply.number)) {
+            reply.request = request;
+            handler.on_message(reply);
+        }
+    });
 }
 
-void ControllerLink::State::on_attached(const wire::Attached& table) {
+void ControllerLink::State::on_attached(const control::Attached& attached) {
     if (phase == Phase::attached) {
-        doubt.answered(table.number());
+        doubt.answered(attached.number);
         return;
     }
-    if (table.node() == 0) {
+    if (attached.node == 0) {
         ++counters.malformed;
         return;
     }
     phase = Phase::attached;
-    self = last_self = table.node();
+    self = last_self = attached.node;
     hello_pending = false;
     refusal.clear();
     refused_delay = {};
     obstacle.on_attached();
-    heartbeat = milliseconds(std::clamp<uint32_t>(table.heartbeat_ms(), 1, 60'000));
-    silence_min = milliseconds(std::min<uint32_t>(table.silence_min_ms(), 3'600'000));
-    outgoing.set_attachment(self, attachment);
+    heartbeat = milliseconds(std::clamp<uint32_t>(attached.heartbeat_ms, 1, 60'000));
+    silence_min = milliseconds(std::min<uint32_t>(attached.silence_min_ms, 3'600'000));
     ++counters.attachments;
     expect_heartbeat();
     handler.on_attached(self);
@@ -78,9 +89,8 @@ void ControllerLink::State::on_attached(const wire::Attached& table) {
     if (doubt.has_to_ask()) say_heartbeat();
 }
 
-void ControllerLink::State::on_refused(const wire::Refused& table) {
+void ControllerLink::State::on_refused(const base::Error& error) {
     if (phase != Phase::attaching) return;
-    const base::Error error = control::read_error(table.kind(), table.message());
     hello_pending = false;
     refused_delay = std::clamp(refused_delay * 2, kHelloFirst, kHelloLastRefused);
     set_timer(refused_delay, &State::hello_is_due);
@@ -95,12 +105,19 @@ void ControllerLink::State::on_attached_message(const wire::Envelope& envelope) 
     if (envelope.body_type() == wire::Body::Probe) {
         // Any message proves that we live; a heartbeat is the one that is always right.
         say_heartbeat();
-    } else if (const auto* table = envelope.body_as_NotAttached()) {
-        const auto reason = protocol::text_of(table->reason(), protocol::kReasonBytesMax);
-        detach(table->excluded(), std::string(reason));
-    } else if (!control::deliver(envelope, handler, order)) {
-        ++counters.malformed;
+        return;
     }
+    if (const auto* table = envelope.body_as_NotAttached()) {
+        with<control::NotAttached>(*table, [this](const control::NotAttached& said) {
+            detach(said.excluded, said.reason);
+        });
+        return;
+    }
+    const auto is_read = read(envelope, message);
+    if (is_read && *is_read)
+        handler.on_message(message);
+    else
+        ++counters.malformed;
 }
 
 }  // namespace pace::daemon

@@ -6,7 +6,6 @@
 #include "daemon/control/connection.h"
 #include "daemon/control/controller_link.h"
 #include "daemon/control/obstacle.h"
-#include "daemon/control/outgoing.h"
 #include "daemon/control/status_questions.h"
 #include "protocol/control_codec.h"
 
@@ -46,14 +45,22 @@ struct ControllerLink::State {
     void check_connection();
 
     void receive(std::span<const std::byte> bytes_untrusted);
-    void on_status_reply(control::StatusReply reply);
-    void on_attached(const protocol::control::Attached& table);
-    void on_refused(const protocol::control::Refused& table);
+    // Calls `then` with what the table says, if it can be read.
+    template <typename Message, typename Table, typename Then>
+    void with(const Table& table, const Then& then);
+    void on_status_reply(const protocol::control::StatusReply& table);
+    void on_attached(const control::Attached& attached);
+    void on_refused(const base::Error& error);
     void on_attached_message(const protocol::control::Envelope& envelope);
 
     bool transmit(std::span<const std::byte> message);
+    // One envelope, valid until the next.
     template <typename Message>
-    bool send(const Message& message);
+    std::span<const std::byte> write(const Message& said) {
+        return writer.write(self, attachment, said);
+    }
+    template <typename Message>
+    bool send(const Message& said);
 
     base::EventLoop& loop;
     ControllerLinkConfig config;
@@ -79,9 +86,9 @@ struct ControllerLink::State {
     bool broken = false;
     base::Timer timer;
 
-    control::Outgoing outgoing;
+    protocol::EnvelopeWriter writer;
     control::StatusQuestions status;
-    control::GroupOrder order;  // its memory serves every order
+    control::FromController message;  // its memory serves every one of the same kind
     control::Heartbeat heartbeat_said;
     Counters counters;
 };

@@ -67,7 +67,7 @@ TEST_P(ControllerLinkTest, ReadySignalsComeBackAsOneOrder) {
     const auto b = daemon("b");
     start_job(*a, *b);
     const control::JobId job = a->accepted.at(0).job;
-    EXPECT_EQ(a->accepted[0].options.group_size, 2U);
+    EXPECT_EQ(protocol::read_options(a->accepted[0].options).value().group_size, 2U);
     EXPECT_NE(a->accepted[0].token, 0U);
     EXPECT_EQ(a->views[0].members,
               (std::vector<control::Member>{{0, a->link->self()}, {1, b->link->self()}}));

@@ -42,35 +42,28 @@ class TestDaemon final : public ControlHandler {
         obstacles.push_back(because);
     }
     void report(control::Heartbeat& ret_heartbeat) override { ret_heartbeat.workers = workers; }
-    void on_join_accepted(const control::JoinAccepted& message) override {
-        accepted.push_back(message);
+    void on_message(const control::FromController& message) override {
+        std::visit([this](const auto& said) { on(said); }, message);
     }
-    void on_join_refused(const control::JoinRefused& message) override {
-        refused.push_back(message);
-    }
-    void on_prepare_view(const control::PrepareView& view) override {
+    void on(const control::JoinAccepted& said) { accepted.push_back(said); }
+    void on(const control::JoinRefused& said) { refused.push_back(said); }
+    void on(const control::PrepareView& view) const {
         link->send(control::ViewPrepared{.job = view.job, .epoch = view.epoch, .completed = 0});
     }
-    void on_commit_view(const control::CommitView& view) override { views.push_back(view); }
-    void on_group_order(const control::GroupOrder& order) override {
+    void on(const control::CommitView& view) { views.push_back(view); }
+    void on(const control::GroupOrder& order) {
         orders.push_back(order);
         if (on_order) on_order(order);
     }
-    void on_server_order(const control::ServerOrder& /*order*/) override {}
-    void on_checkpoint_ended(const control::CheckpointEnded& /*ended*/) override {}
-    void on_job_ended(const control::JobEnded& /*ended*/) override {}
-    void on_part_ended(const control::PartEnded& /*ended*/) override {}
-    void on_group_abort(const control::GroupAbort& /*abort*/) override { ++aborts; }
-    void on_worker_suspended(const control::WorkerSuspended& /*suspended*/) override {}
-    void on_no_model(const control::NoModel& /*missing*/) override {}
-    void on_job_deleted(const control::JobDeleted& job) override { deleted.push_back(job.request); }
-    void on_worker_left(const control::WorkerLeft& leave) override {
-        left.push_back(leave.request);
-    }
-    void on_withdrawn(const control::Withdrawn& /*withdrawn*/) override { ++withdrawn; }
-    void on_node_gone(const control::NodeGone& node) override { gone.push_back(node); }
-    void on_node_known(const control::NodeKnown& node) override { known.push_back(node); }
-    void on_status_reply(const control::StatusReply& reply) override { status.push_back(reply); }
+    void on(const control::GroupAbort& /*said*/) { ++aborts; }
+    void on(const control::JobDeleted& said) { deleted.push_back(said.request); }
+    void on(const control::WorkerLeft& said) { left.push_back(said.request); }
+    void on(const control::Withdrawn& /*said*/) { ++withdrawn; }
+    void on(const control::NodeGone& node) { gone.push_back(node); }
+    void on(const control::NodeKnown& node) { known.push_back(node); }
+    void on(const control::StatusReply& reply) { status.push_back(reply); }
+    template <typename Other>
+    void on(const Other& /*said*/) const {}
 
     std::function<void()> announce;
     std::function<void(const control::GroupOrder&)> on_order;

@@ -27,7 +27,7 @@ class AttachedAnew : public WithOtherNode, public testing::WithParamInterface<ui
     AttachedAnew() {
         for (auto* node : {&ours_, &theirs_}) {
             node->seat = take_seat(*node);
-            node->engine->on_commit_view(view());
+            node->engine->on(view());
             call_again(*node);
         }
     }
@@ -82,11 +82,11 @@ class AttachedAnew : public WithOtherNode, public testing::WithParamInterface<ui
         asked.options = options();
         const uint64_t ticket = node.engine->join(
             asked, &node.port, [&got](base::Result<Seat> seat) { got = std::move(*seat); });
-        node.engine->on_join_accepted({.request = ticket,
-                                       .job = kGroupsJob,
-                                       .rank = node.rank,
-                                       .options = options(),
-                                       .token = 5});
+        node.engine->on(control::JoinAccepted{.request = ticket,
+                                              .job = kGroupsJob,
+                                              .rank = node.rank,
+                                              .options = protocol::write_options(options()),
+                                              .token = 5});
         return *got;
     }
     control::GroupOrder order(control::GroupId group) const {
@@ -100,7 +100,7 @@ class AttachedAnew : public WithOtherNode, public testing::WithParamInterface<ui
         return order;
     }
     void order_both(control::GroupId group) {
-        for (auto* node : {&ours_, &theirs_}) node->engine->on_group_order(order(group));
+        for (auto* node : {&ours_, &theirs_}) node->engine->on(order(group));
     }
     // Another process of the controller's, or another attachment to the same one.
     static void attach_anew(const Node& node) {
@@ -121,7 +121,7 @@ class AttachedAnew : public WithOtherNode, public testing::WithParamInterface<ui
 
 TEST_P(AttachedAnew, TheMembersOfAGroupThatOneNodeAloneKnowsOfAreReadyAgainAtOnce) {
     listen();
-    ours_.engine->on_group_order(order(1));
+    ours_.engine->on(order(1));
     ASSERT_EQ(ours_.worker().state, Worker::State::moving);
     attach_anew(ours_);
     attach_anew(theirs_);
@@ -137,11 +137,11 @@ TEST_P(AttachedAnew, TheMembersOfAGroupThatOneNodeAloneKnowsOfAreReadyAgainAtOnc
 // Groups commit member by member: the node that was told late may have all that it needs.
 TEST_P(AttachedAnew, AnOrderThatComesLateDoesNoHarm) {
     listen();
-    ours_.engine->on_group_order(order(1));
+    ours_.engine->on(order(1));
     attach_anew(ours_);
     attach_anew(theirs_);
     ASSERT_TRUE(within(kAtOnce, [this] { return ours_.is_ready(); }));
-    theirs_.engine->on_group_order(order(1));
+    theirs_.engine->on(order(1));
     ASSERT_TRUE(within(kAtOnce, [this] { return !theirs_.is_moving(); }))
         << "it waits for a node that has given the group up";
     EXPECT_TRUE(ours_.is_ready());
@@ -172,7 +172,7 @@ TEST_P(AttachedAnew, AGroupThatThisControllerHasOrderedIsWaitedFor) {
     listen();
     attach_anew(ours_);
     attach_anew(theirs_);
-    ours_.engine->on_group_order(order(1));
+    ours_.engine->on(order(1));
     EXPECT_FALSE(within(milliseconds(400), [this] { return ours_.is_ready(); }));
 }
 

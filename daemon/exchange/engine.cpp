@@ -22,6 +22,14 @@ uint64_t since_1970_ns() {
     return static_cast<uint64_t>(std::chrono::nanoseconds(since).count());
 }
 
+// This daemon would train another way than was asked, unseen.
+base::Error unknown_options(const base::Error& because) {
+    return base::make_error(base::ErrorKind::version,
+                            "the controller takes options that this node's daemon does not know: "
+                            "{}; install the controller's release of Pace on this node",
+                            because.message);
+}
+
 }  // namespace
 
 Engine::Engine(Services& services)
@@ -52,7 +60,7 @@ uint64_t Engine::ask(uint64_t ticket, Questions::Question question) {
 
 void Engine::forget(uint64_t ticket) {
     Questions::Question question;
-    // An acceptance that is under way gives the place back (on_join_accepted finds no asker).
+    // An acceptance that is under way gives the place back (JoinAccepted finds no asker).
     questions_.take(ticket, question);
 }
 
@@ -74,8 +82,9 @@ uint64_t Engine::join(const JoinRequest& request, WorkerPort* port, const Joined
     const auto checked = std::make_shared<bool>(false);
     Questions::Question question;
     question.send = [send, checked] { return !*checked || send(); };
-    question.accepted = [this, request, port, joined](const control::JoinAccepted& accepted) {
-        seat(request, port, accepted, joined);
+    question.accepted = [this, request, port, joined](const control::JoinAccepted& accepted,
+                                                      const control::JobOptions& options) {
+        seat(request, port, accepted, options, joined);
     };
     question.refused = [joined, checked](const base::Error& error) {
         joined(*checked ? error
@@ -90,15 +99,16 @@ uint64_t Engine::join(const JoinRequest& request, WorkerPort* port, const Joined
         if (fits && questions_.asks(ticket)) send();
         if (fits) return;
         services_.loop.defer(scope_.callback([this, ticket, error = fits.error()] {
-            on_join_refused({.request = ticket, .error = error});
+            on(control::JoinRefused{.request = ticket, .error = error});
         }));
     });
     return ticket;
 }
 
 void Engine::seat(const JoinRequest& request, WorkerPort* port,
-                  const control::JoinAccepted& accepted, const Joined& joined) {
-    const std::shared_ptr<Job> job = job_of(accepted, request.uid);
+                  const control::JoinAccepted& accepted, const control::JobOptions& options,
+                  const Joined& joined) {
+    const std::shared_ptr<Job> job = job_of(accepted, options, request.uid);
     if (!accepted.under_way) job->begin_anew();
     auto worker = std::make_shared<Worker>();
     worker->rank = accepted.rank;
@@ -153,7 +163,7 @@ uint64_t Engine::leave(const Seat& seat, const std::function<void()>& left) {
     question.done = left;
     question.refused = [left](const base::Error& /*error*/) { left(); };
     if (!questions_.ask(ticket, question)) {
-        services_.loop.defer(scope_.callback([this, ticket] { on_worker_left({ticket}); }));
+        services_.loop.defer(scope_.callback([this, ticket] { on(control::WorkerLeft{ticket}); }));
     }
     tell_kept(*seat.job);
     return ticket;
@@ -196,13 +206,14 @@ void Engine::give_up(Job& job, const control::Run& next) {
     std::erase_if(by_id_, [&](const auto& entry) { return entry.second.get() == &job; });
 }
 
-std::shared_ptr<Job> Engine::job_of(const control::JoinAccepted& accepted, uint32_t uid) {
-    std::shared_ptr<Job>& job = jobs_[accepted.options.name];
+std::shared_ptr<Job> Engine::job_of(const control::JoinAccepted& accepted,
+                                    const control::JobOptions& options, uint32_t uid) {
+    std::shared_ptr<Job>& job = jobs_[options.name];
     const bool is_another = job && job->state().id != accepted.job;
     const bool is_another_run = is_another && job->state().run.began != accepted.run.began;
     if (is_another_run) give_up(*job, accepted.run);
     if (is_another_run || (is_another && job->unused())) job.reset();
-    if (!job) job = std::make_shared<Job>(services_, accepted.options, uid);
+    if (!job) job = std::make_shared<Job>(services_, options, uid);
     std::erase_if(by_id_, [&](const auto& entry) { return entry.second == job; });
     job->state().id = accepted.job;
     job->state().token = accepted.token;
@@ -246,8 +257,9 @@ void Engine::announce(const std::shared_ptr<Job>& job, const WorkerPtr& worker) 
     Questions::Question question;
     // Not sent again as a question: every attachment announces everything anew.
     question.send = [] { return true; };
-    question.accepted = [this, worker](const control::JoinAccepted& accepted) {
-        const std::shared_ptr<Job> resumed = job_of(accepted, worker->uid);
+    question.accepted = [this, worker](const control::JoinAccepted& accepted,
+                                       const control::JobOptions& options) {
+        const std::shared_ptr<Job> resumed = job_of(accepted, options, worker->uid);
         if (worker->port != nullptr) resumed->resumed(worker, accepted.under_way);
     };
     question.refused = [job, worker](const base::Error& error) {
@@ -294,14 +306,14 @@ void Engine::report(control::Heartbeat& ret_heartbeat) {
     links_.report(ret_heartbeat.links);
 }
 
-void Engine::on_join_accepted(const control::JoinAccepted& accepted) {
+void Engine::on(const control::JoinAccepted& accepted) {
     Questions::Question question;
-    const bool is_asked = questions_.take(accepted.request, question);
-    if (is_asked && !accepted.unreadable) {
-        question.accepted(accepted);
-        return;
+    if (questions_.take(accepted.request, question)) {
+        if (const auto options = protocol::read_options(accepted.options))
+            return question.accepted(accepted, *options);
+        else
+            question.refused(unknown_options(options.error()));
     }
-    if (is_asked) question.refused(*accepted.unreadable);
     if (accepted.rank == control::kNoRank) return;
     // Whoever asked is gone, or refused; unless the rank is held by another session meanwhile, the place is given back.
     const std::shared_ptr<Job> known = job(accepted.job);
@@ -313,18 +325,18 @@ void Engine::on_join_accepted(const control::JoinAccepted& accepted) {
     services_.control->send(message);
 }
 
-void Engine::on_join_refused(const control::JoinRefused& refused) {
+void Engine::on(const control::JoinRefused& refused) {
     Questions::Question question;
     if (questions_.take(refused.request, question)) question.refused(refused.error);
 }
 
-void Engine::on_prepare_view(const control::PrepareView& view) {
+void Engine::on(const control::PrepareView& view) {
     if (with_job(view.job, [&view](Job& found) { found.prepare(view); })) return;
     // A job that has no worker here any more has nothing to stop.
     services_.control->send(control::ViewPrepared{.job = view.job, .epoch = view.epoch});
 }
 
-void Engine::on_commit_view(const control::CommitView& view) {
+void Engine::on(const control::CommitView& view) {
     with_job(view.job, [this, &view](Job& found) {
         const JobState& state = found.state();
         if (view.epoch <= state.view.epoch) return;
@@ -333,7 +345,7 @@ void Engine::on_commit_view(const control::CommitView& view) {
     });
 }
 
-void Engine::on_group_order(const control::GroupOrder& order) {
+void Engine::on(const control::GroupOrder& order) {
     if (with_job(order.job, [&order](Job& found) { found.order(order); })) return;
     services_.control->send(control::GroupDone{.job = order.job,
                                                .group = order.group,
@@ -341,13 +353,13 @@ void Engine::on_group_order(const control::GroupOrder& order) {
                                                .reason = "the job has no worker here"});
 }
 
-void Engine::on_group_abort(const control::GroupAbort& abort) {
+void Engine::on(const control::GroupAbort& abort) {
     with_job(abort.job, [&abort](Job& found) {
         found.abort_group(abort.group, base::make_error(ErrorKind::aborted, "{}", abort.reason));
     });
 }
 
-void Engine::on_worker_suspended(const control::WorkerSuspended& suspended) {
+void Engine::on(const control::WorkerSuspended& suspended) {
     with_job(suspended.job, [&suspended](Job& found) {
         base::log_warning("worker suspended", {{"job", found.state().options.name},
                                                {"rank", suspended.rank},
@@ -356,7 +368,7 @@ void Engine::on_worker_suspended(const control::WorkerSuspended& suspended) {
     });
 }
 
-void Engine::on_no_model(const control::NoModel& missing) {
+void Engine::on(const control::NoModel& missing) {
     const auto found = job(missing.job);
     if (!found) return;
     base::log_warning("nobody can give a newcomer the model",
@@ -364,12 +376,12 @@ void Engine::on_no_model(const control::NoModel& missing) {
     found->no_model(missing.rank);
 }
 
-void Engine::on_worker_left(const control::WorkerLeft& left) {
+void Engine::on(const control::WorkerLeft& left) {
     Questions::Question question;
     if (questions_.take(left.request, question)) question.done();
 }
 
-void Engine::on_withdrawn(const control::Withdrawn& withdrawn) {
+void Engine::on(const control::Withdrawn& withdrawn) {
     with_job(withdrawn.job, [&withdrawn](Job& found) { found.withdrawn(withdrawn.rank); });
 }
 

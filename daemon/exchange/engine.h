@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <variant>
 #include <vector>
 
 #include "base/attempt.h"
@@ -115,33 +116,37 @@ class Engine final : public ControlHandler {
     void on_refused(const base::Error& error) override;
     void on_not_attached(const base::Error& because, base::Duration since) override;
     void report(control::Heartbeat& ret_heartbeat) override;
-    void on_join_accepted(const control::JoinAccepted& accepted) override;
-    void on_join_refused(const control::JoinRefused& refused) override;
-    void on_prepare_view(const control::PrepareView& view) override;
-    void on_commit_view(const control::CommitView& view) override;
-    void on_group_order(const control::GroupOrder& order) override;
-    void on_server_order(const control::ServerOrder& order) override;
-    void on_checkpoint_ended(const control::CheckpointEnded& ended) override;
-    void on_job_ended(const control::JobEnded& ended) override;
-    void on_part_ended(const control::PartEnded& ended) override;
-    void on_group_abort(const control::GroupAbort& abort) override;
-    void on_worker_suspended(const control::WorkerSuspended& suspended) override;
-    void on_no_model(const control::NoModel& missing) override;
-    void on_job_deleted(const control::JobDeleted& deleted) override;
-    void on_worker_left(const control::WorkerLeft& left) override;
-    void on_withdrawn(const control::Withdrawn& withdrawn) override;
-    void on_node_gone(const control::NodeGone& gone) override;
-    void on_node_known(const control::NodeKnown& known) override;
-    void on_status_reply(const control::StatusReply& reply) override;
+    void on_message(const control::FromController& message) override {
+        std::visit([this](const auto& said) { on(said); }, message);
+    }
+    void on(const control::JoinAccepted& accepted);
+    void on(const control::JoinRefused& refused);
+    void on(const control::PrepareView& view);
+    void on(const control::CommitView& view);
+    void on(const control::GroupOrder& order);
+    void on(const control::ServerOrder& order);
+    void on(const control::CheckpointEnded& ended);
+    void on(const control::JobEnded& ended);
+    void on(const control::PartEnded& ended);
+    void on(const control::GroupAbort& abort);
+    void on(const control::WorkerSuspended& suspended);
+    void on(const control::NoModel& missing);
+    void on(const control::JobDeleted& deleted);
+    void on(const control::WorkerLeft& left);
+    void on(const control::Withdrawn& withdrawn);
+    void on(const control::NodeGone& gone);
+    void on(const control::NodeKnown& known);
+    void on(const control::StatusReply& reply);
 
   private:
     uint64_t ask(uint64_t ticket, Questions::Question question);
     std::shared_ptr<Job> job(control::JobId id) const;
     static uint64_t reached(const JoinRequest& request, uint64_t kept);
     void give_up(Job& job, const control::Run& next);
-    std::shared_ptr<Job> job_of(const control::JoinAccepted& accepted, uint32_t uid);
+    std::shared_ptr<Job> job_of(const control::JoinAccepted& accepted,
+                                const control::JobOptions& options, uint32_t uid);
     void seat(const JoinRequest& request, WorkerPort* port, const control::JoinAccepted& accepted,
-              const Joined& joined);
+              const control::JobOptions& options, const Joined& joined);
     // `checked` comes before this returns, unless a disk is to be asked.
     void check_job(const control::AskedOptions& asked, uint32_t uid,
                    const ShardDisk::Checked& checked);

@@ -87,7 +87,7 @@ std::shared_ptr<Job> Engine::unused_job(control::JobId id, uint64_t token) const
     return found && found->state().token == token && found->unused() ? found : nullptr;
 }
 
-void Engine::on_job_ended(const control::JobEnded& ended) {
+void Engine::on(const control::JobEnded& ended) {
     orphanage_.drop_job(ended.token);
     const auto found = unused_job(ended.job, ended.token);
     if (!found) return;
@@ -96,7 +96,7 @@ void Engine::on_job_ended(const control::JobEnded& ended) {
     drop_unused();
 }
 
-void Engine::on_part_ended(const control::PartEnded& ended) {
+void Engine::on(const control::PartEnded& ended) {
     const auto found = unused_job(ended.job, ended.token);
     if (!found) return;
     found->end_part();

@@ -19,11 +19,11 @@ std::vector<Engine::ShardSummary> Engine::shards() const {
     return summaries;
 }
 
-void Engine::on_server_order(const control::ServerOrder& order) {
+void Engine::on(const control::ServerOrder& order) {
     with_job(order.job, [&order](Job& found) { found.order(order); });
 }
 
-void Engine::on_checkpoint_ended(const control::CheckpointEnded& ended) {
+void Engine::on(const control::CheckpointEnded& ended) {
     with_job(ended.job, [&ended](Job& found) { found.checkpoint_ended(ended); });
 }
 

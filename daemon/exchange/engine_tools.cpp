@@ -15,7 +15,9 @@ uint64_t Engine::create_job(const control::AskedOptions& options, uint32_t uid,
         message.uid = uid;
         return services_.control->send(message);
     };
-    question.accepted = [answered](const control::JoinAccepted&) { answered(std::string()); };
+    question.accepted = [answered](const control::JoinAccepted&, const control::JobOptions&) {
+        answered(std::string());
+    };
     question.refused = [answered](const base::Error& error) { answered(error); };
     return ask(ticket, std::move(question));
 }
@@ -42,12 +44,12 @@ uint64_t Engine::status(const Answered& answered) {
     return ask(ticket, std::move(question));
 }
 
-void Engine::on_job_deleted(const control::JobDeleted& deleted) {
+void Engine::on(const control::JobDeleted& deleted) {
     Questions::Question question;
     if (questions_.take(deleted.request, question)) question.done();
 }
 
-void Engine::on_status_reply(const control::StatusReply& reply) {
+void Engine::on(const control::StatusReply& reply) {
     Questions::Question question;
     if (questions_.take(reply.request, question)) question.document(reply.json);
 }

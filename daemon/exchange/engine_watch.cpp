@@ -37,13 +37,13 @@ void Engine::peer_lost(transports::PeerId peer, const base::Error& error) {
     services_.control->send(lost);
 }
 
-void Engine::on_node_known(const control::NodeKnown& known) {
+void Engine::on(const control::NodeKnown& known) {
     if (known.node == services_.self) return;
     services_.peers.know(known.node, known.name, known.address);
     peer_watch_.known(known.node);
 }
 
-void Engine::on_node_gone(const control::NodeGone& gone) {
+void Engine::on(const control::NodeGone& gone) {
     base::log_warning("peer is gone",
                       {{"peer", services_.peers.name(gone.node)}, {"reason", gone.reason}});
     const auto peer = services_.peers.peer(gone.node);
@@ -62,7 +62,7 @@ void Engine::on_node_gone(const control::NodeGone& gone) {
 // They went while this node was not attached, and nobody says so again.
 void Engine::forget_unnamed_peers() {
     for (const NodeId node : services_.peers.unnamed())
-        on_node_gone({node, "the controller does not know it any more"});
+        on(control::NodeGone{node, "the controller does not know it any more"});
 }
 
 void Engine::on_not_attached(const base::Error& because, base::Duration since) {

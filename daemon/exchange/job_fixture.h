@@ -23,24 +23,7 @@ class DeafHandler final : public ControlHandler {
     void on_refused(const base::Error& /*error*/) override {}
     void on_not_attached(const base::Error& /*because*/, base::Duration /*since*/) override {}
     void report(control::Heartbeat& /*ret_heartbeat*/) override {}
-    void on_join_accepted(const control::JoinAccepted& /*accepted*/) override {}
-    void on_join_refused(const control::JoinRefused& /*refused*/) override {}
-    void on_prepare_view(const control::PrepareView& /*view*/) override {}
-    void on_commit_view(const control::CommitView& /*view*/) override {}
-    void on_group_order(const control::GroupOrder& /*order*/) override {}
-    void on_server_order(const control::ServerOrder& /*order*/) override {}
-    void on_checkpoint_ended(const control::CheckpointEnded& /*ended*/) override {}
-    void on_job_ended(const control::JobEnded& /*ended*/) override {}
-    void on_part_ended(const control::PartEnded& /*ended*/) override {}
-    void on_group_abort(const control::GroupAbort& /*abort*/) override {}
-    void on_worker_suspended(const control::WorkerSuspended& /*suspended*/) override {}
-    void on_no_model(const control::NoModel& /*missing*/) override {}
-    void on_job_deleted(const control::JobDeleted& /*deleted*/) override {}
-    void on_worker_left(const control::WorkerLeft& /*left*/) override {}
-    void on_withdrawn(const control::Withdrawn& /*withdrawn*/) override {}
-    void on_node_gone(const control::NodeGone& /*gone*/) override {}
-    void on_node_known(const control::NodeKnown& /*known*/) override {}
-    void on_status_reply(const control::StatusReply& /*reply*/) override {}
+    void on_message(const control::FromController& /*message*/) override {}
 };
 
 // Remembers how the requests have ended.

@@ -55,10 +55,11 @@ class UnusedJobs : public Lifetime {
         request.options = options_of(name, policy);
         const uint64_t ticket = engine_.join(
             request, &port_, [&got](base::Result<Seat> seat) { got = std::move(*seat); });
-        engine_.on_join_accepted({.request = ticket,
+        engine_.on(
+            control::JoinAccepted{.request = ticket,
                                   .job = id,
                                   .rank = 1,
-                                  .options = options_of(name, policy),
+                                  .options = protocol::write_options(options_of(name, policy)),
                                   .token = id});
         return *got;
     }
@@ -69,7 +70,7 @@ class UnusedJobs : public Lifetime {
 TEST_F(UnusedJobs, AreForgottenEachInItsOwnTimeAndNotInTheMiddleOfAnExchange) {
     engine_.bury(open("idle", 1, control::Policy::partial_reduce), {});
     const Seat seat = open("busy", 2, control::Policy::all_reduce);
-    engine_.on_commit_view(view_of(2, 1));
+    engine_.on(view_of(2, 1));
     engine_.submit(seat, request(Verb::reduce, buffer_of(kModelElements, 1), 0));
     ASSERT_EQ(seat.worker->state, Worker::State::moving);
     engine_.bury(seat, {});
@@ -88,7 +89,7 @@ TEST_F(UnusedJobs, APeerThatTheControllerDoesNotNameIsForgottenAWhileAfterAttach
     peers_.know(3, "third", third->address());
     engine_.on_attached(kSelf);
     EXPECT_TRUE(peers_.peer(kOther)) << "it may be on its way to a controller that was restarted";
-    engine_.on_node_known({3, "third", third->address()});
+    engine_.on(control::NodeKnown{3, "third", third->address()});
     ASSERT_TRUE(until([&] { return !peers_.peer(kOther); }));
     EXPECT_TRUE(peers_.peer(3));
 }
@@ -111,7 +112,7 @@ class EndedJobs : public UnusedJobs {
     // Of job 1, a worker that waits for the other node in an exchange.
     Seat exchanging(control::Policy policy = control::Policy::all_reduce) {
         const Seat seat = open("busy", 1, policy);
-        engine_.on_commit_view(view_of(1, 1));
+        engine_.on(view_of(1, 1));
         engine_.submit(seat, request(Verb::reduce, buffer_of(kModelElements, 1), 0));
         EXPECT_EQ(seat.worker->state, Worker::State::moving);
         EXPECT_GT(paid(), 0U);
@@ -122,26 +123,26 @@ class EndedJobs : public UnusedJobs {
 TEST_F(EndedJobs, LeaveNothingBehind) {
     engine_.bury(open("over", 1, control::Policy::partial_reduce), {paid_buffer()});
     const Seat other = open("goes on", 2, control::Policy::partial_reduce);
-    engine_.on_job_ended({.job = 1, .token = 2});
+    engine_.on(control::JobEnded{.job = 1, .token = 2});
     EXPECT_EQ(engine_.jobs(), 2U) << "that was another job, which has had this number";
     EXPECT_GT(paid(), 0U);
-    engine_.on_job_ended({.job = 1, .token = 1});
+    engine_.on(control::JobEnded{.job = 1, .token = 1});
     EXPECT_EQ(engine_.jobs(), 1U);
     EXPECT_EQ(paid(), 0U) << "buffers of a dead worker of a job that is over";
-    engine_.on_job_ended({.job = 2, .token = 2});
+    engine_.on(control::JobEnded{.job = 2, .token = 2});
     EXPECT_EQ(engine_.jobs(), 1U) << "it has a worker here, which the controller hears of anew";
 }
 
 TEST_F(EndedJobs, EndWhatTheyHaveUnderWay) {
     engine_.bury(exchanging(), {});
-    engine_.on_job_ended({.job = 1, .token = 1});
+    engine_.on(control::JobEnded{.job = 1, .token = 1});
     EXPECT_TRUE(until([&] { return engine_.jobs() == 0 && paid() == 0; }));
 }
 
 // The other members have use of what the worker has handed in.
 TEST_F(EndedJobs, EndWhatTheyHaveUnderWayByThemselvesIfOthersGoOn) {
     engine_.bury(exchanging(), {});
-    engine_.on_part_ended({.job = 1, .token = 1});
+    engine_.on(control::PartEnded{.job = 1, .token = 1});
     let_all_arrive();
     EXPECT_EQ(engine_.jobs(), 1U);
     peers_.forget(kOther);  // ends the exchange
@@ -150,7 +151,7 @@ TEST_F(EndedJobs, EndWhatTheyHaveUnderWayByThemselvesIfOthersGoOn) {
 
 TEST_F(EndedJobs, LeaveASuccessorWhatADeadWorkerHadIfOthersGoOn) {
     engine_.bury(open("goes on", 1, control::Policy::partial_reduce), {paid_buffer()});
-    engine_.on_part_ended({.job = 1, .token = 1});
+    engine_.on(control::PartEnded{.job = 1, .token = 1});
     EXPECT_EQ(engine_.jobs(), 0U);
     const Seat again = open("goes on", 1, control::Policy::partial_reduce);
     EXPECT_NE(engine_.inherit(again, protocol::DType::f32, kModelElements, nullptr), nullptr);
@@ -174,7 +175,7 @@ TEST_F(UnusedJobs, AMessageForWhichThereIsNoMemoryCostsItsJobAlone) {
     services_.options.unused_keep = std::chrono::hours(1);
     const Seat other = open("other", 1, control::Policy::all_reduce);
     const Seat seat = open("starved", 2, control::Policy::partial_reduce);
-    engine_.on_commit_view(view_of(2, 1));
+    engine_.on(view_of(2, 1));
     engine_.submit(seat, request(Verb::average, buffer_of(kModelElements, 1), 1));
     ASSERT_EQ(seat.worker->state, Worker::State::ready);
     seat.job->state().group_begins = [](const auto&) { throw std::bad_alloc(); };
@@ -184,7 +185,7 @@ TEST_F(UnusedJobs, AMessageForWhichThereIsNoMemoryCostsItsJobAlone) {
     order.epoch = 1;
     order.members = {{.rank = 1, .node = kSelf, .iteration = 1, .weight = 1.0}};
     order.digest = seat.worker->head().digest;
-    engine_.on_group_order(order);
+    engine_.on(order);
     ASSERT_EQ(port_.endings.size(), 1U);
     EXPECT_EQ(port_.endings.begin()->second.kind, base::ErrorKind::memory);
     EXPECT_TRUE(seat.worker->queue.empty());

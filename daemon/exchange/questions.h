@@ -18,7 +18,8 @@ class Questions {
     struct Question {
         // False: there is no controller now. Called again at every attachment.
         std::function<bool()> send;
-        std::function<void(const control::JoinAccepted&)> accepted;
+        // With the job's options, all of which this daemon knows.
+        std::function<void(const control::JoinAccepted&, const control::JobOptions&)> accepted;
         std::function<void(const base::Error&)> refused;  // also when no answer comes in time
         std::function<void(std::string)> document;
         std::function<void()> done;

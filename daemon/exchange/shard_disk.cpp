@@ -10,7 +10,6 @@
 #include "daemon/server/letter.h"
 #include "daemon/server/packed_file.h"
 #include "protocol/options/names.h"
-#include "protocol/server_codec.h"
 
 namespace pace::daemon {
 

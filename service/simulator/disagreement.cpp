@@ -12,7 +12,7 @@ void Disagreement::step(controller::Rank rank) {
 }
 
 // The model at the start of training, which may have a weight too, is 0.
-void Disagreement::average(std::span<const controller::GroupOrder::Part> members) {
+void Disagreement::average(std::span<const controller::Part> members) {
     Model average{};
     for (const auto& part : members)
         for (size_t i = 0; i < kNumbers; ++i) average[i] += part.weight * models_[part.rank][i];

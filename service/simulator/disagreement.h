@@ -26,7 +26,7 @@ class Disagreement {
     Disagreement(uint32_t workers, uint64_t seed) : models_(workers), random_(seed) {}
 
     void step(controller::Rank rank);
-    void average(std::span<const controller::GroupOrder::Part> members);
+    void average(std::span<const controller::Part> members);
 
     // Squared, from the mean of all, per number: in units of one step's variance.
     double distance(controller::Rank rank) const;

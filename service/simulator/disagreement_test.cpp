@@ -7,7 +7,7 @@
 namespace pace::simulator {
 namespace {
 
-using Parts = std::vector<controller::GroupOrder::Part>;
+using Parts = std::vector<controller::Part>;
 
 Parts equal_parts(const std::vector<controller::Rank>& ranks) {
     Parts parts;

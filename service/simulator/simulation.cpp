@@ -76,8 +76,8 @@ base::Result<> Simulation::join_all() {
     for (uint32_t node = 0; node < scenario_.nodes.size(); ++node) {
         actions.clear();
         core_.handle(
-            controller::NodeAttach{
-                fmt::format("node{}", node), node + 1, {}, "", 0, 0, scenario_.nodes[node].zone},
+            controller::Hello{
+                0, fmt::format("node{}", node), node + 1, {}, "", 0, 0, scenario_.nodes[node].zone},
             now_, actions);
         for (const controller::Action& action : actions)
             if (const auto* attached = std::get_if<controller::Attached>(&action))
@@ -86,11 +86,13 @@ base::Result<> Simulation::join_all() {
     for (Rank rank = 0; rank < scenario_.world(); ++rank) {
         actions.clear();
         const controller::NodeId node = node_ids_[scenario_.workers[rank].node];
-        core_.handle(controller::WorkerJoin{rank, node, rank, options_}, now_, actions);
+        core_.handle(controller::from(node, controller::WorkerJoin{rank, rank, options_}), now_,
+                     actions);
         for (const controller::Action& action : actions) {
-            if (const auto* refused = std::get_if<controller::JoinRefused>(&action))
+            if (const auto* refused = std::get_if<controller::To<controller::JoinRefused>>(&action))
                 return refused->error;
-            if (const auto* accepted = std::get_if<controller::JoinAccepted>(&action))
+            if (const auto* accepted =
+                    std::get_if<controller::To<controller::JoinAccepted>>(&action))
                 job_ = accepted->job;
         }
         answer_views(actions);
@@ -102,14 +104,16 @@ void Simulation::handle(const controller::Event& event) {
     controller::Actions actions;
     core_.handle(event, now_, actions);
     for (const controller::Action& action : actions)
-        if (const auto* order = std::get_if<GroupOrder>(&action)) take_order(*order);
+        if (const auto* order = std::get_if<controller::To<controller::GroupOrder>>(&action))
+            take_order(*order);
     answer_views(actions);
 }
 
 void Simulation::answer_views(const controller::Actions& actions) {
     for (const controller::Action& action : actions)
-        if (const auto* prepare = std::get_if<controller::PrepareView>(&action))
-            handle(controller::ViewPrepared{prepare->node, prepare->job, prepare->epoch, 0});
+        if (const auto* prepare = std::get_if<controller::To<controller::PrepareView>>(&action))
+            handle(controller::from(prepare->to.front(),
+                                    controller::ViewPrepared{prepare->job, prepare->epoch, 0}));
 }
 
 // -------------------------------------------------------------------------------------------- time
@@ -143,8 +147,8 @@ void Simulation::carry_out(const Event& event) {
         case What::signal: {
             if (static_) return call(event.id);
             const Trainer& trainer = trainers_[event.id];
-            handle(controller::Ready{node_ids_[scenario_.workers[event.id].node], job_, event.id,
-                                     trainer.iteration, kDigest});
+            handle(controller::from(node_ids_[scenario_.workers[event.id].node],
+                                    controller::Ready{job_, event.id, trainer.iteration, kDigest}));
             return;
         }
         case What::begin:
@@ -190,7 +194,7 @@ void Simulation::take_order(const GroupOrder& order) {
     free_exchanges_.pop_back();
     std::vector<Rank> ranks;
     TimePoint last_busy{};
-    for (const GroupOrder::Part& part : order.members) {
+    for (const controller::Part& part : order.members) {
         ranks.push_back(part.rank);
         last_busy = std::max(last_busy, trainers_[part.rank].ended);
     }
@@ -221,13 +225,13 @@ void Simulation::end(uint32_t id) {
     Exchange& exchange = exchanges_[id];
     exchange.took = now_ - exchange.began;
     std::vector<Rank> ranks;
-    for (const GroupOrder::Part& part : exchange.order.members) {
+    for (const controller::Part& part : exchange.order.members) {
         ranks.push_back(part.rank);
         disagreement_.step(part.rank);
     }
     disagreement_.average(exchange.order.members);
     meter_.add_group(std::move(ranks));
-    for (const GroupOrder::Part& part : exchange.order.members) {
+    for (const controller::Part& part : exchange.order.members) {
         Trainer& trainer = trainers_[part.rank];
         meter_.add({part.rank, now_, trainer.computing, exchange.began - trainer.signalled,
                     now_ - exchange.began, trainer.had_conflict,
@@ -235,14 +239,14 @@ void Simulation::end(uint32_t id) {
         trainer.ended = now_;
         trainer.iteration = exchange.order.iteration;
     }
-    for (const GroupOrder::Part& part : exchange.order.members) compute(part.rank);
+    for (const controller::Part& part : exchange.order.members) compute(part.rank);
     if (!static_) return at(now_ + half_way_, What::done, id);
     free_exchanges_.push_back(id);
 }
 
 void Simulation::report_done(uint32_t id) {
     std::vector<controller::NodeId> nodes;
-    for (const GroupOrder::Part& part : exchanges_[id].order.members) nodes.push_back(part.node);
+    for (const controller::Part& part : exchanges_[id].order.members) nodes.push_back(part.node);
     std::sort(nodes.begin(), nodes.end());
     nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
     const controller::GroupId group = exchanges_[id].order.group;
@@ -250,7 +254,7 @@ void Simulation::report_done(uint32_t id) {
     const auto bytes = static_cast<uint64_t>(exchanges_[id].cost.moving.bytes);
     free_exchanges_.push_back(id);
     for (const controller::NodeId node : nodes)
-        handle(controller::GroupDone{node, job_, group, false, moving_ns, bytes});
+        handle(controller::from(node, controller::GroupDone{job_, group, false, moving_ns, bytes}));
 }
 
 }  // namespace pace::simulator

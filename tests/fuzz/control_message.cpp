@@ -1,10 +1,8 @@
 // What a daemon, or whoever pretends to be one, may send to the controller: a whole conversation of
-// several envelopes, over two connections, through the dispatcher into the real core. Each envelope
-// is also read as a daemon reads those of its controller.
+// several envelopes, over two connections, through the dispatcher into the real core.
 #include <chrono>
 #include <cstdlib>
 
-#include "daemon/control/incoming.h"
 #include "service/controller/core/status.h"
 #include "service/controller/shell/dispatcher.h"
 #include "tests/fuzz/chunks.h"
@@ -12,7 +10,6 @@
 namespace {
 
 using namespace pace::controller;
-namespace wire = pace::protocol::control;
 
 uint64_t make_token() {
     return 7;
@@ -38,22 +35,6 @@ class Checker final : public Outlet {
     std::vector<std::vector<std::byte>> journal;
 };
 
-void read_as_daemon(const pace::fuzz::Bytes& bytes) {
-    namespace control = pace::daemon::control;
-    const auto verified = pace::protocol::verify_envelope(bytes);
-    if (!verified) return;
-    const wire::Envelope& envelope = **verified;
-    if (const auto* accepted = envelope.body_as_JoinAccepted()) (void)control::read(*accepted);
-    if (const auto* refused = envelope.body_as_JoinRefused()) (void)control::read(*refused);
-    if (const auto* view = envelope.body_as_CommitView()) (void)control::read(*view);
-    if (const auto* known = envelope.body_as_NodeKnown()) (void)control::read(*known);
-    if (const auto* reply = envelope.body_as_StatusReply()) (void)control::read(*reply);
-    if (const auto* order = envelope.body_as_GroupOrder()) {
-        control::GroupOrder result;
-        control::read(*order, result);
-    }
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -65,7 +46,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     dispatcher.replay_finished(now);
     for (const auto& chunk : pace::fuzz::chunks_of(pace::fuzz::bytes_of(data, size))) {
         now += std::chrono::milliseconds(7);
-        read_as_daemon(chunk);
         const bool second = !chunk.empty() && std::to_integer<unsigned>(chunk.back()) % 2 == 1;
         dispatcher.receive(second ? "b" : "a", chunk, now);
         if (const auto due = dispatcher.next_deadline(); due && *due <= now) dispatcher.tick(now);

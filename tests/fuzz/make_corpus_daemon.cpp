@@ -17,7 +17,7 @@ void write_orders() {
     talk.say(1, 77, [](auto& b) {
         const std::vector<control::Member> members{control::Member(0, 5, 1, 22105),
                                                    control::Member(2, 6, 0, 0)};
-        return control::CreateCommitView(b, 4, 9, 3, 0, b.CreateVectorOfStructs(members));
+        return control::CreateCommitView(b, 4, 9, 3, 0, 0, 0, b.CreateVectorOfStructs(members));
     });
     talk.say(1, 77, [](auto& b) {
         const std::vector<control::Part> parts{control::Part(0, 1, 5, 0.25, 0, 0),
@@ -35,7 +35,8 @@ void write_orders() {
              [](auto& b) { return control::CreateNodeGone(b, 2, b.CreateString("silent")); });
     talk.say(1, 77, [](auto& b) { return control::CreateStatusReply(b, 9, b.CreateString("{}")); });
     talk.say(1, 77, [](auto& b) {
-        return control::CreateJoinRefused(b, 2, 6, b.CreateString("the rank is taken"));
+        return control::CreateJoinRefused(
+            b, 2, control::CreateError(b, 6, b.CreateString("the rank is taken")));
     });
     write("controller_message", "a_life", talk.input);
 }

@@ -43,7 +43,7 @@ void Checker::forget(Rank rank) {
 }
 
 // One that was announced and ordered arrives for that order, if it comes as announced and the order stands.
-void Checker::on_ready(const Ready& ready, TimePoint now) {
+void Checker::on_ready(const From<Ready>& ready, TimePoint now) {
     RankState& rank = ranks_[ready.rank];
     if (rank.node != ready.node) return;  // the daemon does not know yet that it was excluded
     if (ready.stage == ReadyStage::announced) {
@@ -60,35 +60,35 @@ void Checker::on_ready(const Ready& ready, TimePoint now) {
 }
 
 void Checker::before(const Event& event, TimePoint now) {
-    if (const auto* ready = std::get_if<Ready>(&event)) on_ready(*ready, now);
-    if (const auto* withdraw = std::get_if<Withdraw>(&event))
+    if (const auto* ready = std::get_if<From<Ready>>(&event)) on_ready(*ready, now);
+    if (const auto* withdraw = std::get_if<From<Withdraw>>(&event))
         ranks_[withdraw->rank].announced = ranks_[withdraw->rank].expected = false;
-    if (const auto* done = std::get_if<GroupDone>(&event); done != nullptr && done->failed)
+    if (const auto* done = std::get_if<From<GroupDone>>(&event); done != nullptr && done->failed)
         on_failed(done->group);
-    if (const auto* leave = std::get_if<WorkerLeave>(&event)) {
+    if (const auto* leave = std::get_if<From<WorkerLeave>>(&event)) {
         if (ranks_[leave->rank].node == leave->node) forget(leave->rank);
     }
 }
 
 void Checker::after(const Action& action, TimePoint now) {
-    if (const auto* order = std::get_if<GroupOrder>(&action)) on_order(*order, now);
-    if (const auto* prepare = std::get_if<PrepareView>(&action))
+    if (const auto* order = std::get_if<To<GroupOrder>>(&action)) on_order(*order, now);
+    if (const auto* prepare = std::get_if<To<PrepareView>>(&action))
         on_epoch(prepare->epoch, "PrepareView");
-    if (const auto* commit = std::get_if<CommitView>(&action)) on_commit(*commit);
-    if (const auto* accepted = std::get_if<JoinAccepted>(&action)) {
+    if (const auto* commit = std::get_if<To<CommitView>>(&action)) on_commit(*commit);
+    if (const auto* accepted = std::get_if<To<JoinAccepted>>(&action)) {
         if (ranks_[accepted->rank].node != 0)
             fail(fmt::format("rank {} is accepted twice", accepted->rank));
-        ranks_[accepted->rank].node = accepted->node;
+        ranks_[accepted->rank].node = accepted->to.front();
     }
     // All its workers had left: the next one to join begins a job anew.
     const auto* note = std::get_if<Note>(&action);
     if (note != nullptr && note->event == "job-ended") epoch_ = 0;
-    if (const auto* gone = std::get_if<NodeGone>(&action)) {
+    if (const auto* gone = std::get_if<To<NodeGone>>(&action)) {
         for (Rank rank = 0; rank < ranks_.size(); ++rank) {
             if (ranks_[rank].node == gone->node) forget(rank);
         }
     }
-    if (const auto* suspended = std::get_if<WorkerSuspended>(&action)) {
+    if (const auto* suspended = std::get_if<To<WorkerSuspended>>(&action)) {
         fail(fmt::format("rank {} is suspended though no round waits", suspended->rank));
     }
 }

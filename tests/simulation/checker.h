@@ -52,7 +52,7 @@ class Checker {
 
     void on_failed(GroupId group);
     bool may_average(const std::vector<Rank>& members) const;
-    void on_ready(const Ready& ready, TimePoint now);
+    void on_ready(const From<Ready>& ready, TimePoint now);
     void on_order(const GroupOrder& order, TimePoint now);
     void on_commit(const CommitView& view);
     void on_epoch(uint64_t epoch, const char* what);

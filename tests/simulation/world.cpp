@@ -132,7 +132,7 @@ void World::handle(const Event& event) {
 void World::dispatch(const Action& action) {
     if (const auto* append = std::get_if<JournalAppend>(&action))
         journal_.push_back(append->record);
-    if (const auto* attached = std::get_if<Attached>(&action)) {
+    if (const auto* attached = std::get_if<controller::Attached>(&action)) {
         for (size_t node = 0; node < daemons_.size(); ++node) {
             if (daemons_[node].name == attached->name) index_of_[attached->node] = node;
         }
@@ -144,25 +144,26 @@ void World::dispatch(const Action& action) {
             attach(node);
         });
     }
-    if (const auto* probe = std::get_if<Probe>(&action)) {
-        down(probe->node, [this, id = probe->node](size_t node) { up(node, NodeHeard{id}); });
+    if (const auto* probe = std::get_if<To<Probe>>(&action)) {
+        down(probe->to.front(),
+             [this, id = probe->to.front()](size_t node) { up(node, NodeHeard{id}); });
     }
-    if (const auto* accepted = std::get_if<JoinAccepted>(&action)) {
-        down(accepted->node,
+    if (const auto* accepted = std::get_if<To<JoinAccepted>>(&action)) {
+        down(accepted->to.front(),
              [this, accepted = *accepted](size_t node) { on_accepted(node, accepted); });
     }
-    if (const auto* refused = std::get_if<JoinRefused>(&action)) {
-        down(refused->node, [this, rank = static_cast<Rank>(refused->request)](size_t) {
+    if (const auto* refused = std::get_if<To<JoinRefused>>(&action)) {
+        down(refused->to.front(), [this, rank = static_cast<Rank>(refused->request)](size_t) {
             after(milliseconds(100), [this, rank] { join(rank); });
         });
     }
-    if (const auto* prepare = std::get_if<PrepareView>(&action)) {
-        down(prepare->node, [this, p = *prepare](size_t node) {
-            up(node, ViewPrepared{p.node, p.job, p.epoch, 0});
+    if (const auto* prepare = std::get_if<To<PrepareView>>(&action)) {
+        down(prepare->to.front(), [this, p = *prepare](size_t node) {
+            up(node, from(p.to.front(), ViewPrepared{p.job, p.epoch, 0}));
         });
     }
-    if (const auto* commit = std::get_if<CommitView>(&action)) {
-        for (const NodeId addressee : commit->nodes) {
+    if (const auto* commit = std::get_if<To<CommitView>>(&action)) {
+        for (const NodeId addressee : commit->to) {
             down(addressee, [this, epoch = commit->epoch](size_t node) {
                 daemons_[node].epoch = epoch;
                 for (const Rank rank : daemons_[node].ranks) {
@@ -171,7 +172,7 @@ void World::dispatch(const Action& action) {
             });
         }
     }
-    if (const auto* order = std::get_if<GroupOrder>(&action)) {
+    if (const auto* order = std::get_if<To<GroupOrder>>(&action)) {
         Exchange& exchange = exchanges_[order->group];
         exchange.members = order->members;
         exchange.iteration = order->iteration;
@@ -186,8 +187,9 @@ void World::dispatch(const Action& action) {
         // A node that dies before it hears of the order stops the exchange as well.
         after(milliseconds(40), [this, group = order->group] { finish(group); });
     }
-    if (const auto* abort = std::get_if<GroupAbort>(&action)) {
-        down(abort->node, [this, group = abort->group](size_t node) { fail_part(node, group); });
+    if (const auto* abort = std::get_if<To<GroupAbort>>(&action)) {
+        down(abort->to.front(),
+             [this, group = abort->group](size_t node) { fail_part(node, group); });
     }
 }
 
@@ -200,7 +202,7 @@ void World::attach(size_t node) {
         ++daemon.life;
         beat(node, daemon.life);
     }
-    up(node, NodeAttach{daemon.name, daemon.life, {}, daemon.name, 8, 0, daemon.zone});
+    up(node, Hello{0, daemon.name, daemon.life, {}, daemon.name, 8, 0, daemon.zone});
     // The controller may be restarting just now: ask again until it answers.
     after(milliseconds(300), [this, node, life = daemon.life] {
         if (daemons_[node].alive && daemons_[node].life == life && !daemons_[node].attached)
@@ -292,12 +294,12 @@ void World::finish(GroupId group) {
         if (!daemon.alive) continue;
         if (failed) {
             if (missing != exchange.nodes.end() && random_.below(2) == 0) {
-                up(node, PeerLost{daemon.id, daemons_[*missing].id, "test"});
+                up(node, from(daemon.id, PeerLost{daemons_[*missing].id, "test"}));
             }
             fail_part(node, group);
             continue;
         }
-        up(node, GroupDone{daemon.id, 1, group, false, 1000, 64});
+        up(node, from(daemon.id, GroupDone{1, group, false, 1000, 64}));
         for (const auto& part : exchange.members) {
             Trainer& trainer = trainers_[part.rank];
             if (trainer.node != node || trainer.phase != Phase::exchanging ||
@@ -330,7 +332,8 @@ void World::fail_part(size_t node, GroupId group) {
         trainer.phase = Phase::waiting;
         again.push_back(rank);
     }
-    if (was_held || !again.empty()) up(node, GroupDone{daemons_[node].id, 1, group, true, 0, 0});
+    if (was_held || !again.empty())
+        up(node, from(daemons_[node].id, GroupDone{1, group, true, 0, 0}));
     for (const Rank rank : again) announce(rank);
 }
 

@@ -94,7 +94,7 @@ class World {
     };
     struct Exchange {
         std::vector<size_t> nodes;
-        std::vector<GroupOrder::Part> members;
+        std::vector<Part> members;
         uint64_t iteration = 0;
         size_t told = 0;  // nodes that have the order
     };
@@ -126,7 +126,7 @@ class World {
 
     // Trainers.
     void join(Rank rank);
-    void on_accepted(size_t node, const JoinAccepted& accepted);
+    void on_accepted(size_t node, const To<JoinAccepted>& accepted);
     void compute(Rank rank);
     void announce_step(Rank rank, uint64_t iteration);
     void arrive(Rank rank);

@@ -22,33 +22,32 @@ void World::join(Rank rank) {
     const Daemon& daemon = daemons_[trainer.node];
     if (trainer.phase == Phase::dead || trainer.accepted || !daemon.alive || !daemon.attached)
         return;
-    up(trainer.node, WorkerJoin{rank,
-                                daemon.id,
-                                rank,
-                                scenario_.job,
-                                1000,
-                                trainer.was_member,
-                                trainer.iteration,
-                                0,
-                                daemon.epoch,
-                                {},
-                                0,
-                                Rerun::never});
+    up(trainer.node, from(daemon.id, WorkerJoin{rank,
+                                                rank,
+                                                scenario_.job,
+                                                1000,
+                                                trainer.was_member,
+                                                trainer.iteration,
+                                                0,
+                                                daemon.epoch,
+                                                {},
+                                                0,
+                                                Rerun::never}));
 }
 
-void World::on_accepted(size_t node, const JoinAccepted& accepted) {
+void World::on_accepted(size_t node, const To<JoinAccepted>& accepted) {
     Trainer& trainer = trainers_[accepted.rank];
     if (trainer.node != node || trainer.phase == Phase::dead) return;
     trainer.accepted = true;
     trainer.was_member = true;
     if (trainer.phase == Phase::waiting) return announce(accepted.rank);
     if (trainer.phase == Phase::computing && trainer.announced)
-        return up(node, Ready{accepted.node, 1, accepted.rank, *trainer.announced, kDigest,
-                              ReadyStage::announced});
+        return up(node, from(accepted.to.front(), Ready{1, accepted.rank, *trainer.announced,
+                                                        kDigest, ReadyStage::announced}));
     if (trainer.phase != Phase::joining) return;
     if (accepted.under_way && random_.below(2) == 0) {
         trainer.phase = Phase::adopting;
-        return up(node, WorkerAdmit{accepted.node, accepted.job, accepted.rank, true});
+        return up(node, from(accepted.to.front(), WorkerAdmit{accepted.job, accepted.rank, true}));
     }
     compute(accepted.rank);
 }
@@ -79,7 +78,7 @@ void World::announce_step(Rank rank, uint64_t iteration) {
     if (!trainer.accepted) return;
     trainer.announced = iteration;
     up(trainer.node,
-       Ready{daemons_[trainer.node].id, 1, rank, iteration, kDigest, ReadyStage::announced});
+       from(daemons_[trainer.node].id, Ready{1, rank, iteration, kDigest, ReadyStage::announced}));
 }
 
 void World::arrive(Rank rank) {
@@ -107,13 +106,14 @@ void World::announce(Rank rank) {
 void World::signal(Rank rank, ReadyStage stage) {
     const Trainer& trainer = trainers_[rank];
     if (!trainer.accepted) return;
-    up(trainer.node, Ready{daemons_[trainer.node].id, 1, rank, trainer.iteration, kDigest, stage});
+    up(trainer.node,
+       from(daemons_[trainer.node].id, Ready{1, rank, trainer.iteration, kDigest, stage}));
 }
 
 void World::take_back(Rank rank) {
     Trainer& trainer = trainers_[rank];
     if (!trainer.announced) return;
-    up(trainer.node, Withdraw{daemons_[trainer.node].id, 1, rank, true});
+    up(trainer.node, from(daemons_[trainer.node].id, Withdraw{1, rank, true}));
     forget_announcement(rank);
 }
 
@@ -134,7 +134,7 @@ void World::kill_trainer(Rank rank, bool orderly) {
     Trainer& trainer = trainers_[rank];
     const bool settled = trainer.phase == Phase::computing || trainer.phase == Phase::waiting;
     if (trainer.phase == Phase::dead || !trainer.accepted || (orderly && !settled)) return;
-    up(trainer.node, WorkerLeave{daemons_[trainer.node].id, 1, rank, orderly});
+    up(trainer.node, from(daemons_[trainer.node].id, WorkerLeave{1, rank, orderly}));
     trainer.phase = Phase::dead;
     trainer.accepted = trainer.was_member = false;
     ++trainer.life;

@@ -22,8 +22,6 @@ namespace pace::controller {
 
 class Adoptions {
   public:
-    using Adoption = CommitView::Adoption;
-
     // Of a view about to be committed.
     struct Situation {
         std::span<const Member> members;  // in rank order

@@ -2,7 +2,7 @@
 
 namespace pace::controller {
 
-void Announcements::add(const Ready& announced, std::optional<TimePoint> due) {
+void Announcements::add(const From<Ready>& announced, std::optional<TimePoint> due) {
     remove(announced.rank);
     noted_[announced.rank] = Noted{announced, due};
     if (due) by_due_.emplace(*due, announced.rank);
@@ -16,7 +16,7 @@ bool Announcements::remove(Rank rank) {
     return true;
 }
 
-bool Announcements::take_due(TimePoint now, Ready& ret_announced) {
+bool Announcements::take_due(TimePoint now, From<Ready>& ret_announced) {
     if (by_due_.empty() || by_due_.begin()->first > now) return false;
     const Rank rank = by_due_.begin()->second;
     ret_announced = noted_[rank]->announced;

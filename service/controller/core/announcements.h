@@ -16,17 +16,17 @@ class Announcements {
     explicit Announcements(uint32_t world) : noted_(world) {}
 
     // `due`: nothing if no step of it was measured yet; then the worker itself is awaited. Replaces an earlier one.
-    void add(const Ready& announced, std::optional<TimePoint> due);
+    void add(const From<Ready>& announced, std::optional<TimePoint> due);
     // False if there was none.
     bool remove(Rank rank);
 
     // Takes out one that is due; false if none is.
-    bool take_due(TimePoint now, Ready& ret_announced);
+    bool take_due(TimePoint now, From<Ready>& ret_announced);
     std::optional<TimePoint> next_due() const;
 
   private:
     struct Noted {
-        Ready announced;
+        From<Ready> announced;
         std::optional<TimePoint> due;
     };
 

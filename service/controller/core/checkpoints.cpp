@@ -49,7 +49,7 @@ void Checkpoints::begin(uint64_t position, size_t shards, const Server& order, T
     pushes_ = order.clocks().pushes();
 }
 
-std::optional<CheckpointEnded> Checkpoints::saved(const ServerSaved& event, TimePoint now) {
+std::optional<CheckpointEnded> Checkpoints::saved(const From<ServerSaved>& event, TimePoint now) {
     if (!saving_ || saving_->position != event.position) return std::nullopt;
     saving_->missing.erase(event.shard);
     if (event.failure.empty() && !saving_->missing.empty()) return std::nullopt;

@@ -20,7 +20,7 @@ namespace pace::controller {
 struct OpenCheckpoint {
     uint64_t position = 0;
     std::set<uint32_t> missing;  // shards
-    std::vector<CheckpointEnded::Answer> answers;
+    std::vector<CheckpointAnswer> answers;
 };
 
 class Checkpoints {
@@ -46,7 +46,7 @@ class Checkpoints {
     // The order has this position for it, of so many shards.
     void begin(uint64_t position, size_t shards, const Server& order, TimePoint now);
     // What there is to say, when a part of it is the last one or has failed; its addressees are the caller's.
-    std::optional<CheckpointEnded> saved(const ServerSaved& event, TimePoint now);
+    std::optional<CheckpointEnded> saved(const From<ServerSaved>& event, TimePoint now);
     // The model's nodes are others: whoever waits asks again.
     void abandon();
 

@@ -17,7 +17,8 @@ struct CheckpointsTest : testing::Test {
     void push(Rank rank) { order.stored(rank, order.clocks().find(rank)->clock, kStart); }
     void begin(TimePoint now) { checkpoints.begin(order.checkpoint(), 2, order, now); }
     std::optional<CheckpointEnded> saved(uint32_t shard, const std::string& failure = {}) {
-        return checkpoints.saved({1, 1, 1, order.position(), shard, failure}, kStart);
+        return checkpoints.saved(from(1, ServerSaved{1, 1, order.position(), shard, failure}),
+                                 kStart);
     }
 
     Server order{ServerOptions{}};
@@ -52,7 +53,7 @@ TEST_F(CheckpointsTest, WhoAsksGetsItsOwnUpdatesSaved) {
     EXPECT_TRUE(asked.is_due(order, kStart));
     asked.ask(1, 5);
     asked.begin(order.checkpoint(), 1, order, kStart);
-    const auto ended = asked.saved({1, 1, 1, order.position(), 0, {}}, kStart);
+    const auto ended = asked.saved(from(1, ServerSaved{1, 1, order.position(), 0, {}}), kStart);
     ASSERT_TRUE(ended);
     ASSERT_EQ(ended->answers.size(), 1U);
     EXPECT_EQ(ended->answers[0].rank, 0U);

@@ -54,7 +54,7 @@ struct Core::State {
     void settle_all(const Turn& turn);
     void cuts_changed(const Turn& turn);
     void settle_cuts(const Turn& turn);
-    void learn_links(const Heartbeat& event);
+    void learn_links(const From<Heartbeat>& event);
     void forget_nodes(const Turn& turn);
 
     // Calls `apply` with the job if it exists, and draws the consequences.
@@ -66,28 +66,28 @@ struct Core::State {
         settle(*job, turn);
     }
 
-    void on(const NodeAttach& event, const Turn& turn);
+    void on(const Hello& event, const Turn& turn);
     void on(const NodeHeard& event, const Turn& turn);
     void on(const NodeLost& event, const Turn& turn);
-    void on(const PeerLost& event, const Turn& turn);
-    void on(const WorkerJoin& event, const Turn& turn);
-    void on(const JobCreate& event, const Turn& turn);
-    void on(const JobDelete& event, const Turn& turn);
-    void on(const WorkerLeave& event, const Turn& turn);
-    void on(const JobKept& event, const Turn& turn);
-    void on(const WorkerAdmit& event, const Turn& turn);
-    void on(const Ready& event, const Turn& turn);
-    void on(const Withdraw& event, const Turn& turn);
-    void on(const GroupDone& event, const Turn& turn);
-    void on(const ViewPrepared& event, const Turn& turn);
-    void on(const Stalled& event, const Turn& turn);
-    void on(const LinkCut& event, const Turn& turn);
-    void on(const Heartbeat& event, const Turn& turn);
-    void on(const ServerStored& event, const Turn& turn);
-    void on(const ServerAsked& event, const Turn& turn);
-    void on(const ServerAssigned& event, const Turn& turn);
-    void on(const CheckpointAsked& event, const Turn& turn);
-    void on(const ServerSaved& event, const Turn& turn);
+    void on(const From<PeerLost>& event, const Turn& turn);
+    void on(const From<WorkerJoin>& event, const Turn& turn);
+    void on(const From<JobCreate>& event, const Turn& turn);
+    void on(const From<JobDelete>& event, const Turn& turn);
+    void on(const From<WorkerLeave>& event, const Turn& turn);
+    void on(const From<JobKept>& event, const Turn& turn);
+    void on(const From<WorkerAdmit>& event, const Turn& turn);
+    void on(const From<Ready>& event, const Turn& turn);
+    void on(const From<Withdraw>& event, const Turn& turn);
+    void on(const From<GroupDone>& event, const Turn& turn);
+    void on(const From<ViewPrepared>& event, const Turn& turn);
+    void on(const From<Stalled>& event, const Turn& turn);
+    void on(const From<LinkCut>& event, const Turn& turn);
+    void on(const From<Heartbeat>& event, const Turn& turn);
+    void on(const From<ServerStored>& event, const Turn& turn);
+    void on(const From<ServerAsked>& event, const Turn& turn);
+    void on(const From<ServerAssigned>& event, const Turn& turn);
+    void on(const From<CheckpointAsked>& event, const Turn& turn);
+    void on(const From<ServerSaved>& event, const Turn& turn);
     void on(const Tick& event, const Turn& turn);
 
     Cluster cluster;
@@ -123,7 +123,7 @@ void Core::State::settle_all(const Turn& turn) {
     }
 }
 
-void Core::State::on(const NodeAttach& event, const Turn& turn) {
+void Core::State::on(const Hello& event, const Turn& turn) {
     lose_node(cluster.nodes.id_of(event.name), "it attached again", false, turn);
     const NodeId node = cluster.nodes.attach(event, turn);
     if (cluster.nodes.remembers_too_many()) forget_nodes(turn);
@@ -148,10 +148,10 @@ void Core::State::on(const NodeLost& event, const Turn& turn) {
     lose_node(event.node, event.reason, false, turn);
 }
 
-void Core::State::on(const PeerLost& event, const Turn& turn) {
+void Core::State::on(const From<PeerLost>& event, const Turn& turn) {
     const auto culprit = cluster.nodes.on_peer_lost(event, turn);
     if (!culprit) {
-        jobs.link_lost(event.reporter, event.suspect, turn);
+        jobs.link_lost(event.node, event.suspect, turn);
         return;
     }
     lose_node(*culprit, fmt::format("lost by its peers: {}", event.reason), true, turn);
@@ -159,71 +159,71 @@ void Core::State::on(const PeerLost& event, const Turn& turn) {
 
 // ----------------------------------------------------------------------------------------- workers
 
-void Core::State::on(const WorkerJoin& event, const Turn& turn) {
+void Core::State::on(const From<WorkerJoin>& event, const Turn& turn) {
     if (!cluster.nodes.is_attached(event.node)) return;
     Job* job = jobs.join(event, turn);
     if (job != nullptr) settle(*job, turn);
 }
 
-void Core::State::on(const JobCreate& event, const Turn& turn) {
+void Core::State::on(const From<JobCreate>& event, const Turn& turn) {
     jobs.create(event, turn);
 }
 
-void Core::State::on(const JobDelete& event, const Turn& turn) {
+void Core::State::on(const From<JobDelete>& event, const Turn& turn) {
     jobs.remove(event, turn);
 }
 
-void Core::State::on(const WorkerLeave& event, const Turn& turn) {
+void Core::State::on(const From<WorkerLeave>& event, const Turn& turn) {
     with_job(event.job, turn, [&](Job& job) { job.leave(event, turn); });
-    if (event.request != 0) turn.act(WorkerLeft{event.node, event.request});
+    if (event.request != 0) turn.tell(event.node, WorkerLeft{event.request});
 }
 
-void Core::State::on(const JobKept& event, const Turn& turn) {
+void Core::State::on(const From<JobKept>& event, const Turn& turn) {
     jobs.keep(event, turn);
     with_job(event.job, turn, [](Job&) {});
 }
 
-void Core::State::on(const WorkerAdmit& event, const Turn& turn) {
+void Core::State::on(const From<WorkerAdmit>& event, const Turn& turn) {
     with_job(event.job, turn, [&](Job& job) { job.admit(event, turn); });
 }
 
-void Core::State::on(const Ready& event, const Turn& turn) {
+void Core::State::on(const From<Ready>& event, const Turn& turn) {
     with_job(event.job, turn, [&](Job& job) { job.on_ready(event, turn); });
 }
 
-void Core::State::on(const Withdraw& event, const Turn& turn) {
+void Core::State::on(const From<Withdraw>& event, const Turn& turn) {
     with_job(event.job, turn, [&](Job& job) { job.on_withdraw(event, turn); });
 }
 
-void Core::State::on(const GroupDone& event, const Turn& turn) {
+void Core::State::on(const From<GroupDone>& event, const Turn& turn) {
     with_job(event.job, turn, [&](Job& job) { job.on_group_done(event, turn); });
 }
 
-void Core::State::on(const ServerStored& event, const Turn& turn) {
+void Core::State::on(const From<ServerStored>& event, const Turn& turn) {
     with_job(event.job, turn, [&](Job& job) { job.on_stored(event, turn); });
 }
 
-void Core::State::on(const ServerAsked& event, const Turn& turn) {
+void Core::State::on(const From<ServerAsked>& event, const Turn& turn) {
     with_job(event.job, turn, [&](Job& job) { job.on_asked(event, turn); });
 }
 
-void Core::State::on(const ServerAssigned& event, const Turn& turn) {
+void Core::State::on(const From<ServerAssigned>& event, const Turn& turn) {
     with_job(event.job, turn, [&](Job& job) { job.on_assigned(event); });
 }
 
-void Core::State::on(const CheckpointAsked& event, const Turn& turn) {
+void Core::State::on(const From<CheckpointAsked>& event, const Turn& turn) {
     with_job(event.job, turn, [&](Job& job) { job.on_checkpoint_asked(event); });
 }
 
-void Core::State::on(const ServerSaved& event, const Turn& turn) {
+void Core::State::on(const From<ServerSaved>& event, const Turn& turn) {
     with_job(event.job, turn, [&](Job& job) { job.on_saved(event, turn); });
 }
 
-void Core::State::on(const ViewPrepared& event, const Turn& turn) {
+void Core::State::on(const From<ViewPrepared>& event, const Turn& turn) {
     with_job(event.job, turn, [&](Job& job) { job.on_view_prepared(event); });
 }
 
-void Core::State::on(const Stalled& event, const Turn& turn) {
+void Core::State::on(const From<Stalled>& event, const Turn& turn) {
     if (event.waiting_for.empty())
         with_job(event.job, turn, [&](Job& job) { job.on_broken(event.node); });
     for (const NodeId node : event.waiting_for) {
@@ -235,12 +235,12 @@ void Core::State::on(const Stalled& event, const Turn& turn) {
     }
 }
 
-void Core::State::on(const LinkCut& event, const Turn& turn) {
-    if (!cluster.nodes.is_attached(event.node) || !cluster.nodes.is_attached(event.from)) return;
+void Core::State::on(const From<LinkCut>& event, const Turn& turn) {
+    if (!cluster.nodes.is_attached(event.node) || !cluster.nodes.is_attached(event.peer)) return;
     const std::string nodes =
         fmt::format("node '{}' and node '{}'", cluster.nodes.name_of(event.node),
-                    cluster.nodes.name_of(event.from));
-    const bool was_cut = cluster.cuts.is_cut(event.node, event.from);
+                    cluster.nodes.name_of(event.peer));
+    const bool was_cut = cluster.cuts.is_cut(event.node, event.peer);
     const CutLinks::Outcome outcome =
         cluster.cuts.report(event, cluster.nodes.attached(), turn.now);
     if (event.cut && !was_cut)
@@ -251,7 +251,7 @@ void Core::State::on(const LinkCut& event, const Turn& turn) {
     if (outcome == CutLinks::Outcome::whole) {
         cuts_changed(turn);
     } else {
-        jobs.link_lost(event.node, event.from, turn);
+        jobs.link_lost(event.node, event.peer, turn);
     }
 }
 
@@ -264,7 +264,7 @@ void Core::State::settle_cuts(const Turn& turn) {
     if (cluster.cuts.settle(turn.now)) cuts_changed(turn);
 }
 
-void Core::State::on(const Heartbeat& event, const Turn& turn) {
+void Core::State::on(const From<Heartbeat>& event, const Turn& turn) {
     for (const WorkerReport& report : event.workers) {
         with_job(report.job, turn, [&](Job& job) { job.on_report(event.node, report, turn); });
     }
@@ -275,7 +275,7 @@ void Core::State::on(const Heartbeat& event, const Turn& turn) {
     learn_links(event);
 }
 
-void Core::State::learn_links(const Heartbeat& event) {
+void Core::State::learn_links(const From<Heartbeat>& event) {
     if (event.links.empty() || !cluster.nodes.is_attached(event.node)) return;
     const auto is_gone = [this](NodeId node) { return !cluster.nodes.is_attached(node); };
     bool measured = false;

@@ -20,7 +20,7 @@ class CoreAnnounceTest : public ::testing::Test, public CoreFixture {
     }
 
     void ready(Rank rank, uint64_t iteration, ReadyStage stage = ReadyStage::called) {
-        send(Ready{nodes_[rank], 1, rank, iteration, 7, stage});
+        send(from(nodes_[rank], Ready{1, rank, iteration, 7, stage}));
     }
     void announce(Rank rank, uint64_t iteration) { ready(rank, iteration, ReadyStage::announced); }
     void arrive(Rank rank, uint64_t iteration) { ready(rank, iteration, ReadyStage::arrived); }
@@ -31,7 +31,7 @@ class CoreAnnounceTest : public ::testing::Test, public CoreFixture {
         end(take<GroupOrder>().at(0));
     }
     void end(const GroupOrder& order, bool failed = false) {
-        for (const NodeId node : nodes_) send(GroupDone{node, 1, order.group, failed, 1, 1});
+        for (const NodeId node : nodes_) send(from(node, GroupDone{1, order.group, failed, 1, 1}));
     }
     Duration last_step(Rank rank) const { return job().workers.at(rank).step_last; }
 
@@ -82,7 +82,7 @@ TEST_F(CoreAnnounceTest, WithoutAMeasuredStepTheWorkerItselfIsAwaited) {
 
 TEST_F(CoreAnnounceTest, WhatIsTakenBackBeforeTheGroupFormsIsForgotten) {
     announce(0, 2);
-    send(Withdraw{nodes_[0], 1, 0, true});
+    send(from(nodes_[0], Withdraw{1, 0, true}));
     ready(1, 2);
     pass(kStep);
     EXPECT_TRUE(sent<GroupOrder>().empty());
@@ -94,7 +94,7 @@ TEST_F(CoreAnnounceTest, WhatIsTakenBackBeforeTheGroupFormsIsForgotten) {
 TEST_F(CoreAnnounceTest, WhatIsTakenBackWhileItWaitsIsForgotten) {
     announce(0, 2);
     pass(kDue);
-    send(Withdraw{nodes_[0], 1, 0, true});
+    send(from(nodes_[0], Withdraw{1, 0, true}));
     ready(1, 2);
     EXPECT_TRUE(sent<GroupOrder>().empty());
     EXPECT_TRUE(sent<Withdrawn>().empty());
@@ -110,9 +110,9 @@ TEST_F(CoreAnnounceTest, WhatIsTakenBackAfterTheOrderFailsItsGroup) {
     ready(1, 2);
     pass(kDue);
     const auto orders = take<GroupOrder>();
-    send(Withdraw{nodes_[0], 1, 0, true});
+    send(from(nodes_[0], Withdraw{1, 0, true}));
     EXPECT_TRUE(sent<Withdrawn>().empty());
-    send(GroupDone{nodes_[0], 1, orders.at(0).group, true, 0, 0});
+    send(from(nodes_[0], GroupDone{1, orders.at(0).group, true, 0, 0}));
     EXPECT_EQ(take<GroupAbort>().size(), 1U);
     ready(1, 2);
     EXPECT_TRUE(sent<GroupOrder>().empty());
@@ -124,7 +124,7 @@ TEST_F(CoreAnnounceTest, OneThatIsTooLateSignalsAnewAndItsWholeStepCounts) {
     announce(0, 2);
     ready(1, 2);
     pass(kDue);
-    send(GroupDone{nodes_[0], 1, take<GroupOrder>().at(0).group, true, 0, 0});
+    send(from(nodes_[0], GroupDone{1, take<GroupOrder>().at(0).group, true, 0, 0}));
     ready(1, 2);
     clear();
     pass_hearing(milliseconds(500), nodes_);
@@ -135,7 +135,7 @@ TEST_F(CoreAnnounceTest, OneThatIsTooLateSignalsAnewAndItsWholeStepCounts) {
 
 TEST_F(CoreAnnounceTest, TheDeadAreNotExpected) {
     announce(0, 2);
-    send(WorkerLeave{nodes_[0], 1, 0, false});
+    send(from(nodes_[0], WorkerLeave{1, 0, false}));
     ready(1, 2);
     const auto orders = take<GroupOrder>();
     ASSERT_EQ(orders.size(), 1U);
@@ -149,7 +149,7 @@ TEST_F(CoreAnnounceTest, TheStoppedAreNotExpected) {
     meet(2);  // steps of 80 ms and of 8 s: the longer is the median of two
     announce(0, 3);
     for (int i = 0; i < 25; ++i) {
-        send(Heartbeat{nodes_[0], {{1, 0, 0, 0, 10, true}}});
+        send(from(nodes_[0], Heartbeat{{{1, 0, 0, 0, 10, true}}}));
         pass_hearing(milliseconds(100), nodes_);
     }
     EXPECT_EQ(status_of(0), WorkerStatus::late);

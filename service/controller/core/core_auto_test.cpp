@@ -67,19 +67,19 @@ class Trainers {
     void advance(Worker& worker) {
         if (worker.phase == Phase::waiting || core_.now() < worker.until) return;
         if (worker.phase == Phase::exchanging) {
-            core_.send(GroupDone{nodes_[worker.rank], 1, worker.group, false, 500'000, 100});
+            core_.send(from(nodes_[worker.rank], GroupDone{1, worker.group, false, 500'000, 100}));
             return compute(worker);
         }
         worker.phase = Phase::waiting;
         worker.signalled = core_.now();
-        core_.send(Ready{nodes_[worker.rank], 1, worker.rank, worker.iteration, 7});
+        core_.send(from(nodes_[worker.rank], Ready{1, worker.rank, worker.iteration, 7}));
     }
 
     void take_orders() {
         for (const Note& note : core_.sent<Note>())
             if (note.event == "auto") notes_.push_back(note);
         for (const GroupOrder& order : core_.take<GroupOrder>()) {
-            for (const GroupOrder::Part& part : order.members) {
+            for (const Part& part : order.members) {
                 Worker& worker = workers_[part.rank];
                 EXPECT_EQ(worker.phase, Phase::waiting) << "rank " << part.rank;
                 worker.phase = Phase::exchanging;

@@ -12,12 +12,12 @@ using std::chrono::seconds;
 class CoreCutsTest : public CoreFixture, public testing::Test {
   protected:
     void cut(NodeId a, NodeId b) {
-        send(LinkCut{a, b, true, 2000});
-        send(LinkCut{b, a, true, 2000});
+        send(from(a, LinkCut{b, true, 2000}));
+        send(from(b, LinkCut{a, true, 2000}));
     }
     void mend(NodeId a, NodeId b) {
-        send(LinkCut{a, b, false, 0});
-        send(LinkCut{b, a, false, 0});
+        send(from(a, LinkCut{b, false, 0}));
+        send(from(b, LinkCut{a, false, 0}));
     }
     void settle(const std::vector<NodeId>& nodes) { pass_hearing(milliseconds(600), nodes); }
 
@@ -55,13 +55,13 @@ TEST_F(CoreCutsTest, AJobGoesOnWithoutOneOfTwoNodesThatMissEachOther) {
 
 TEST_F(CoreCutsTest, OneEndsWordIsEnoughAndBothMustTakeItBack) {
     const auto nodes = start(reducing(3));
-    send(LinkCut{nodes[0], nodes[2], true, 2000});
+    send(from(nodes[0], LinkCut{nodes[2], true, 2000}));
     settle(nodes);
     EXPECT_EQ(nodes_of_last_view(), (std::vector{nodes[0], nodes[1]}));
-    send(LinkCut{nodes[2], nodes[0], true, 2000});
-    send(LinkCut{nodes[0], nodes[2], false, 0});
+    send(from(nodes[2], LinkCut{nodes[0], true, 2000}));
+    send(from(nodes[0], LinkCut{nodes[2], false, 0}));
     EXPECT_EQ(core().status(now()).cuts.size(), 1U);
-    send(LinkCut{nodes[2], nodes[0], false, 0});
+    send(from(nodes[2], LinkCut{nodes[0], false, 0}));
     EXPECT_TRUE(core().status(now()).cuts.empty());
     EXPECT_TRUE(job().left_out.empty());
 }
@@ -71,7 +71,7 @@ TEST_F(CoreCutsTest, ANodeThatIsLeftOutComesBackWhenItIsReachedAgainAndNotBefore
     cut(nodes[0], nodes[2]);
     settle(nodes);
     clear();
-    send(WorkerAdmit{nodes[2], 1, 2, true});
+    send(from(nodes[2], WorkerAdmit{1, 2, true}));
     settle(nodes);
     EXPECT_TRUE(sent<CommitView>().empty()) << "it would hold up all";
     mend(nodes[0], nodes[2]);
@@ -85,12 +85,12 @@ TEST_F(CoreCutsTest, WhatASignalAsksForIsKeptUntilItsNodeIsBack) {
     const auto nodes = start(averaging(3, 3));
     cut(nodes[0], nodes[2]);
     settle(nodes);
-    send(WorkerAdmit{nodes[2], 1, 2, false});
-    send(Ready{nodes[2], 1, 2, 5, 7});
+    send(from(nodes[2], WorkerAdmit{1, 2, false}));
+    send(from(nodes[2], Ready{1, 2, 5, 7}));
     mend(nodes[0], nodes[2]);
     clear();
-    send(Ready{nodes[0], 1, 0, 5, 7});
-    send(Ready{nodes[1], 1, 1, 5, 7});
+    send(from(nodes[0], Ready{1, 0, 5, 7}));
+    send(from(nodes[1], Ready{1, 1, 5, 7}));
     ASSERT_EQ(sent<GroupOrder>().size(), 1U);
     EXPECT_EQ(sent<GroupOrder>()[0].members.size(), 3U);
 }
@@ -114,7 +114,7 @@ TEST_F(CoreCutsTest, WhoWasLeftOutForOneThatHasGoneIsTakenBack) {
     const auto nodes = start(reducing(3));
     cut(nodes[0], nodes[2]);
     settle(nodes);
-    send(WorkerAdmit{nodes[2], 1, 2, true});
+    send(from(nodes[2], WorkerAdmit{1, 2, true}));
     clear();
     send(NodeLost{nodes[0], "goodbye"});
     EXPECT_EQ(nodes_of_last_view(), (std::vector{nodes[1], nodes[2]}));
@@ -125,10 +125,10 @@ TEST_F(CoreCutsTest, ANewcomerThatNotAllReachWaits) {
     const NodeId late = attach("late");
     cut(nodes[0], late);
     settle({nodes[0], nodes[1], late});
-    send(WorkerLeave{nodes[1], 1, 1, true, 0});
+    send(from(nodes[1], WorkerLeave{1, 1, true, 0}));
     join(late, 1, reducing(2));
     clear();
-    send(WorkerAdmit{late, 1, 1, true});
+    send(from(late, WorkerAdmit{1, 1, true}));
     EXPECT_TRUE(sent<CommitView>().empty());
     EXPECT_EQ(job().left_out, std::vector{late});
     mend(nodes[0], late);
@@ -139,10 +139,10 @@ TEST_F(CoreCutsTest, ANewcomerThatNotAllReachWaits) {
 TEST_F(CoreCutsTest, AfterACutThatEndsBeforeItCountsWhateverWasUnderWayBeginsAnew) {
     const auto nodes = start(reducing(3));
     clear();
-    send(LinkCut{nodes[0], nodes[2], true, 1000});
+    send(from(nodes[0], LinkCut{nodes[2], true, 1000}));
     pass_hearing(milliseconds(100), nodes);
     EXPECT_TRUE(sent<CommitView>().empty());
-    send(LinkCut{nodes[0], nodes[2], false, 0});
+    send(from(nodes[0], LinkCut{nodes[2], false, 0}));
     EXPECT_EQ(nodes_of_last_view(), nodes);
     EXPECT_TRUE(sent<WorkerSuspended>().empty());
     clear();
@@ -154,8 +154,8 @@ TEST_F(CoreCutsTest, ACutThatEndsBeforeItCountsDisturbsNoJobThatHasNotBothNodes)
     const auto nodes = start(reducing(2));
     const NodeId other = attach("other");
     clear();
-    send(LinkCut{nodes[0], other, true, 1000});
-    send(LinkCut{nodes[0], other, false, 0});
+    send(from(nodes[0], LinkCut{other, true, 1000}));
+    send(from(nodes[0], LinkCut{other, false, 0}));
     EXPECT_TRUE(sent<PrepareView>().empty());
 }
 
@@ -194,9 +194,9 @@ TEST_F(CoreCutsTest, TheDonorOfAMissedResultIsOneThatAllReach) {
     settle(nodes);
     const uint64_t epoch = sent<PrepareView>().back().epoch;
     const uint64_t before = epoch - 1;
-    send(ViewPrepared{nodes[0], 1, epoch, 4, before, before});
-    send(ViewPrepared{nodes[2], 1, epoch, 5, before, before});
-    send(ViewPrepared{nodes[1], 1, epoch, 5, before, before});
+    send(from(nodes[0], ViewPrepared{1, epoch, 4, before, before}));
+    send(from(nodes[2], ViewPrepared{1, epoch, 5, before, before}));
+    send(from(nodes[1], ViewPrepared{1, epoch, 5, before, before}));
     ASSERT_FALSE(sent<CommitView>().empty());
     EXPECT_EQ(sent<CommitView>().back().donor, nodes[1]);
 }
@@ -204,9 +204,9 @@ TEST_F(CoreCutsTest, TheDonorOfAMissedResultIsOneThatAllReach) {
 TEST_F(CoreCutsTest, ReportsOfStrangersAndOfOneselfChangeNothing) {
     const auto nodes = start(reducing(2));
     clear();
-    send(LinkCut{nodes[0], nodes[0], true, 2000});
-    send(LinkCut{nodes[0], 99, true, 2000});
-    send(LinkCut{99, nodes[0], true, ~uint64_t{0}});
+    send(from(nodes[0], LinkCut{nodes[0], true, 2000}));
+    send(from(nodes[0], LinkCut{99, true, 2000}));
+    send(from(99, LinkCut{nodes[0], true, ~uint64_t{0}}));
     settle(nodes);
     EXPECT_TRUE(sent<PrepareView>().empty());
     EXPECT_TRUE(core().status(now()).cuts.empty());

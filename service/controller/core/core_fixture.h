@@ -5,6 +5,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -13,6 +15,13 @@
 #include "service/controller/core/status.h"
 
 namespace pace::controller {
+
+// The action that is, or that has, a T.
+template <typename T, typename... Actions>
+std::conditional_t<(std::is_same_v<T, Actions> || ...), T, To<T>> sent_of(
+    const std::variant<Actions...>&);
+template <typename T>
+using Sent = decltype(sent_of<T>(std::declval<Action>()));
 
 class CoreFixture {
   public:
@@ -43,35 +52,32 @@ class CoreFixture {
                 journal_.push_back(append->record);
         }
         if (!answers_views_) return;
-        std::vector<PrepareView> asked;
+        std::vector<To<PrepareView>> asked;
         for (size_t i = before; i < actions_.size(); ++i) {
-            if (const auto* prepare = std::get_if<PrepareView>(&actions_[i]))
+            if (const auto* prepare = std::get_if<To<PrepareView>>(&actions_[i]))
                 asked.push_back(*prepare);
         }
-        for (const PrepareView& prepare : asked)
-            send(ViewPrepared{prepare.node,
-                              prepare.job,
-                              prepare.epoch,
-                              completed_,
-                              0,
-                              0,
-                              {},
-                              0,
-                              without_model_[prepare.node]});
+        for (const To<PrepareView>& prepare : asked) {
+            const NodeId node = prepare.to.front();
+            send(from(node, ViewPrepared{.job = prepare.job,
+                                         .epoch = prepare.epoch,
+                                         .completed = completed_,
+                                         .without_model = without_model_[node]}));
+        }
     }
 
     // All actions of a kind since the last take or clear.
     template <typename T>
-    std::vector<T> sent() const {
-        std::vector<T> found;
+    std::vector<Sent<T>> sent() const {
+        std::vector<Sent<T>> found;
         for (const Action& action : actions_) {
-            if (const T* one = std::get_if<T>(&action)) found.push_back(*one);
+            if (const auto* one = std::get_if<Sent<T>>(&action)) found.push_back(*one);
         }
         return found;
     }
     template <typename T>
-    std::vector<T> take() {
-        std::vector<T> found = sent<T>();
+    std::vector<Sent<T>> take() {
+        std::vector<Sent<T>> found = sent<T>();
         actions_.clear();
         return found;
     }
@@ -98,13 +104,13 @@ class CoreFixture {
     }
 
     NodeId attach(const std::string& name, NodeId last_id = 0) {
-        return attach(NodeAttach{name, 1, {std::byte{1}}, "host", 8, last_id});
+        return attach(Hello{0, name, 1, {std::byte{1}}, "host", 8, last_id});
     }
     // The daemon lives in its trainer's process.
     NodeId attach_hosted(const std::string& name) {
-        return attach(NodeAttach{name, 1, {std::byte{1}}, "host", 8, 0, "", 0, true});
+        return attach(Hello{0, name, 1, {std::byte{1}}, "host", 8, 0, "", 0, true});
     }
-    NodeId attach(const NodeAttach& event) {
+    NodeId attach(const Hello& event) {
         send(event);
         NodeId id = 0;
         for (const auto& attached : sent<Attached>()) {
@@ -113,16 +119,16 @@ class CoreFixture {
         return id;
     }
     void join(NodeId node, Rank rank, const JobOptions& options) {
-        send(WorkerJoin{rank + 100, node, rank, options, 1000, false, 0, 0, 0});
+        send(from(node, WorkerJoin{rank + 100, rank, options, 1000, false, 0, 0, 0}));
     }
     // Into the run that there was, though all its workers may have died.
     void come_back(NodeId node, Rank rank, const JobOptions& options) {
-        WorkerJoin event{rank + 100, node, rank, options, 1000, false, 0, 0, 0};
+        auto event = from(node, WorkerJoin{rank + 100, rank, options, 1000, false, 0, 0, 0});
         event.rerun = Rerun::never;
         send(event);
     }
     void resume(NodeId node, Rank rank, const JobOptions& options, uint64_t epoch) {
-        send(WorkerJoin{rank + 100, node, rank, options, 1000, true, 5, 3, epoch});
+        send(from(node, WorkerJoin{rank + 100, rank, options, 1000, true, 5, 3, epoch}));
     }
 
     // `world` workers, `per_node` of them on each node, started. Returns the nodes.

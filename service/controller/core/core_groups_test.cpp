@@ -12,7 +12,7 @@ using std::chrono::milliseconds;
 class CoreGroupsTest : public ::testing::Test, public CoreFixture {
   protected:
     void ready(NodeId node, Rank rank, uint64_t iteration = 0, uint32_t digest = 7) {
-        send(Ready{node, 1, rank, iteration, digest});
+        send(from(node, Ready{1, rank, iteration, digest}));
     }
 };
 
@@ -26,7 +26,7 @@ TEST_F(CoreGroupsTest, NoneFormsBeforeTheFirstViewIsCommitted) {
     EXPECT_TRUE(take<GroupOrder>().empty());
     join(a, 2, averaging(3, 2));
     EXPECT_TRUE(sent<GroupOrder>().empty());
-    send(ViewPrepared{a, 1, 1, 0});
+    send(from(a, ViewPrepared{1, 1, 0}));
     EXPECT_EQ(take<GroupOrder>().size(), 1U);
 }
 
@@ -62,7 +62,7 @@ TEST_F(CoreGroupsTest, NoGroupWaitsForAStoppedProcess) {
     const auto nodes = start(options);
     ready(nodes[0], 0);
     ready(nodes[1], 1);
-    const auto beat = [&] { send(Heartbeat{nodes[2], {{1, 2, 0, 0, 100, true}}}); };
+    const auto beat = [&] { send(from(nodes[2], Heartbeat{{{1, 2, 0, 0, 100, true}}})); };
     for (int i = 0; i < 20; ++i) {
         beat();
         EXPECT_TRUE(sent<GroupOrder>().empty());
@@ -91,10 +91,10 @@ TEST_F(CoreGroupsTest, CloseWhenAllTheirNodesAreDone) {
     ready(nodes[1], 1);
     const GroupId group = take<GroupOrder>()[0].group;
     EXPECT_EQ(job().groups_in_flight, 1U);
-    send(GroupDone{nodes[0], 1, group, false, 500, 10});
-    send(GroupDone{nodes[0], 1, group, false, 500, 10});
+    send(from(nodes[0], GroupDone{1, group, false, 500, 10}));
+    send(from(nodes[0], GroupDone{1, group, false, 500, 10}));
     EXPECT_EQ(job().groups_in_flight, 1U);
-    send(GroupDone{nodes[1], 1, group, false, 900, 20});
+    send(from(nodes[1], GroupDone{1, group, false, 900, 20}));
     EXPECT_EQ(job().groups_in_flight, 0U);
     const GroupRecord record = job().recent_groups.at(0);
     EXPECT_TRUE(record.done);
@@ -106,19 +106,19 @@ TEST_F(CoreGroupsTest, AreAbortedAtTheOthersWhenANodeIsLostOrFails) {
     for (const bool lost : {true, false}) {
         CoreFixture f;
         const auto nodes = f.start(averaging(3));
-        for (Rank rank = 0; rank < 3; ++rank) f.send(Ready{nodes[rank], 1, rank, 0, 7});
+        for (Rank rank = 0; rank < 3; ++rank) f.send(from(nodes[rank], Ready{1, rank, 0, 7}));
         const GroupId group = f.take<GroupOrder>().at(0).group;
-        f.send(GroupDone{nodes[2], 1, group, false, 1, 1});
+        f.send(from(nodes[2], GroupDone{1, group, false, 1, 1}));
         if (lost) f.send(NodeLost{nodes[0], "test"});
-        if (!lost) f.send(GroupDone{nodes[0], 1, group, true, 0, 0});
+        if (!lost) f.send(from(nodes[0], GroupDone{1, group, true, 0, 0}));
         const auto aborts = f.take<GroupAbort>();
         ASSERT_EQ(aborts.size(), 1U);
-        EXPECT_EQ(aborts[0].node, nodes[1]);
+        EXPECT_EQ(aborts[0].to.front(), nodes[1]);
         EXPECT_EQ(aborts[0].group, group);
         // Its daemon announces the member again, and somebody averages with it.
-        f.send(Ready{nodes[1], 1, 1, 0, 7});
-        f.send(Ready{nodes[2], 1, 2, 1, 7});
-        if (!lost) f.send(Ready{nodes[0], 1, 0, 0, 7});
+        f.send(from(nodes[1], Ready{1, 1, 0, 7}));
+        f.send(from(nodes[2], Ready{1, 2, 1, 7}));
+        if (!lost) f.send(from(nodes[0], Ready{1, 0, 0, 7}));
         EXPECT_EQ(f.take<GroupOrder>().size(), 1U);
     }
 }
@@ -128,17 +128,17 @@ TEST_F(CoreGroupsTest, GoOnAtTheDaemonsWhenATrainerDies) {
     ready(nodes[0], 0);
     ready(nodes[1], 1);
     const GroupId group = take<GroupOrder>()[0].group;
-    send(WorkerLeave{nodes[0], 1, 0, false});
+    send(from(nodes[0], WorkerLeave{1, 0, false}));
     EXPECT_TRUE(sent<GroupAbort>().empty());
-    send(GroupDone{nodes[0], 1, group, false, 1, 1});
-    send(GroupDone{nodes[1], 1, group, false, 1, 1});
+    send(from(nodes[0], GroupDone{1, group, false, 1, 1}));
+    send(from(nodes[1], GroupDone{1, group, false, 1, 1}));
     EXPECT_EQ(job().groups_in_flight, 0U);
 }
 
 TEST_F(CoreGroupsTest, CarryTheLatestEpochAndGoOnWhileAViewChanges) {
     const auto nodes = start(averaging(3, 2));
     answer_views(false);
-    send(WorkerLeave{nodes[2], 1, 2, true});
+    send(from(nodes[2], WorkerLeave{1, 2, true}));
     ready(nodes[0], 0);
     ready(nodes[1], 1);
     const auto orders = take<GroupOrder>();
@@ -148,7 +148,7 @@ TEST_F(CoreGroupsTest, CarryTheLatestEpochAndGoOnWhileAViewChanges) {
 
 TEST_F(CoreGroupsTest, TakeInANewcomerThatIsReadyWithoutBeingAdmitted) {
     const auto nodes = start(averaging(3, 2));
-    send(WorkerLeave{nodes[2], 1, 2, false});
+    send(from(nodes[2], WorkerLeave{1, 2, false}));
     join(nodes[2], 2, averaging(3, 2));
     ready(nodes[0], 0, 8);
     clear();
@@ -186,7 +186,7 @@ TEST_F(CoreGroupsTest, OfManyAtOnceAreOrderedAFewPerEvent) {
     for (Rank rank = 0; rank < kWorkers; ++rank) join(node, rank, averaging(kWorkers, 2));
     for (Rank rank = 0; rank < kWorkers; ++rank) ready(node, rank);
     clear();
-    send(ViewPrepared{node, 1, 1, 0});
+    send(from(node, ViewPrepared{1, 1, 0}));
     size_t ordered = 0;
     for (int ticks = 0; ordered < kWorkers / 2 && ticks < 100; ++ticks) {
         const size_t now_ordered = take<GroupOrder>().size();
@@ -204,12 +204,12 @@ TEST_F(CoreGroupsTest, OfManyAtOnceAreOrderedAFewPerEvent) {
 TEST_F(CoreGroupsTest, AnswerAWithdrawalOnlyWhileTheSignalWaits) {
     const auto nodes = start(averaging(2));
     ready(nodes[0], 0);
-    send(Withdraw{nodes[0], 1, 0});
+    send(from(nodes[0], Withdraw{1, 0}));
     EXPECT_EQ(take<Withdrawn>().size(), 1U);
     ready(nodes[0], 0);
     ready(nodes[1], 1);
     EXPECT_EQ(sent<GroupOrder>().size(), 1U);
-    send(Withdraw{nodes[0], 1, 0});
+    send(from(nodes[0], Withdraw{1, 0}));
     EXPECT_TRUE(take<Withdrawn>().empty());
 }
 
@@ -224,7 +224,7 @@ TEST_F(CoreGroupsTest, NameTheSlowestWorkerAndByWhatFactor) {
             ready(nodes[rank], rank);
             for (const GroupOrder& order : take<GroupOrder>()) {
                 for (const auto& part : order.members) {
-                    send(GroupDone{part.node, 1, order.group, false, 1, 1});
+                    send(from(part.node, GroupDone{1, order.group, false, 1, 1}));
                     due[part.rank] = now() + milliseconds(step_ms[part.rank]);
                 }
             }
@@ -255,7 +255,7 @@ TEST_F(CoreGroupsTest, WarnOnceOfAWorkerWithOtherBuffers) {
     const auto orders = take<GroupOrder>();  // alone at the end, rather than hanging
     ASSERT_EQ(orders.size(), 1U);
     EXPECT_EQ(orders[0].digest, 99U);
-    send(GroupDone{nodes[2], 1, orders[0].group, false, 1, 1});
+    send(from(nodes[2], GroupDone{1, orders[0].group, false, 1, 1}));
     ready(nodes[2], 2, 1, 99);
     EXPECT_EQ(digest_notes(), 0);
 }

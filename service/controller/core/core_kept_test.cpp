@@ -14,17 +14,17 @@ class CoreKeptTest : public ::testing::Test, protected CoreFixture {
         clear();
         return nodes;
     }
-    void keeps(NodeId node) { send(JobKept{node, 1, token_, false, false}); }
+    void keeps(NodeId node) { send(from(node, JobKept{1, token_, false, false})); }
     bool was_told_of_its_part(NodeId node) {
         const auto told = take<PartEnded>();
-        return std::any_of(told.begin(), told.end(), [&](const PartEnded& one) {
-            return one.node == node && one.job == 1 && one.token == token_;
+        return std::any_of(told.begin(), told.end(), [&](const auto& one) {
+            return one.to.front() == node && one.job == 1 && one.token == token_;
         });
     }
     bool was_told_of_the_end(NodeId node) {
         const auto told = take<JobEnded>();
-        return std::any_of(told.begin(), told.end(), [&](const JobEnded& one) {
-            return std::count(one.nodes.begin(), one.nodes.end(), node) == 1 && one.job == 1 &&
+        return std::any_of(told.begin(), told.end(), [&](const auto& one) {
+            return std::count(one.to.begin(), one.to.end(), node) == 1 && one.job == 1 &&
                    one.token == token_;
         });
     }
@@ -35,20 +35,20 @@ class CoreKeptTest : public ::testing::Test, protected CoreFixture {
 TEST_F(CoreKeptTest, WhenAJobEndsEveryNodeHearsOfItThatHasHadAWorker) {
     const auto nodes = started(reducing(3));
     // Of rank 2, node 3 has what its dead process left.
-    send(WorkerLeave{nodes[2], 1, 2, false});
+    send(from(nodes[2], WorkerLeave{1, 2, false}));
     come_back(nodes[0], 2, reducing(3));
-    for (const Rank rank : {0U, 1U, 2U}) send(WorkerLeave{nodes[rank % 2], 1, rank, true});
+    for (const Rank rank : {0U, 1U, 2U}) send(from(nodes[rank % 2], WorkerLeave{1, rank, true}));
     const auto ended = take<JobEnded>();
     ASSERT_EQ(ended.size(), 1U);
-    EXPECT_EQ(ended[0].nodes, nodes);
+    EXPECT_EQ(ended[0].to, nodes);
     EXPECT_EQ(ended[0].token, token_);
 }
 
 TEST_F(CoreKeptTest, ANodeThatWasAwayHearsOfTheEndWhenItAsks) {
     const auto nodes = started(reducing(2));
-    send(WorkerLeave{nodes[0], 1, 0, true});
+    send(from(nodes[0], WorkerLeave{1, 0, true}));
     send(NodeLost{nodes[1], "gone"});
-    send(JobDelete{7, nodes[0], "job", 1000});
+    send(from(nodes[0], JobDelete{7, "job", 1000}));
     clear();
     ASSERT_EQ(attach("node1", nodes[1]), nodes[1]);
     keeps(nodes[1]);
@@ -66,11 +66,11 @@ TEST_F(CoreKeptTest, ANodeIsNeededUntilAViewGoesOnWithoutIt) {
     keeps(nodes[2]);
     EXPECT_FALSE(was_told_of_its_part(nodes[2])) << "it has a worker";
     answer_views(false);
-    send(WorkerLeave{nodes[2], 1, 2, true});
+    send(from(nodes[2], WorkerLeave{1, 2, true}));
     keeps(nodes[2]);
     EXPECT_TRUE(sent<PartEnded>().empty()) << "it may be the only one to have the last result";
-    for (const PrepareView& prepare : take<PrepareView>())
-        send(ViewPrepared{prepare.node, 1, prepare.epoch, 0, 0, 0, {}});
+    for (const auto& prepare : take<PrepareView>())
+        send(from(prepare.to.front(), ViewPrepared{1, prepare.epoch, 0, 0, 0, {}}));
     ASSERT_EQ(take<CommitView>().size(), 1U);
     keeps(nodes[2]);
     EXPECT_TRUE(was_told_of_its_part(nodes[2]));
@@ -81,7 +81,7 @@ TEST_F(CoreKeptTest, ANodeIsNeededUntilAViewGoesOnWithoutIt) {
 // Nobody is in its view any more, but those who were may come back.
 TEST_F(CoreKeptTest, NoNodeIsNeededByAJobWhoseWorkersHaveDied) {
     const auto nodes = started(reducing(2));
-    for (const Rank rank : {0U, 1U}) send(WorkerLeave{nodes[rank], 1, rank, false});
+    for (const Rank rank : {0U, 1U}) send(from(nodes[rank], WorkerLeave{1, rank, false}));
     EXPECT_TRUE(take<JobEnded>().empty());
     keeps(nodes[1]);
     EXPECT_TRUE(was_told_of_its_part(nodes[1]));
@@ -91,11 +91,11 @@ TEST_F(CoreKeptTest, WhatIsOwedIsNeededUntilItHasAnHeir) {
     JobOptions options = reducing(2);
     options.compression = Compression::spardl;
     const auto nodes = started(options);
-    for (const Rank rank : {0U, 1U}) send(WorkerLeave{nodes[rank], 1, rank, false});
-    send(JobKept{nodes[1], 1, token_, false, true});
+    for (const Rank rank : {0U, 1U}) send(from(nodes[rank], WorkerLeave{1, rank, false}));
+    send(from(nodes[1], JobKept{1, token_, false, true}));
     EXPECT_FALSE(was_told_of_its_part(nodes[1]));
     come_back(nodes[0], 0, options);
-    send(WorkerAdmit{nodes[0], 1, 0, true});
+    send(from(nodes[0], WorkerAdmit{1, 0, true}));
     const auto views = sent<CommitView>();
     ASSERT_FALSE(views.empty());
     EXPECT_EQ(views.back().leavers, (std::vector<NodeId>{nodes[1]}));

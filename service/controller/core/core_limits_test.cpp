@@ -25,7 +25,7 @@ class CoreLimitsTest : public ::testing::Test, public CoreFixture {
         JobOptions options = averaging(world);
         options.name = name;
         clear();
-        send(JobCreate{7, node_, options, uid});
+        send(from(node_, JobCreate{7, options, uid}));
         const auto refused = take<JoinRefused>();
         if (refused.empty()) return {};
         EXPECT_EQ(refused[0].request, 7U);
@@ -34,7 +34,7 @@ class CoreLimitsTest : public ::testing::Test, public CoreFixture {
     }
     base::Error remove(const std::string& name, uint32_t uid) {
         clear();
-        send(JobDelete{8, node_, name, uid});
+        send(from(node_, JobDelete{8, name, uid}));
         if (!sent<JobDeleted>().empty()) return {};
         const auto refused = take<JoinRefused>();
         return refused.empty() ? base::Error{} : refused[0].error;
@@ -109,7 +109,7 @@ TEST_F(CoreLimitsTest, AJobWithWorkersIsNotDeleted) {
     join(node_, 0, averaging(2));
     EXPECT_EQ(remove("job", 1000).kind, ErrorKind::taken);
     // Its workers have all died: it would be kept for ten minutes.
-    send(WorkerLeave{node_, 1, 0, false});
+    send(from(node_, WorkerLeave{1, 0, false}));
     EXPECT_EQ(core().jobs(), 1U);
     EXPECT_EQ(remove("job", 1000).message, "");
     EXPECT_EQ(core().jobs(), 0U);
@@ -121,7 +121,7 @@ TEST_F(CoreLimitsTest, EdgesOfAGraphCountAsWorkers) {
     for (uint32_t a = 0; a < 30; ++a)
         for (uint32_t b = a + 1; b < 30; ++b) options.edges.insert(options.edges.end(), {a, b});
     options.name = "graph";
-    send(JobCreate{7, node_, options, 1000});
+    send(from(node_, JobCreate{7, options, 1000}));
     EXPECT_TRUE(sent<JoinRefused>().empty());
     EXPECT_NE(create("more", 4, 1000).find("user_workers_max"), std::string::npos);
 }

@@ -50,8 +50,8 @@ TEST_F(CoreNodesTest, NeverWaitsLongerThanLivenessMax) {
 
 TEST_F(CoreNodesTest, KeepsASuspectThatAnswersItsProbe) {
     const auto nodes = start(reducing(3));
-    send(PeerLost{nodes[0], nodes[1], "reset"});
-    EXPECT_EQ(take<Probe>().at(0).node, nodes[1]);
+    send(from(nodes[0], PeerLost{nodes[1], "reset"}));
+    EXPECT_EQ(take<Probe>().at(0).to.front(), nodes[1]);
     pass(milliseconds(20));
     hear({nodes[1]});
     pass(milliseconds(100));
@@ -60,7 +60,7 @@ TEST_F(CoreNodesTest, KeepsASuspectThatAnswersItsProbe) {
 
 TEST_F(CoreNodesTest, ExcludesASuspectThatDoesNotAnswer) {
     const auto nodes = start(reducing(3));
-    send(PeerLost{nodes[0], nodes[1], "reset"});
+    send(from(nodes[0], PeerLost{nodes[1], "reset"}));
     pass(milliseconds(29));
     EXPECT_TRUE(sent<Excluded>().empty());
     pass(milliseconds(1));
@@ -69,10 +69,10 @@ TEST_F(CoreNodesTest, ExcludesASuspectThatDoesNotAnswer) {
 
 TEST_F(CoreNodesTest, ExcludesASuspectAtOnceWhenASecondPeerHasLostIt) {
     const auto nodes = start(reducing(3));
-    send(PeerLost{nodes[0], nodes[1], "reset"});
-    send(PeerLost{nodes[0], nodes[1], "reset"});
+    send(from(nodes[0], PeerLost{nodes[1], "reset"}));
+    send(from(nodes[0], PeerLost{nodes[1], "reset"}));
     EXPECT_TRUE(sent<Excluded>().empty());
-    send(PeerLost{nodes[2], nodes[1], "reset"});
+    send(from(nodes[2], PeerLost{nodes[1], "reset"}));
     EXPECT_EQ(take<Excluded>().at(0).node, nodes[1]);
 }
 
@@ -83,7 +83,7 @@ TEST_F(CoreNodesTest, BreaksABrokenLinkAtTheNodeWithFewerWorkers) {
     join(large, 1, reducing(3));
     join(large, 2, reducing(3));
     for (int i = 0; i < 3; ++i) {
-        send(PeerLost{small, large, "reset"});
+        send(from(small, PeerLost{large, "reset"}));
         hear({small, large});
         pass(milliseconds(100));
     }
@@ -96,7 +96,7 @@ TEST_F(CoreNodesTest, ExcludesASilentNodeThatARoundWaitsFor) {
     const auto nodes = start(reducing(2));
     pass_hearing(seconds(5), nodes);
     clear();
-    send(Stalled{nodes[0], 1, {nodes[1]}});
+    send(from(nodes[0], Stalled{1, {nodes[1]}}));
     EXPECT_TRUE(sent<Excluded>().empty());
     pass(milliseconds(490));
     hear({nodes[0]});
@@ -128,7 +128,7 @@ TEST_F(CoreNodesTest, ForgetsNodesThatAreGoneAndThatNoJobRefersTo) {
     send(NodeLost{b, "test"});
     for (int i = 0; i < 20'000; ++i) {
         const std::string name = "drawn" + std::to_string(i);
-        send(NodeAttach{name, 1, {std::byte{1}}, "host", 8, 0, "zone" + std::to_string(i)});
+        send(Hello{0, name, 1, {std::byte{1}}, "host", 8, 0, "zone" + std::to_string(i)});
         const NodeId node = take<Attached>().at(0).node;
         send(NodeLost{node, "test"});
         clear();
@@ -145,11 +145,11 @@ TEST_F(CoreNodesTest, ForgetsLabelsThatNoNodeHas) {
     Membership nodes{CoreOptions{}};
     Actions actions;
     const Turn turn{now(), actions};
-    NodeAttach other{"other", 1, {}, "host", 8, 0, "rack"};
+    Hello other{0, "other", 1, {}, "host", 8, 0, "rack"};
     const NodeId kept = nodes.attach(other, turn);
     const uint32_t number = nodes.label_of(kept);
     for (int i = 0; i < 5'000; ++i) {
-        const NodeAttach event{"a", 1, {}, "host", 8, 0, "zone" + std::to_string(i)};
+        const Hello event{0, "a", 1, {}, "host", 8, 0, "zone" + std::to_string(i)};
         nodes.detach(nodes.attach(event, turn), "test", false, turn);
         ASSERT_LE(nodes.labels(), 100U);
     }
@@ -161,10 +161,10 @@ TEST_F(CoreNodesTest, ForgetsLabelsThatNoNodeHas) {
 TEST_F(CoreNodesTest, HasRoomForWhatANodeMeasuresHoweverManyAreGone) {
     const NodeId old = attach("old");
     const NodeId stays = attach("stays");
-    send(Heartbeat{.node = old, .workers = {}, .links = {{stays, 1000, 1.0}}});
+    send(from(old, Heartbeat{.workers = {}, .links = {{stays, 1000, 1.0}}}));
     for (int i = 0; i < 200; ++i) {
         const NodeId peer = attach("peer" + std::to_string(i));
-        send(Heartbeat{.node = old, .workers = {}, .links = {{peer, 1000, 1.0}}});
+        send(from(old, Heartbeat{.workers = {}, .links = {{peer, 1000, 1.0}}}));
         const auto links = core().status(now()).links;
         const auto has = [&links](NodeId to) {
             return std::any_of(links.begin(), links.end(),
@@ -184,7 +184,7 @@ TEST_F(CoreNodesTest, LearnsTheLinksToNodesThatItAwaits) {
     restart();
     replay_journal();
     attach("a");
-    send(Heartbeat{.node = a, .workers = {}, .links = {{b, 1000, 1.0}}});
+    send(from(a, Heartbeat{.workers = {}, .links = {{b, 1000, 1.0}}}));
     EXPECT_EQ(core().status(now()).links.size(), 1U);
 }
 
@@ -195,15 +195,15 @@ TEST_F(CoreNodesTest, NamesNoNodeThatIsForgottenWhenAJobEnds) {
     for (int i = 0; i < 3'000; ++i) {
         const NodeId node = attach("drawn" + std::to_string(i));
         join(node, 1, averaging(2));
-        send(WorkerLeave{node, 1, 1, true});
+        send(from(node, WorkerLeave{1, 1, true}));
         send(NodeLost{node, "test"});
         clear();
     }
     EXPECT_LT(core().status(now()).nodes.size(), 1100U);
-    send(WorkerLeave{a, 1, 0, true});
+    send(from(a, WorkerLeave{1, 0, true}));
     const auto ended = sent<JobEnded>();
     ASSERT_EQ(ended.size(), 1U);
-    EXPECT_LT(ended[0].nodes.size(), 1100U);
+    EXPECT_LT(ended[0].to.size(), 1100U);
 }
 
 // What top-k owes there is lost with it.
@@ -214,7 +214,7 @@ TEST_F(CoreNodesTest, RemembersNoNodeForWhatItOwed) {
     join(a, 0, options);
     for (int i = 0; i < 3'000; ++i) {
         const NodeId node = attach("drawn" + std::to_string(i));
-        send(JobKept{node, 1, 0, false, true});
+        send(from(node, JobKept{1, 0, false, true}));
         send(NodeLost{node, "test"});
         clear();
     }

@@ -35,29 +35,31 @@ class Nonsense {
         const GroupId group = groups.empty() ? big() : groups[random_.below(groups.size())];
         switch (random_.below(60)) {
             case 0:
-                return NodeAttach{"node" + std::to_string(random_.below(kNodes)), big(), {}, "", 1};
+                return Hello{0, "node" + std::to_string(random_.below(kNodes)), big(), {}, "", 1};
             case 1:
                 return NodeLost{node(), "nonsense"};
             case 2:
-                return PeerLost{node(), node(), "nonsense"};
+                return from(node(), PeerLost{node(), "nonsense"});
             case 3:
                 return random_.below(3) == 0
-                           ? Event(JobKept{node(), job(), big(), below(2) == 0, below(2) == 0})
-                           : Event(WorkerLeave{node(), job(), rank(), random_.below(2) == 0});
+                           ? Event(
+                                 from(node(), JobKept{job(), big(), below(2) == 0, below(2) == 0}))
+                           : Event(from(node(), WorkerLeave{job(), rank(), random_.below(2) == 0}));
             case 4:
-                return WorkerAdmit{node(), job(), rank(), random_.below(2) == 0};
+                return from(node(), WorkerAdmit{job(), rank(), random_.below(2) == 0});
             case 5:
-                return Withdraw{node(), job(), rank()};
+                return from(node(), Withdraw{job(), rank()});
             case 6:
-                return ViewPrepared{node(), job(), big(), big()};
+                return from(node(), ViewPrepared{job(), big(), big()});
             case 7:
                 return random_.below(2) == 0
-                           ? Event(Stalled{node(), job(), {node(), node()}})
-                           : Event(LinkCut{node(), node(), random_.below(2) == 0, big()});
+                           ? Event(from(node(), Stalled{job(), {node(), node()}}))
+                           : Event(from(node(), LinkCut{node(), random_.below(2) == 0, big()}));
             case 8:
-                return Heartbeat{node(), {{job(), rank(), big(), big(), big(), below(2) == 0}}};
+                return from(node(),
+                            Heartbeat{{{job(), rank(), big(), big(), big(), below(2) == 0}}});
             case 9:
-                return GroupDone{node(), job(), group, random_.below(4) == 0, big(), big()};
+                return from(node(), GroupDone{job(), group, random_.below(4) == 0, big(), big()});
             case 10:
             case 11:
             case 12:
@@ -68,19 +70,19 @@ class Nonsense {
         }
     }
     // Mostly from where the worker is.
-    Ready ready() {
+    From<Ready> ready() {
         const Rank who = rank();
         const NodeId home = who / kPerNode + 1;
-        return Ready{random_.below(10) == 0 ? node() : home, job(), who, big(), number(3)};
+        return from(random_.below(10) == 0 ? node() : home, Ready{job(), who, big(), number(3)});
     }
-    WorkerJoin join() {
+    From<WorkerJoin> join() {
         JobOptions options = averaging(kWorld, 2);
         if (random_.below(10) == 0) options.world = number(4);
         options.group_wait_ms = 5;
         const bool resume = random_.below(3) == 0;
         const Rank who = rank();
         const NodeId home = random_.below(4) == 0 ? node() : who / kPerNode + 1;
-        return WorkerJoin{big(), home, who, options, 1000, resume, big(), big(), big()};
+        return from(home, WorkerJoin{big(), who, options, 1000, resume, big(), big(), big()});
     }
 
   private:
@@ -88,12 +90,12 @@ class Nonsense {
 };
 
 // A group is of workers that have signalled since their last one, once each.
-void check_orders(const std::vector<GroupOrder>& orders, std::set<Rank>& signalled,
+void check_orders(const std::vector<To<GroupOrder>>& orders, std::set<Rank>& signalled,
                   std::vector<GroupId>& groups) {
     for (const GroupOrder& order : orders) {
         groups.push_back(order.group);
         ASSERT_FALSE(order.members.empty());
-        for (const GroupOrder::Part& part : order.members) {
+        for (const Part& part : order.members) {
             ASSERT_LT(part.rank, kWorld);
             ASSERT_EQ(signalled.erase(part.rank), 1U) << "rank " << part.rank;
         }
@@ -116,7 +118,7 @@ size_t run(uint64_t seed) {
     size_t formed = 0;
     for (int step = 0; step < 3000; ++step) {
         const Event event = nonsense.event(groups);
-        if (const auto* ready = std::get_if<Ready>(&event)) signalled.insert(ready->rank);
+        if (const auto* ready = std::get_if<From<Ready>>(&event)) signalled.insert(ready->rank);
         f.send(event);
         f.hear(nodes);
         f.pass(microseconds(nonsense.below(3000)));
@@ -148,7 +150,7 @@ TEST(CoreNonsense, OfWorkersThatSignalAtRandomIsMadeGroupsOfThoseThatWait) {
         for (int step = 0; step < 2000; ++step) {
             const auto rank = static_cast<Rank>(random.below(kWorld));
             signalled.insert(rank);
-            f.send(Ready{nodes[rank], 1, rank, random.below(5), 7});
+            f.send(from(nodes[rank], Ready{1, rank, random.below(5), 7}));
             f.pass(microseconds(random.below(500)));
             f.hear(nodes);
             check_orders(f.take<GroupOrder>(), signalled, groups);

@@ -7,7 +7,7 @@ namespace pace::controller {
 namespace {
 
 using std::chrono::milliseconds;
-using Adoptions = std::vector<CommitView::Adoption>;
+using Adoptions = std::vector<Adoption>;
 
 class CoreRejoinTest : public ::testing::Test, public CoreFixture {
   protected:
@@ -18,7 +18,7 @@ class CoreRejoinTest : public ::testing::Test, public CoreFixture {
     }
     // Its trainer was restarted, or its daemon was.
     void return_as_newcomer(NodeId node, Rank rank, const JobOptions& options) {
-        send(WorkerLeave{node, 1, rank, false});
+        send(from(node, WorkerLeave{1, rank, false}));
         join(node, rank, options);
         clear();
     }
@@ -38,7 +38,7 @@ TEST_F(CoreRejoinTest, TakesNoDonorWithoutAModelAlsoAfterTheControllersRestart) 
     }
     return_as_newcomer(nodes[1], 3, reducing(4));
     without_model(nodes[1], {2, 3});
-    send(WorkerAdmit{nodes[1], 1, 3, true});
+    send(from(nodes[1], WorkerAdmit{1, 3, true}));
     EXPECT_EQ(take<CommitView>().at(0).adoptions, (Adoptions{{3, 0}}));
 }
 
@@ -46,13 +46,13 @@ TEST_F(CoreRejoinTest, TellsAWorkerThatDoesNotAskThatItLacksRounds) {
     const auto nodes = start(reducing(3));
     complete_rounds(298);
     return_as_newcomer(nodes[2], 2, reducing(3));
-    send(WorkerAdmit{nodes[2], 1, 2, false});
+    send(from(nodes[2], WorkerAdmit{1, 2, false}));
     const auto suspended = sent<WorkerSuspended>();
     ASSERT_EQ(suspended.size(), 1U);
     EXPECT_EQ(suspended[0].rank, 2U);
     EXPECT_EQ(ranks_of(take<CommitView>().at(0)), (Ranks{0, 1}));
     // It asks, as it was told.
-    send(WorkerAdmit{nodes[2], 1, 2, true});
+    send(from(nodes[2], WorkerAdmit{1, 2, true}));
     const auto views = take<CommitView>();
     EXPECT_EQ(ranks_of(views.at(0)), (Ranks{0, 1, 2}));
     EXPECT_EQ(views[0].adoptions, (Adoptions{{2, 0}}));
@@ -61,7 +61,7 @@ TEST_F(CoreRejoinTest, TellsAWorkerThatDoesNotAskThatItLacksRounds) {
 TEST_F(CoreRejoinTest, LetsAWorkerInThatHasMissedNothing) {
     const auto nodes = start(reducing(3));
     return_as_newcomer(nodes[2], 2, reducing(3));
-    send(WorkerAdmit{nodes[2], 1, 2, false});
+    send(from(nodes[2], WorkerAdmit{1, 2, false}));
     EXPECT_TRUE(sent<WorkerSuspended>().empty());
     EXPECT_EQ(ranks_of(take<CommitView>().at(0)), (Ranks{0, 1, 2}));
 }
@@ -70,12 +70,12 @@ TEST_F(CoreRejoinTest, LetsAWorkerInThatHasMissedNothing) {
 TEST_F(CoreRejoinTest, BelievesTheSessionsThatRoundsWereMade) {
     const auto nodes = start(reducing(2));
     for (Rank rank = 0; rank < 2; ++rank) {
-        send(WorkerLeave{nodes[rank], 1, rank, false});
-        send(WorkerJoin{9, nodes[rank], rank, reducing(2), 1000, false, 40, rank == 0 ? 0U : 41U,
-                        0});
+        send(from(nodes[rank], WorkerLeave{1, rank, false}));
+        send(from(nodes[rank],
+                  WorkerJoin{9, rank, reducing(2), 1000, false, 40, rank == 0 ? 0U : 41U, 0}));
     }
     clear();
-    for (Rank rank = 0; rank < 2; ++rank) send(WorkerAdmit{nodes[rank], 1, rank, false});
+    for (Rank rank = 0; rank < 2; ++rank) send(from(nodes[rank], WorkerAdmit{1, rank, false}));
     EXPECT_EQ(take<WorkerSuspended>().size(), 2U);
 }
 
@@ -83,7 +83,7 @@ TEST_F(CoreRejoinTest, LetsANewcomerWaitWithTheMembersForTheFirstModel) {
     const auto nodes = start(reducing(3));
     return_as_newcomer(nodes[2], 2, reducing(3));
     for (Rank rank = 0; rank < 3; ++rank) without_model(nodes[rank], {rank});
-    send(WorkerAdmit{nodes[2], 1, 2, true});
+    send(from(nodes[2], WorkerAdmit{1, 2, true}));
     const auto views = take<CommitView>();
     EXPECT_EQ(ranks_of(views.at(0)), (Ranks{0, 1, 2}));
     EXPECT_EQ(views[0].adoptions, (Adoptions{{2, kNoRank}}));
@@ -95,14 +95,14 @@ TEST_F(CoreRejoinTest, TellsANewcomerThatNobodyHasAModelAndTakesItInWithItsOwn) 
     complete_rounds(7);
     return_as_newcomer(nodes[2], 2, reducing(3));
     for (int time = 0; time < 2; ++time) {
-        send(WorkerAdmit{nodes[2], 1, 2, true});
+        send(from(nodes[2], WorkerAdmit{1, 2, true}));
         const auto told = sent<NoModel>();
         ASSERT_EQ(told.size(), 1U);
-        EXPECT_EQ(told[0].node, nodes[2]);
+        EXPECT_EQ(told[0].to.front(), nodes[2]);
         EXPECT_EQ(told[0].rank, 2U);
         EXPECT_EQ(ranks_of(take<CommitView>().at(0)), (Ranks{0, 1}));
     }
-    send(WorkerAdmit{nodes[2], 1, 2, false, true});
+    send(from(nodes[2], WorkerAdmit{1, 2, false, true}));
     EXPECT_TRUE(sent<WorkerSuspended>().empty());
     EXPECT_EQ(ranks_of(take<CommitView>().at(0)), (Ranks{0, 1, 2}));
 }
@@ -114,7 +114,7 @@ TEST_F(CoreRejoinTest, TellsANewcomerThatItsDonorIsGoneIfNobodyElseHasAModel) {
     complete_rounds(7);
     return_as_newcomer(nodes[2], 2, reducing(3));
     without_model(nodes[2], {2});
-    send(WorkerAdmit{nodes[2], 1, 2, true});
+    send(from(nodes[2], WorkerAdmit{1, 2, true}));
     EXPECT_EQ(take<CommitView>().at(0).adoptions, (Adoptions{{2, 0}}));
     send(NodeLost{nodes[0], "test"});
     EXPECT_EQ(sent<NoModel>().size(), 1U);
@@ -125,17 +125,17 @@ TEST_F(CoreRejoinTest, TellsANewcomerThatItsDonorIsGoneIfNobodyElseHasAModel) {
 TEST_F(CoreRejoinTest, GivesNewcomersOneModelWhenNobodyElseIsThere) {
     const NodeId node = start(reducing(3), 3).front();
     for (Rank rank = 0; rank < 3; ++rank) {
-        send(WorkerLeave{node, 1, rank, false});
-        send(WorkerJoin{9, node, rank, reducing(3), 1000, false, rank == 1 ? 40U : 0U, 0, 0});
+        send(from(node, WorkerLeave{1, rank, false}));
+        send(from(node, WorkerJoin{9, rank, reducing(3), 1000, false, rank == 1 ? 40U : 0U, 0, 0}));
     }
     without_model(node, {0, 1, 2});
     answer_views(false);
     clear();
-    for (Rank rank = 0; rank < 3; ++rank) send(WorkerAdmit{node, 1, rank, true});
+    for (Rank rank = 0; rank < 3; ++rank) send(from(node, WorkerAdmit{1, rank, true}));
     const auto asked = take<PrepareView>();
     ASSERT_FALSE(asked.empty());
     answer_views(true);
-    send(ViewPrepared{node, 1, asked.back().epoch, 0, 0, 0, {}, 0, {0, 1, 2}});
+    send(from(node, ViewPrepared{1, asked.back().epoch, 0, 0, 0, {}, 0, {0, 1, 2}}));
     const auto views = sent<CommitView>();
     ASSERT_FALSE(views.empty());
     EXPECT_EQ(ranks_of(views.back()), (Ranks{0, 1, 2}));
@@ -152,11 +152,11 @@ TEST_F(CoreRejoinTest, WaitsForThoseWhoseDaemonWasLostBeforeANewTrainerBecomesTh
     join(node, 1, averaging(2));
     without_model(node, {1});
     clear();
-    send(WorkerAdmit{node, 1, 1, true});
+    send(from(node, WorkerAdmit{1, 1, true}));
     EXPECT_TRUE(sent<CommitView>().empty());
     pass_hearing(milliseconds(100), {node});
     join(node, 0, averaging(2));
-    send(Ready{node, 1, 0, 41, 7});
+    send(from(node, Ready{1, 0, 41, 7}));
     const auto views = take<CommitView>();
     ASSERT_FALSE(views.empty());
     EXPECT_EQ(ranks_of(views[0]), (Ranks{0, 1}));
@@ -169,7 +169,7 @@ TEST_F(CoreRejoinTest, GoesOnWithoutThoseWhoDoNotComeBackWithTheirDaemon) {
     send(NodeLost{node, "killed"});
     attach("a");
     join(node, 1, averaging(2));
-    send(WorkerAdmit{node, 1, 1, true});
+    send(from(node, WorkerAdmit{1, 1, true}));
     clear();
     pass_hearing(milliseconds(1900), {node});
     EXPECT_TRUE(sent<CommitView>().empty());
@@ -185,7 +185,7 @@ TEST_F(CoreRejoinTest, WaitsForThoseWhoHaveTheModelWhenOnlyOthersAreLeft) {
     attach("node2");
     answer_views(false);
     resume(nodes[2], 2, reducing(3), 1);
-    send(WorkerAdmit{nodes[2], 1, 2, false});
+    send(from(nodes[2], WorkerAdmit{1, 2, false}));
     send(NodeLost{nodes[0], "silent"});
     answer_views(true);
     clear();
@@ -194,8 +194,9 @@ TEST_F(CoreRejoinTest, WaitsForThoseWhoHaveTheModelWhenOnlyOthersAreLeft) {
     EXPECT_TRUE(sent<CommitView>().empty());
     for (Rank rank = 0; rank < 2; ++rank) {
         attach("node" + std::to_string(rank));
-        send(WorkerJoin{rank + 100, nodes[rank], rank, reducing(3), 1000, true, 1654, 561, 2});
-        send(WorkerAdmit{nodes[rank], 1, rank, true});
+        send(
+            from(nodes[rank], WorkerJoin{rank + 100, rank, reducing(3), 1000, true, 1654, 561, 2}));
+        send(from(nodes[rank], WorkerAdmit{1, rank, true}));
     }
     const auto told = sent<WorkerSuspended>();
     ASSERT_EQ(told.size(), 1U);
@@ -213,7 +214,7 @@ TEST_F(CoreRejoinTest, GoesOnWithThoseWhoLackRoundsWhenNobodyElseComesBack) {
     attach("node1");
     resume(nodes[1], 1, reducing(2), 1);
     send(NodeLost{nodes[0], "silent"});
-    send(WorkerAdmit{nodes[1], 1, 1, true});
+    send(from(nodes[1], WorkerAdmit{1, 1, true}));
     clear();
     pass_hearing(milliseconds(1900), {nodes[1]});
     EXPECT_TRUE(sent<CommitView>().empty());
@@ -228,7 +229,7 @@ TEST_F(CoreRejoinTest, WaitsForNobodyWhenTheFirstToComeBackIsLostAgain) {
     send(NodeLost{node, "killed"});
     attach("a");
     join(node, 1, averaging(2));
-    send(WorkerLeave{node, 1, 1, false});
+    send(from(node, WorkerLeave{1, 1, false}));
     pass_hearing(milliseconds(2500), {node});
     const auto due = core().next_deadline();
     EXPECT_TRUE(!due || *due > now());
@@ -257,7 +258,7 @@ TEST_F(CoreRejoinTest, LooksAtNothingElseWhileItWaitsForOthersToComeBack) {
     attach("node0");
     for (Rank rank = 0; rank < 2; ++rank) {
         join(node, rank, options);
-        send(Ready{node, 1, rank, 5, 7});
+        send(from(node, Ready{1, rank, 5, 7}));
     }
     pass_hearing(milliseconds(500), {node});
     const auto due = core().next_deadline();

@@ -27,8 +27,8 @@ TEST_F(CoreRestartTest, GathersItsMembersAndGoesOnWithAllOfThem) {
                   nodes[rank]);  // ids outlive the controller
         send(NodeHeard{nodes[rank]});
         resume(nodes[rank], rank, averaging(3, 2), 1);
-        if (rank == 0) send(Ready{nodes[0], 1, 0, 6, 7});
-        if (rank == 1) send(Ready{nodes[1], 1, 1, 6, 7});
+        if (rank == 0) send(from(nodes[0], Ready{1, 0, 6, 7}));
+        if (rank == 1) send(from(nodes[1], Ready{1, 1, 6, 7}));
         if (rank < 2) {
             EXPECT_TRUE(sent<GroupOrder>().empty());
         }
@@ -37,7 +37,7 @@ TEST_F(CoreRestartTest, GathersItsMembersAndGoesOnWithAllOfThem) {
     EXPECT_EQ(sent<GroupOrder>().size(), 1U);
     const auto views = take<CommitView>();
     ASSERT_EQ(views.size(), 1U);
-    ASSERT_EQ(views[0].nodes.size(), 3U);
+    ASSERT_EQ(views[0].to.size(), 3U);
     EXPECT_EQ(views[0].epoch, 2U);
     EXPECT_EQ(views[0].members.size(), 3U);
     EXPECT_FALSE(job().gathering);
@@ -80,9 +80,9 @@ TEST_F(CoreRestartTest, GoesOnWithAllMembersHoweverMuchOfTheJournalIsLost) {
     for (size_t kept = 0; kept <= records; ++kept) {
         CoreFixture f;
         const auto nodes = f.start(reducing(4), 2);
-        f.send(WorkerLeave{nodes[1], 1, 3, false});
+        f.send(from(nodes[1], WorkerLeave{1, 3, false}));
         f.join(nodes[1], 3, reducing(4));
-        f.send(WorkerAdmit{nodes[1], 1, 3, true});
+        f.send(from(nodes[1], WorkerAdmit{1, 3, true}));
         const uint64_t epoch = f.job().epoch;
         ASSERT_EQ(epoch, 3U);
         records = f.journal().size();
@@ -141,7 +141,7 @@ TEST_F(CoreRestartTest, KeepsTheMembersModelsFromANewTrainerThatIsFasterHoweverM
         ASSERT_FALSE(views.empty()) << kept << " of " << records;
         EXPECT_EQ(views.back().members.size(), 2U);
 
-        f.send(WorkerAdmit{nodes[2], 1, 2, true});
+        f.send(from(nodes[2], WorkerAdmit{1, 2, true}));
         views = f.take<CommitView>();
         ASSERT_FALSE(views.empty()) << kept << " of " << records;
         EXPECT_EQ(views.back().members.size(), 3U);
@@ -208,8 +208,8 @@ TEST_F(CoreRestartTest, RecoversARunningJobFromItsWorkersAloneWhenTheJournalIsLo
 
 TEST_F(CoreRestartTest, NumbersItsGroupsAnew) {
     const auto group = [&](const std::vector<NodeId>& nodes) {
-        send(Ready{nodes[0], 1, 0, 1, 7});
-        send(Ready{nodes[1], 1, 1, 1, 7});
+        send(from(nodes[0], Ready{1, 0, 1, 7}));
+        send(from(nodes[1], Ready{1, 1, 1, 7}));
         return take<GroupOrder>().at(0).group;
     };
     const auto nodes = start(averaging(2));
@@ -222,7 +222,7 @@ TEST_F(CoreRestartTest, NumbersItsGroupsAnew) {
 
 TEST_F(CoreRestartTest, ForgetsJobsThatHaveEnded) {
     const auto nodes = start(averaging(2));
-    for (Rank rank = 0; rank < 2; ++rank) send(WorkerLeave{nodes[rank], 1, rank, true});
+    for (Rank rank = 0; rank < 2; ++rank) send(from(nodes[rank], WorkerLeave{1, rank, true}));
     restart_with_journal();
     EXPECT_TRUE(core().status(now()).jobs.empty());
 }
@@ -252,11 +252,11 @@ TEST_F(CoreRestartTest, BeginsAnewWithAllItsMembersWithoutDying) {
 TEST_F(CoreRestartTest, CanCompactItsJournal) {
     const auto nodes = start(averaging(4), 2);
     for (int i = 0; i < 10; ++i) {
-        send(WorkerLeave{nodes[0], 1, 1, false});
+        send(from(nodes[0], WorkerLeave{1, 1, false}));
         join(nodes[0], 1, averaging(4));
-        send(WorkerAdmit{nodes[0], 1, 1, false});
+        send(from(nodes[0], WorkerAdmit{1, 1, false}));
     }
-    send(WorkerLeave{nodes[1], 1, 3, true});
+    send(from(nodes[1], WorkerLeave{1, 3, true}));
     const auto records = core().journal_snapshot();
     EXPECT_LT(records.size(), journal().size());
     const uint64_t epoch = job().epoch;

@@ -20,7 +20,7 @@ class CoreRunTest : public ::testing::Test, public CoreFixture {
     void open(NodeId node, Rank rank, const JobOptions& options, const std::string& run,
               Rerun rerun = Rerun::when_all_died) {
         clear();
-        WorkerJoin join{rank + 100, node, rank, options, 1000, false, 0, 0, 0};
+        auto join = from(node, WorkerJoin{rank + 100, rank, options, 1000, false, 0, 0, 0});
         join.run.id = run;
         join.opened = ++clock_;
         join.rerun = rerun;
@@ -29,17 +29,17 @@ class CoreRunTest : public ::testing::Test, public CoreFixture {
     // One of which the daemon says that it was in that run.
     void return_to(NodeId node, Rank rank, const JobOptions& options, const JobRun& run) {
         clear();
-        WorkerJoin join{rank + 100, node, rank, options, 1000, false, 0, 0, 0};
+        auto join = from(node, WorkerJoin{rank + 100, rank, options, 1000, false, 0, 0, 0});
         join.run = run;
         join.opened = ++clock_;
         send(join);
     }
-    JoinAccepted accepted() {
+    To<JoinAccepted> accepted() {
         const auto all = sent<JoinAccepted>();
         EXPECT_EQ(all.size(), 1U) << (sent<JoinRefused>().empty()
                                           ? std::string()
                                           : sent<JoinRefused>().front().error.message);
-        return all.empty() ? JoinAccepted{} : all.front();
+        return all.empty() ? To<JoinAccepted>{} : all.front();
     }
     base::Error refused() {
         const auto all = sent<JoinRefused>();
@@ -73,7 +73,9 @@ class CoreRunTest : public ::testing::Test, public CoreFixture {
         EXPECT_TRUE(noted("job-rerun"));
         EXPECT_TRUE(sent<CommitView>().empty()) << "it does not train alone";
     }
-    void kill(NodeId node, JobId job, Rank rank) { send(WorkerLeave{node, job, rank, false}); }
+    void kill(NodeId node, JobId job, Rank rank) {
+        send(from(node, WorkerLeave{job, rank, false}));
+    }
 
     uint64_t clock_ = 1000;
     JobRun begun_;
@@ -291,7 +293,7 @@ TEST_F(CoreRunTest, ThatIsOverTakesNobodyBack) {
 
 TEST_F(CoreRunTest, IsNamedByTheFirstWorkerOfAJobThatWasCreatedBeforehand) {
     const NodeId node = attach("a");
-    send(JobCreate{1, node, averaging(2), 1000});
+    send(from(node, JobCreate{1, averaging(2), 1000}));
     open(node, 0, averaging(2), "mine");
     EXPECT_EQ(accepted().run.id, "mine");
     EXPECT_NE(accepted().run.began, 0U);
@@ -321,7 +323,7 @@ TEST_F(CoreRunTest, GetsItsOwnBackWhenTheJournalIsLost) {
     open(node, 2, averaging(3), "");
     EXPECT_GT(accepted().run.began, run.began);
     for (Rank rank = 0; rank < 2; ++rank) {
-        WorkerJoin join{rank + 100, node, rank, averaging(3), 1000, true, 5, 3, 7};
+        auto join = from(node, WorkerJoin{rank + 100, rank, averaging(3), 1000, true, 5, 3, 7});
         join.run = run;
         clear();
         send(join);
@@ -341,7 +343,7 @@ TEST_F(CoreRunTest, ThatTheJournalDoesNotKnowIsLearntFromItsDaemons) {
     restart();
     replay_journal(records);
     attach("a", node);
-    WorkerJoin join{100, node, 0, averaging(1), 1000, true, 5, 3, 7};
+    auto join = from(node, WorkerJoin{100, 0, averaging(1), 1000, true, 5, 3, 7});
     join.run = second;
     clear();
     send(join);

@@ -12,10 +12,10 @@ using std::chrono::seconds;
 class CoreStatisticsTest : public ::testing::Test, public CoreFixture {
   protected:
     void signal(NodeId node, Rank rank, uint64_t iteration = 0) {
-        send(Ready{node, 1, rank, iteration, 7});
+        send(from(node, Ready{1, rank, iteration, 7}));
     }
     void end(NodeId node, GroupId group, bool failed = false) {
-        send(GroupDone{node, 1, group, failed, 1, 1});
+        send(from(node, GroupDone{1, group, failed, 1, 1}));
     }
     GroupId ordered() { return take<GroupOrder>().at(0).group; }
     WorkerView worker(Rank rank) const { return job().workers.at(rank); }
@@ -92,8 +92,7 @@ TEST_F(CoreStatisticsTest, AFailedGroupKeepsTheReasonThatItsNodeGave) {
         signal(nodes[0], 0);
         signal(nodes[1], 1);
         const GroupId group = ordered();
-        send(GroupDone{
-            .node = nodes[0], .job = 1, .group = group, .failed = true, .reason = reason});
+        send(from(nodes[0], GroupDone{.job = 1, .group = group, .failed = true, .reason = reason}));
         const std::string told = "the exchange failed at node 'node0': ";
         const GroupRecord record = job().recent_groups.back();
         EXPECT_EQ(record.order.group, group);
@@ -101,7 +100,7 @@ TEST_F(CoreStatisticsTest, AFailedGroupKeepsTheReasonThatItsNodeGave) {
         EXPECT_EQ(record.reason, told + (reason.empty() ? "?" : reason));
         const auto aborts = take<GroupAbort>();
         ASSERT_EQ(aborts.size(), 1U);
-        EXPECT_EQ(aborts[0].node, nodes[1]);
+        EXPECT_EQ(aborts[0].to.front(), nodes[1]);
         EXPECT_EQ(aborts[0].reason, record.reason);
     }
 }
@@ -124,7 +123,7 @@ TEST_F(CoreStatisticsTest, ASignalThatIsTakenBackHasNotWaited) {
     const auto nodes = start(averaging(2));
     signal(nodes[0], 0);
     pass(milliseconds(9));
-    send(Withdraw{nodes[0], 1, 0});
+    send(from(nodes[0], Withdraw{1, 0}));
     EXPECT_EQ(job().waited.total_s, 0);
 }
 
@@ -156,15 +155,15 @@ TEST_F(CoreStatisticsTest, ProgressSpreadNamesTheLastAndTheFirst) {
     EXPECT_EQ(spread.first, 2U);
     EXPECT_EQ(spread.most, 12U);
     // Who is gone holds nobody back.
-    send(WorkerLeave{nodes[3], 1, 3, true});
+    send(from(nodes[3], WorkerLeave{1, 3, true}));
     spread = *job().progress;
     EXPECT_EQ(spread.most - spread.least, 0U) << "the three have averaged";
 }
 
 TEST_F(CoreStatisticsTest, WithoutGroupsTheRoundsTellTheProgress) {
     const auto nodes = start(reducing(2));
-    send(Heartbeat{nodes[0], {{1, 0, 0, 9, 0, false}}});
-    send(Heartbeat{nodes[1], {{1, 1, 0, 4, 0, false}}});
+    send(from(nodes[0], Heartbeat{{{1, 0, 0, 9, 0, false}}}));
+    send(from(nodes[1], Heartbeat{{{1, 1, 0, 4, 0, false}}}));
     const ProgressSpread spread = *job().progress;
     EXPECT_EQ(spread.last, 1U);
     EXPECT_EQ(spread.least, 4U);

@@ -19,7 +19,7 @@ class CoreViewsTest : public ::testing::Test, public CoreFixture {
     // All rounds were over the job's first view, unless said otherwise.
     void answer(NodeId node, uint64_t epoch, uint64_t completed, uint64_t round_epoch = 1,
                 uint64_t result_epoch = 1) {
-        send(ViewPrepared{node, 1, epoch, completed, round_epoch, result_epoch});
+        send(from(node, ViewPrepared{1, epoch, completed, round_epoch, result_epoch}));
     }
 };
 
@@ -29,13 +29,13 @@ TEST_F(CoreViewsTest, WaitForAllWorkersToJoinOnce) {
     const NodeId a = attach("a");
     join(a, 0, reducing(3));
     join(a, 1, reducing(3));
-    send(WorkerLeave{a, 1, 1, false});
+    send(from(a, WorkerLeave{1, 1, false}));
     EXPECT_TRUE(take<PrepareView>().empty());
     join(a, 2, reducing(3));
     // Rank 1 has joined once; that it died since is an ordinary loss.
     const auto views = take<CommitView>();
     ASSERT_EQ(views.size(), 1U);
-    ASSERT_EQ(views[0].nodes.size(), 1U);
+    ASSERT_EQ(views[0].to.size(), 1U);
     EXPECT_EQ(views[0].epoch, 1U);
     EXPECT_EQ(views[0].base_round, 0U);
     EXPECT_EQ(ranks_of(views[0]), (Ranks{0, 2}));
@@ -51,14 +51,14 @@ TEST_F(CoreViewsTest, AreCommittedOnlyWhenEveryNodeHasAnswered) {
     answer(nodes[2], 2, 0);  // of an epoch that does not exist
     EXPECT_TRUE(take<CommitView>().empty());
     answer(nodes[2], 1, 0);
-    EXPECT_EQ(take<CommitView>().at(0).nodes.size(), 3U);
+    EXPECT_EQ(take<CommitView>().at(0).to.size(), 3U);
 }
 
 TEST_F(CoreViewsTest, GoOnFromTheLastRoundThatAnyNodeHasCommitted) {
     const auto nodes = start(reducing(4));
     answer_views(false);
     clear();
-    send(WorkerLeave{nodes[3], 1, 3, false});
+    send(from(nodes[3], WorkerLeave{1, 3, false}));
     // The node without a member left is asked too: it may be the only one that has the last round.
     EXPECT_EQ(take<PrepareView>().size(), 4U);
     answer(nodes[0], 2, 6);
@@ -67,7 +67,7 @@ TEST_F(CoreViewsTest, GoOnFromTheLastRoundThatAnyNodeHasCommitted) {
     answer(nodes[3], 2, 7);
     const auto views = take<CommitView>();
     ASSERT_EQ(views.size(), 1U);
-    ASSERT_EQ(views[0].nodes.size(), 3U);
+    ASSERT_EQ(views[0].to.size(), 3U);
     EXPECT_EQ(views[0].base_round, 7U);
     EXPECT_EQ(views[0].donor, nodes[1]);
     EXPECT_EQ(views[0].behind, (std::vector<NodeId>{nodes[0], nodes[2]}));
@@ -79,7 +79,7 @@ TEST_F(CoreViewsTest, GiveARoundsResultToThoseAloneThatTookPartInIt) {
     const auto nodes = start(reducing(4));
     answer_views(false);
     clear();
-    send(WorkerLeave{nodes[3], 1, 3, false});
+    send(from(nodes[3], WorkerLeave{1, 3, false}));
     answer(nodes[0], 2, 7, 2, 2);
     answer(nodes[1], 2, 6, 2, 1);
     answer(nodes[2], 2, 6, 1, 1);
@@ -96,7 +96,7 @@ TEST_F(CoreViewsTest, NameADonorThatHasTheResult) {
     const auto nodes = start(reducing(4));
     answer_views(false);
     clear();
-    send(WorkerLeave{nodes[3], 1, 3, false});
+    send(from(nodes[3], WorkerLeave{1, 3, false}));
     answer(nodes[0], 2, 7, 0, 0);
     answer(nodes[1], 2, 7);
     answer(nodes[2], 2, 6);
@@ -111,7 +111,7 @@ TEST_F(CoreViewsTest, ListNobodyAsBehindWhenNobodyHasTheResult) {
     const auto nodes = start(reducing(3));
     answer_views(false);
     clear();
-    send(WorkerLeave{nodes[2], 1, 2, false});
+    send(from(nodes[2], WorkerLeave{1, 2, false}));
     answer(nodes[0], 2, 7, 1, 0);
     answer(nodes[1], 2, 6);
     answer(nodes[2], 2, 6);
@@ -124,15 +124,15 @@ TEST_F(CoreViewsTest, ListNobodyAsBehindWhenNobodyHasTheResult) {
 TEST_F(CoreViewsTest, TellADonorThatHasLeftSoThatItGivesTheLastRound) {
     const auto nodes = start(reducing(3));
     answer_views(false);
-    send(WorkerLeave{nodes[2], 1, 2, true});
+    send(from(nodes[2], WorkerLeave{1, 2, true}));
     clear();
     answer(nodes[0], 2, 6);
     answer(nodes[1], 2, 6);
     answer(nodes[2], 2, 7);
     const auto views = take<CommitView>();
     ASSERT_EQ(views.size(), 1U);
-    ASSERT_EQ(views[0].nodes.size(), 3U);
-    EXPECT_EQ(views[0].nodes[2], nodes[2]);
+    ASSERT_EQ(views[0].to.size(), 3U);
+    EXPECT_EQ(views[0].to[2], nodes[2]);
     EXPECT_EQ(views[0].donor, nodes[2]);
     EXPECT_EQ(views[0].behind, (std::vector<NodeId>{nodes[0], nodes[1]}));
     EXPECT_EQ(ranks_of(views[0]), (Ranks{0, 1}));
@@ -145,28 +145,28 @@ TEST_F(CoreViewsTest, TellNodesThatTheyLackIfThoseMayOweSomething) {
     const auto nodes = start(options);
     const uint64_t token = sent<JoinAccepted>()[0].token;
     clear();
-    send(WorkerLeave{nodes[2], 1, 2, true});
+    send(from(nodes[2], WorkerLeave{1, 2, true}));
     auto views = take<CommitView>();
     ASSERT_EQ(views.size(), 1U);
-    ASSERT_EQ(views[0].nodes.size(), 3U);
+    ASSERT_EQ(views[0].to.size(), 3U);
     EXPECT_EQ(views[0].leavers, (std::vector<NodeId>{nodes[2]}));
     EXPECT_EQ(ranks_of(views[0]), (Ranks{0, 1}));
     // One that is in no view says so itself; it is told once.
-    send(JobKept{nodes[2], 1, token, false, true});
+    send(from(nodes[2], JobKept{1, token, false, true}));
     views = take<CommitView>();
     ASSERT_EQ(views.size(), 1U);
     EXPECT_EQ(views[0].leavers, (std::vector<NodeId>{nodes[2]}));
-    send(WorkerLeave{nodes[1], 1, 1, true});
+    send(from(nodes[1], WorkerLeave{1, 1, true}));
     EXPECT_EQ(take<CommitView>().at(0).leavers, (std::vector<NodeId>{nodes[1]}));
 }
 
 TEST_F(CoreViewsTest, BeginAnewWhenTwoOfTheirNodesLoseEachOther) {
     const auto nodes = start(reducing(3));
     clear();
-    send(PeerLost{nodes[0], nodes[1], "reset"});
+    send(from(nodes[0], PeerLost{nodes[1], "reset"}));
     const auto views = take<CommitView>();
     ASSERT_EQ(views.size(), 1U);
-    ASSERT_EQ(views[0].nodes.size(), 3U);
+    ASSERT_EQ(views[0].to.size(), 3U);
     EXPECT_EQ(views[0].epoch, 2U);
     EXPECT_EQ(ranks_of(views[0]), (Ranks{0, 1, 2}));
 }
@@ -175,9 +175,9 @@ TEST_F(CoreViewsTest, BeginAnewWhenOneOfTheirNodesCannotGoOn) {
     const auto nodes = start(reducing(3));
     const NodeId stranger = attach("stranger");
     clear();
-    send(Stalled{stranger, 1, {}});
+    send(from(stranger, Stalled{1, {}}));
     EXPECT_TRUE(take<CommitView>().empty());
-    send(Stalled{nodes[1], 1, {}});
+    send(from(nodes[1], Stalled{1, {}}));
     const auto views = take<CommitView>();
     ASSERT_EQ(views.size(), 1U);
     EXPECT_EQ(views[0].epoch, 2U);
@@ -188,13 +188,13 @@ TEST_F(CoreViewsTest, LeaveOutAWorkerThatIsLostWhileTheyChange) {
     const auto nodes = start(reducing(4));
     answer_views(false);
     clear();
-    send(WorkerLeave{nodes[3], 1, 3, false});
+    send(from(nodes[3], WorkerLeave{1, 3, false}));
     answer(nodes[0], 2, 0);
-    send(WorkerLeave{nodes[0], 1, 0, false});
+    send(from(nodes[0], WorkerLeave{1, 0, false}));
     for (const NodeId node : {nodes[1], nodes[2], nodes[3]}) answer(node, 2, 0);
     const auto views = take<CommitView>();
     ASSERT_EQ(views.size(), 1U);
-    ASSERT_EQ(views[0].nodes.size(), 2U);
+    ASSERT_EQ(views[0].to.size(), 2U);
     EXPECT_EQ(views[0].epoch, 2U);
     EXPECT_EQ(ranks_of(views[0]), (Ranks{1, 2}));
 }
@@ -206,19 +206,21 @@ TEST_F(CoreViewsTest, RestartUnderAHigherEpochWhenANodeIsLostAtAnyPoint) {
             CoreFixture f;
             const auto nodes = f.start(reducing(5));
             f.answer_views(false);
-            f.send(WorkerLeave{nodes[4], 1, 4, true});
+            f.send(from(nodes[4], WorkerLeave{1, 4, true}));
             f.clear();
-            for (size_t i = 0; i < answered; ++i) f.send(ViewPrepared{nodes[i], 1, 2, 1});
+            for (size_t i = 0; i < answered; ++i) f.send(from(nodes[i], ViewPrepared{1, 2, 1}));
             f.send(NodeLost{nodes[lost], "test"});
             const auto asked = f.take<PrepareView>();
             ASSERT_EQ(asked.size(), 4U);
             EXPECT_EQ(asked[0].epoch, 3U);
-            for (const NodeId node : nodes) f.send(ViewPrepared{node, 1, 2, 9});  // late answers
+            for (const NodeId node : nodes)
+                f.send(from(node, ViewPrepared{1, 2, 9}));  // late answers
             EXPECT_TRUE(f.take<CommitView>().empty());
-            for (const PrepareView& prepare : asked) f.send(ViewPrepared{prepare.node, 1, 3, 1});
+            for (const auto& prepare : asked)
+                f.send(from(prepare.to.front(), ViewPrepared{1, 3, 1}));
             const auto views = f.take<CommitView>();
             ASSERT_EQ(views.size(), 1U);
-            ASSERT_EQ(views[0].nodes.size(), 3U);
+            ASSERT_EQ(views[0].to.size(), 3U);
             EXPECT_EQ(views[0].members.size(), 3U);
             EXPECT_EQ(views[0].base_round, 1U);
         }
@@ -228,7 +230,7 @@ TEST_F(CoreViewsTest, RestartUnderAHigherEpochWhenANodeIsLostAtAnyPoint) {
 TEST_F(CoreViewsTest, ExcludeANodeThatNeverAnswersThoughItLives) {
     const auto nodes = start(reducing(3));
     answer_views(false);
-    send(WorkerLeave{nodes[2], 1, 2, true});
+    send(from(nodes[2], WorkerLeave{1, 2, true}));
     answer(nodes[0], 2, 0);
     answer(nodes[2], 2, 0);
     clear();
@@ -240,78 +242,79 @@ TEST_F(CoreViewsTest, ExcludeANodeThatNeverAnswersThoughItLives) {
 
 TEST_F(CoreViewsTest, TakeInANewcomerOnlyWhenItIsAdmittedAndGiveItTheModel) {
     const auto nodes = start(reducing(3));
-    send(WorkerLeave{nodes[2], 1, 2, false});
+    send(from(nodes[2], WorkerLeave{1, 2, false}));
     clear();
     join(nodes[2], 2, reducing(3));
     EXPECT_TRUE(take<PrepareView>().empty());
     complete_rounds(40);
-    send(WorkerAdmit{nodes[2], 1, 2, true});
+    send(from(nodes[2], WorkerAdmit{1, 2, true}));
     const auto views = take<CommitView>();
     ASSERT_EQ(views.size(), 1U);
-    ASSERT_EQ(views[0].nodes.size(), 3U);
+    ASSERT_EQ(views[0].to.size(), 3U);
     EXPECT_EQ(ranks_of(views[0]), (Ranks{0, 1, 2}));
-    EXPECT_EQ(views[0].adoptions, (std::vector<CommitView::Adoption>{{2, 0}}));
+    EXPECT_EQ(views[0].adoptions, (std::vector<Adoption>{{2, 0}}));
 }
 
 TEST_F(CoreViewsTest, PreferADonorOnTheNewcomersNode) {
     const auto nodes = start(reducing(6), 2);
-    send(WorkerLeave{nodes[2], 1, 4, false});
+    send(from(nodes[2], WorkerLeave{1, 4, false}));
     join(nodes[1], 4, reducing(6));
     clear();
-    send(WorkerAdmit{nodes[1], 1, 4, true});
-    EXPECT_EQ(take<CommitView>()[0].adoptions, (std::vector<CommitView::Adoption>{{4, 2}}));
+    send(from(nodes[1], WorkerAdmit{1, 4, true}));
+    EXPECT_EQ(take<CommitView>()[0].adoptions, (std::vector<Adoption>{{4, 2}}));
 }
 
 // Its trainer went on with a reduce after its daemon was restarted.
 TEST_F(CoreViewsTest, NameNoDonorThatHasNotAskedForAModelItself) {
     const auto nodes = start(reducing(6), 2);
-    for (const Rank rank : {4U, 5U}) send(WorkerLeave{nodes[2], 1, rank, false});
+    for (const Rank rank : {4U, 5U}) send(from(nodes[2], WorkerLeave{1, rank, false}));
     for (const Rank rank : {4U, 5U}) join(nodes[2], rank, reducing(6));
-    send(WorkerAdmit{nodes[2], 1, 4, false});
+    send(from(nodes[2], WorkerAdmit{1, 4, false}));
     without_model(nodes[2], {4, 5});
     clear();
-    send(WorkerAdmit{nodes[2], 1, 5, true});
-    EXPECT_EQ(take<CommitView>()[0].adoptions, (std::vector<CommitView::Adoption>{{5, 0}}));
+    send(from(nodes[2], WorkerAdmit{1, 5, true}));
+    EXPECT_EQ(take<CommitView>()[0].adoptions, (std::vector<Adoption>{{5, 0}}));
 }
 
 TEST_F(CoreViewsTest, ListNoAdoptionWhenNobodyHasTheModel) {
     const auto nodes = start(reducing(2));
-    send(WorkerLeave{nodes[0], 1, 0, false});
-    send(WorkerLeave{nodes[1], 1, 1, false});
+    send(from(nodes[0], WorkerLeave{1, 0, false}));
+    send(from(nodes[1], WorkerLeave{1, 1, false}));
     come_back(nodes[0], 0, reducing(2));
     clear();
-    send(WorkerAdmit{nodes[0], 1, 0, true});
+    send(from(nodes[0], WorkerAdmit{1, 0, true}));
     auto views = take<CommitView>();
     ASSERT_EQ(views.size(), 1U);
-    ASSERT_EQ(views[0].nodes.size(), 1U);
+    ASSERT_EQ(views[0].to.size(), 1U);
     EXPECT_TRUE(views[0].adoptions.empty());
     // The next one finds the first.
     join(nodes[1], 1, reducing(2));
     clear();
-    send(WorkerAdmit{nodes[1], 1, 1, true});
+    send(from(nodes[1], WorkerAdmit{1, 1, true}));
     views = take<CommitView>();
-    EXPECT_EQ(views[0].adoptions, (std::vector<CommitView::Adoption>{{1, 0}}));
+    EXPECT_EQ(views[0].adoptions, (std::vector<Adoption>{{1, 0}}));
 }
 
 TEST_F(CoreViewsTest, NameAnotherDonorWhenOneIsLostBeforeTheAdoptionEnded) {
     const auto nodes = start(reducing(4));
-    send(WorkerLeave{nodes[3], 1, 3, false});
+    send(from(nodes[3], WorkerLeave{1, 3, false}));
     join(nodes[3], 3, reducing(4));
-    send(WorkerAdmit{nodes[3], 1, 3, true});
+    send(from(nodes[3], WorkerAdmit{1, 3, true}));
     clear();
     // A change that leaves the donor where it is repeats the adoption, which it has stopped.
-    send(WorkerLeave{nodes[2], 1, 2, true});
-    EXPECT_EQ(take<CommitView>()[0].adoptions, (std::vector<CommitView::Adoption>{{3, 0}}));
+    send(from(nodes[2], WorkerLeave{1, 2, true}));
+    EXPECT_EQ(take<CommitView>()[0].adoptions, (std::vector<Adoption>{{3, 0}}));
     send(NodeLost{nodes[0], "test"});
-    EXPECT_EQ(take<CommitView>()[0].adoptions, (std::vector<CommitView::Adoption>{{3, 1}}));
+    EXPECT_EQ(take<CommitView>()[0].adoptions, (std::vector<Adoption>{{3, 1}}));
 }
 
 TEST_F(CoreViewsTest, DoNotRepeatAnAdoptionThatHasEnded) {
     const auto nodes = start(reducing(4));
-    send(WorkerLeave{nodes[3], 1, 3, false});
+    send(from(nodes[3], WorkerLeave{1, 3, false}));
     join(nodes[3], 3, reducing(4));
-    send(WorkerAdmit{nodes[3], 1, 3, true});
-    send(Heartbeat{nodes[3], {{1, 3, 1, 1, 5, false}}});  // it computes: its request has ended
+    send(from(nodes[3], WorkerAdmit{1, 3, true}));
+    send(
+        from(nodes[3], Heartbeat{{{1, 3, 1, 1, 5, false}}}));  // it computes: its request has ended
     clear();
     send(NodeLost{nodes[0], "test"});
     EXPECT_TRUE(take<CommitView>()[0].adoptions.empty());
@@ -321,8 +324,8 @@ TEST_F(CoreViewsTest, SuspendAStoppedWorkerOnWhichARoundWaitsAndTakeItBack) {
     const auto nodes = start(reducing(3));
     const auto beat = [&](bool stopped) {
         for (Rank rank = 0; rank < 3; ++rank) {
-            send(Heartbeat{nodes[rank],
-                           {{1, rank, 0, rank == 1 ? 4U : 5U, 0, rank == 1 && stopped}}});
+            send(from(nodes[rank],
+                      Heartbeat{{{1, rank, 0, rank == 1 ? 4U : 5U, 0, rank == 1 && stopped}}}));
         }
     };
     clear();
@@ -339,7 +342,7 @@ TEST_F(CoreViewsTest, SuspendAStoppedWorkerOnWhichARoundWaitsAndTakeItBack) {
     EXPECT_EQ(ranks_of(take<CommitView>()[0]), (Ranks{0, 2}));
     EXPECT_EQ(status_of(1), WorkerStatus::suspended);
     beat(false);
-    send(WorkerAdmit{nodes[1], 1, 1, false});
+    send(from(nodes[1], WorkerAdmit{1, 1, false}));
     EXPECT_EQ(ranks_of(take<CommitView>()[0]), (Ranks{0, 1, 2}));
 }
 
@@ -348,7 +351,7 @@ TEST_F(CoreViewsTest, DoNotSuspendAStoppedWorkerThatNobodyWaitsFor) {
     clear();
     for (int i = 0; i < 50; ++i) {
         for (Rank rank = 0; rank < 2; ++rank)
-            send(Heartbeat{nodes[rank], {{1, rank, 0, 5, 1, rank == 1}}});
+            send(from(nodes[rank], Heartbeat{{{1, rank, 0, 5, 1, rank == 1}}}));
         pass_hearing(milliseconds(100), nodes);
     }
     EXPECT_TRUE(take<WorkerSuspended>().empty());
@@ -358,19 +361,19 @@ TEST_F(CoreViewsTest, SuspendAWorkerThatComputesLongerThanItsTimeout) {
     JobOptions options = reducing(2);
     options.worker_timeout_ms = 700;
     const auto nodes = start(options);
-    send(Heartbeat{nodes[0], {{1, 0, 0, 5, 0, false}}});
-    send(Heartbeat{nodes[1], {{1, 1, 0, 4, 700, false}}});
+    send(from(nodes[0], Heartbeat{{{1, 0, 0, 5, 0, false}}}));
+    send(from(nodes[1], Heartbeat{{{1, 1, 0, 4, 700, false}}}));
     EXPECT_TRUE(take<WorkerSuspended>().empty());
-    send(Heartbeat{nodes[1], {{1, 1, 0, 4, 701, false}}});
+    send(from(nodes[1], Heartbeat{{{1, 1, 0, 4, 701, false}}}));
     EXPECT_EQ(take<WorkerSuspended>().size(), 1U);
 }
 
 TEST_F(CoreViewsTest, WaitAtLeastThirtySecondsWithoutATimeout) {
     const auto nodes = start(reducing(2));
-    send(Heartbeat{nodes[0], {{1, 0, 0, 5, 0, false}}});
-    send(Heartbeat{nodes[1], {{1, 1, 0, 4, 29'999, false}}});
+    send(from(nodes[0], Heartbeat{{{1, 0, 0, 5, 0, false}}}));
+    send(from(nodes[1], Heartbeat{{{1, 1, 0, 4, 29'999, false}}}));
     EXPECT_TRUE(take<WorkerSuspended>().empty());
-    send(Heartbeat{nodes[1], {{1, 1, 0, 4, 30'001, false}}});
+    send(from(nodes[1], Heartbeat{{{1, 1, 0, 4, 30'001, false}}}));
     EXPECT_EQ(take<WorkerSuspended>().size(), 1U);
 }
 

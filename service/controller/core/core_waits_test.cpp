@@ -14,26 +14,26 @@ class CoreWaitsTest : public CoreFixture, public ::testing::Test {};
 // Its donor was not able to give its model: its call has ended so, and it calls again.
 TEST_F(CoreWaitsTest, TakeInAMemberThatHasGotNoModelAgain) {
     const auto nodes = start(reducing(3));
-    send(WorkerLeave{nodes[2], 1, 2, false});
+    send(from(nodes[2], WorkerLeave{1, 2, false}));
     join(nodes[2], 2, reducing(3));
     complete_rounds(40);
-    send(WorkerAdmit{nodes[2], 1, 2, true});
-    send(Heartbeat{nodes[2], {{1, 2, 1, 40, 5, false}}});
+    send(from(nodes[2], WorkerAdmit{1, 2, true}));
+    send(from(nodes[2], Heartbeat{{{1, 2, 1, 40, 5, false}}}));
     clear();
-    send(WorkerAdmit{nodes[2], 1, 2, true});
+    send(from(nodes[2], WorkerAdmit{1, 2, true}));
     const auto views = take<CommitView>();
     ASSERT_EQ(views.size(), 1U);
-    EXPECT_EQ(views[0].adoptions, (std::vector<CommitView::Adoption>{{2, 0}}));
-    send(WorkerAdmit{nodes[2], 1, 2, false});
+    EXPECT_EQ(views[0].adoptions, (std::vector<Adoption>{{2, 0}}));
+    send(from(nodes[2], WorkerAdmit{1, 2, false}));
     EXPECT_TRUE(take<CommitView>().empty()) << "it is a member";
 }
 
 TEST_F(CoreWaitsTest, TellWhoWaitsForWhomInARound) {
     const auto nodes = start(reducing(2));
-    send(Heartbeat{nodes[0], {{1, 0, 0, 1, 0, false}}});
-    send(Heartbeat{nodes[1], {{1, 1, 0, 0, 500, false}}});
+    send(from(nodes[0], Heartbeat{{{1, 0, 0, 1, 0, false}}}));
+    send(from(nodes[1], Heartbeat{{{1, 1, 0, 0, 500, false}}}));
     EXPECT_TRUE(job().waits.empty()) << "half a second is no news";
-    send(Heartbeat{nodes[1], {{1, 1, 0, 0, 1500, false}}});
+    send(from(nodes[1], Heartbeat{{{1, 1, 0, 0, 1500, false}}}));
     ASSERT_EQ(job().waits.size(), 1U);
     EXPECT_EQ(job().waits[0].what, "round 0");
     EXPECT_EQ(job().waits[0].waiting, Ranks{0});
@@ -43,7 +43,7 @@ TEST_F(CoreWaitsTest, TellWhoWaitsForWhomInARound) {
 // Of those who are ready for a group, and of those who compute.
 TEST_F(CoreWaitsTest, TellWhoWaitsForWhomInAGroup) {
     const auto nodes = start(averaging(2, 2));
-    send(Ready{nodes[0], 1, 0, 1, 7, ReadyStage::called});
+    send(from(nodes[0], Ready{1, 0, 1, 7, ReadyStage::called}));
     EXPECT_TRUE(job().waits.empty());
     pass_hearing(std::chrono::milliseconds(900), nodes);
     EXPECT_TRUE(job().waits.empty()) << "that is no news";

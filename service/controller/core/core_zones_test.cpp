@@ -14,7 +14,7 @@ class CoreZonesTest : public CoreFixture, public ::testing::Test {
     explicit CoreZonesTest(const CoreOptions& options = {}) : CoreFixture(options) {}
 
     NodeId attach_in(const std::string& name, const std::string& zone) {
-        send(NodeAttach{name, 1, {std::byte{1}}, "host", 8, 0, zone});
+        send(Hello{0, name, 1, {std::byte{1}}, "host", 8, 0, zone});
         return sent<Attached>().back().node;
     }
     // A node for each zone, two workers each.
@@ -31,11 +31,10 @@ class CoreZonesTest : public CoreFixture, public ::testing::Test {
         for (const Member& member : view.members) zones.push_back(member.zone);
         return zones;
     }
-    void tell(NodeId from, NodeId to, double ms) {
-        send(Heartbeat{.node = from,
-                       .workers = {},
-                       .groups = {},
-                       .links = {{.node = to, .latency_ns = 1000, .ns_per_byte = ms}}});
+    void tell(NodeId node, NodeId to, double ms) {
+        send(from(node, Heartbeat{.workers = {},
+                                  .groups = {},
+                                  .links = {{.node = to, .latency_ns = 1000, .ns_per_byte = ms}}}));
     }
     // The first half of the nodes is far from the second.
     void measure_all(const std::vector<NodeId>& nodes) {
@@ -50,17 +49,17 @@ class CoreZonesTest : public CoreFixture, public ::testing::Test {
         size_t across = 0;
         clear();
         for (Rank rank = 0; rank < world; ++rank)
-            send(Ready{.node = node_of(rank), .job = 1, .rank = rank, .iteration = ++iteration_});
+            send(from(node_of(rank), Ready{.job = 1, .rank = rank, .iteration = ++iteration_}));
         for (const GroupOrder& order : take<GroupOrder>()) {
             std::set<bool> sides;
             std::set<NodeId> nodes;
-            for (const GroupOrder::Part& part : order.members) {
+            for (const Part& part : order.members) {
                 sides.insert(part.rank < half);
                 nodes.insert(part.node);
             }
             if (sides.size() == 2) across += order.members.size();
             for (const NodeId node : nodes)
-                send(GroupDone{.node = node, .job = 1, .group = order.group});
+                send(from(node, GroupDone{.job = 1, .group = order.group}));
         }
         return across;
     }
@@ -88,7 +87,7 @@ TEST_F(CoreZonesTest, LabelsAreNumbersInViewsAndStayTheSame) {
     const NodeId again = attach_in("node0", "rack-2");
     EXPECT_EQ(again, nodes[0]);
     join(again, 0, reducing(8));
-    send(WorkerAdmit{.node = again, .job = 1, .rank = 0, .wants_model = true});
+    send(from(again, WorkerAdmit{.job = 1, .rank = 0, .wants_model = true}));
     EXPECT_EQ(zones_of_the_view(), (std::vector<uint32_t>{2, 0, 0, 2, 2, 1, 1}));
 }
 
@@ -97,17 +96,17 @@ TEST_F(CoreZonesTest, OrdersNameTheZonesOfTheirMembers) {
     options.policy = Policy::full;
     const auto nodes = start_in({"a", "b"}, options);
     for (Rank rank = 0; rank < 4; ++rank)
-        send(Ready{.node = nodes[rank / 2], .job = 1, .rank = rank, .iteration = 1});
+        send(from(nodes[rank / 2], Ready{.job = 1, .rank = rank, .iteration = 1}));
     const auto orders = sent<GroupOrder>();
     ASSERT_EQ(orders.size(), 1U);
     std::vector<uint32_t> zones;
-    for (const GroupOrder::Part& part : orders[0].members) zones.push_back(part.zone);
+    for (const Part& part : orders[0].members) zones.push_back(part.zone);
     EXPECT_EQ(zones, (std::vector<uint32_t>{1, 1, 2, 2}));
 }
 
 TEST_F(CoreZonesTest, ViewsAndOrdersNameTheNcclOfEachNode) {
     const auto attach_with = [this](const std::string& name, uint32_t nccl) {
-        send(NodeAttach{name, 1, {std::byte{1}}, "host", 8, 0, "", nccl});
+        send(Hello{0, name, 1, {std::byte{1}}, "host", 8, 0, "", nccl});
         return sent<Attached>().back().node;
     };
     const auto nccl_of = [](const auto& members) {
@@ -123,14 +122,14 @@ TEST_F(CoreZonesTest, ViewsAndOrdersNameTheNcclOfEachNode) {
     EXPECT_EQ(nccl_of(sent<CommitView>().back().members), (std::vector<uint32_t>{22105, 0, 22809}));
     const auto order = [&] {
         for (Rank rank = 0; rank < 3; ++rank)
-            send(Ready{.node = nodes[rank], .job = 1, .rank = rank, .iteration = 1});
+            send(from(nodes[rank], Ready{.job = 1, .rank = rank, .iteration = 1}));
         return nccl_of(sent<GroupOrder>().back().members);
     };
     EXPECT_EQ(order(), (std::vector<uint32_t>{22105, 0, 22809}));
     // A daemon is back, with another library.
     EXPECT_EQ(attach_with("b", 22809), nodes[1]);
     join(nodes[1], 1, options);
-    send(WorkerAdmit{.node = nodes[1], .job = 1, .rank = 1, .wants_model = true});
+    send(from(nodes[1], WorkerAdmit{.job = 1, .rank = 1, .wants_model = true}));
     EXPECT_EQ(nccl_of(sent<CommitView>().back().members),
               (std::vector<uint32_t>{22105, 22809, 22809}));
     EXPECT_EQ(order(), (std::vector<uint32_t>{22105, 22809, 22809}));
@@ -159,12 +158,12 @@ TEST_F(CoreZonesTest, MeasuredLinksMakePlacesForTheNextPlanAndForNoSum) {
     EXPECT_EQ(job().zones.size(), 2U);
     clear();
     for (Rank rank = 0; rank < 8; ++rank)
-        send(Ready{.node = node_of(rank), .job = 1, .rank = rank, .iteration = 100});
+        send(from(node_of(rank), Ready{.job = 1, .rank = rank, .iteration = 100}));
     const auto orders = take<GroupOrder>();
     ASSERT_FALSE(orders.empty());
     for (const GroupOrder& order : orders)
-        for (const GroupOrder::Part& part : order.members) EXPECT_EQ(part.zone, 0U);
-    send(WorkerLeave{.node = nodes[3], .job = 1, .rank = 7, .orderly = true});
+        for (const Part& part : order.members) EXPECT_EQ(part.zone, 0U);
+    send(from(nodes[3], WorkerLeave{.job = 1, .rank = 7, .orderly = true}));
     EXPECT_EQ(zones_of_the_view(), std::vector<uint32_t>(7, 0));
 }
 
@@ -182,7 +181,7 @@ TEST_F(CoreMeasuredZonesTest, SumsFollowMeasurementsWhereTheOperatorPrefersSpeed
     EXPECT_EQ(round_across(8, 4), 2U);
     EXPECT_EQ(round_across(8, 4), 0U);
     EXPECT_EQ(round_across(8, 4), 0U);
-    send(WorkerLeave{.node = nodes[3], .job = 1, .rank = 7, .orderly = true});
+    send(from(nodes[3], WorkerLeave{.job = 1, .rank = 7, .orderly = true}));
     EXPECT_EQ(zones_of_the_view(), (std::vector<uint32_t>{a, a, a, a, b, b, b}));
 }
 
@@ -195,7 +194,7 @@ TEST_F(CoreMeasuredZonesTest, MeasurementsOutliveAnAttachment) {
     EXPECT_EQ(zones_of_the_view(), (std::vector<uint32_t>{a, a, a + 1, a + 1, a + 1, a + 1}));
     attach_in("node1", "");
     join(nodes[1], 2, reducing(8));
-    send(WorkerAdmit{.node = nodes[1], .job = 1, .rank = 2, .wants_model = true});
+    send(from(nodes[1], WorkerAdmit{.job = 1, .rank = 2, .wants_model = true}));
     EXPECT_EQ(zones_of_the_view(), (std::vector<uint32_t>{a, a, a, a + 1, a + 1, a + 1, a + 1}));
 }
 

@@ -13,8 +13,8 @@ CutLinks::Pair pair_of(NodeId a, NodeId b) {
 
 }  // namespace
 
-CutLinks::Outcome CutLinks::report(const LinkCut& event, size_t attached, TimePoint now) {
-    const Pair pair = pair_of(event.node, event.from);
+CutLinks::Outcome CutLinks::report(const From<LinkCut>& event, size_t attached, TimePoint now) {
+    const Pair pair = pair_of(event.node, event.peer);
     if (pair.low == pair.high) return Outcome::other;
     auto found = cuts_.find(pair);
     if (found == cuts_.end()) {

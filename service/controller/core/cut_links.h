@@ -50,7 +50,7 @@ class CutLinks {
         interrupted  // one that was not cut for long enough to count is: only what was under way is lost
     };
     // Both nodes are among those that are attached. What is one too many is not remembered; daemons say it again.
-    Outcome report(const LinkCut& event, size_t attached, TimePoint now);
+    Outcome report(const From<LinkCut>& event, size_t attached, TimePoint now);
     // The node is gone. True if that has ended a cut that counted.
     bool forget(NodeId node);
     // True if more cuts count than before.

@@ -47,8 +47,8 @@ void GroupHistory::on_ordered(const GroupOrder& order, std::span<const Signal> s
     record.moving_ns = record.bytes = 0;
     std::vector<Rank>& members = window_[groups_ % window_.size()];
     members.clear();
-    for (const GroupOrder::Part& part : order.members) members.push_back(part.rank);
-    for (const GroupOrder::Part& part : order.members) {
+    for (const Part& part : order.members) members.push_back(part.rank);
+    for (const Part& part : order.members) {
         const auto bucket = static_cast<size_t>(std::bit_width(order.iteration - part.iteration));
         ++staleness_[std::min(bucket, kStalenessBuckets - 1)];
     }
@@ -85,9 +85,8 @@ void GroupHistory::on_part_ended(GroupId group, NodeId node, TimePoint now) {
 // Members are in the order of their ranks. Null if it is none.
 GroupRecord::Times* GroupHistory::times_of(GroupRecord& record, Rank rank) {
     const auto& members = record.order.members;
-    const auto member =
-        std::lower_bound(members.begin(), members.end(), rank,
-                         [](const GroupOrder::Part& part, Rank r) { return part.rank < r; });
+    const auto member = std::lower_bound(members.begin(), members.end(), rank,
+                                         [](const Part& part, Rank r) { return part.rank < r; });
     if (member == members.end() || member->rank != rank) return nullptr;
     return &record.times[static_cast<size_t>(member - members.begin())];
 }

@@ -22,6 +22,16 @@ JobOptions with_choice(const JobOptions& options, const std::optional<AutoPolicy
     return with_shape(options, chosen->shape().policy, chosen->shape().group_size);
 }
 
+// Each once. Members are ordered by rank, not by node.
+std::vector<NodeId> nodes_of(const GroupOrder& order) {
+    std::vector<NodeId> nodes;
+    nodes.reserve(order.members.size());
+    for (const Part& part : order.members) nodes.push_back(part.node);
+    std::sort(nodes.begin(), nodes.end());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    return nodes;
+}
+
 }  // namespace
 
 Groups::Groups(JobId job, const JobOptions& options, uint64_t seed, std::vector<Worker>& workers,
@@ -63,7 +73,7 @@ void Groups::freeze(Rank rank) {
 
 // ----------------------------------------------------------------------------------------- signals
 
-void Groups::on_ready(const Ready& event, const Turn& turn) {
+void Groups::on_ready(const From<Ready>& event, const Turn& turn) {
     if (event.stage == ReadyStage::announced) return announced(event, turn);
     announcements_.remove(event.rank);
     if (event.stage == ReadyStage::arrived && arrives(event, turn)) return;
@@ -71,7 +81,7 @@ void Groups::on_ready(const Ready& event, const Turn& turn) {
     signal(event, turn);
 }
 
-void Groups::announced(const Ready& event, const Turn& turn) {
+void Groups::announced(const From<Ready>& event, const Turn& turn) {
     const Worker& worker = workers_[event.rank];
     if (is_busy(event.rank)) return;
     std::optional<TimePoint> due;
@@ -81,7 +91,7 @@ void Groups::announced(const Ready& event, const Turn& turn) {
 }
 
 // True if the worker's group has been forming, or is formed, since it was announced.
-bool Groups::arrives(const Ready& event, const Turn& turn) {
+bool Groups::arrives(const From<Ready>& event, const Turn& turn) {
     Worker& worker = workers_[event.rank];
     if (!std::exchange(worker.expected, false) || !is_busy(event.rank)) return false;
     end_step(event.rank, turn.now);
@@ -89,7 +99,7 @@ bool Groups::arrives(const Ready& event, const Turn& turn) {
 }
 
 void Groups::expect_announced(const Turn& turn) {
-    Ready announced;
+    From<Ready> announced;
     while (announcements_.take_due(turn.now, announced)) {
         workers_[announced.rank].expected = true;
         signal(announced, turn);
@@ -106,7 +116,7 @@ void Groups::end_step(Rank rank, TimePoint now) {
     worker.computing_since.reset();
 }
 
-void Groups::signal(const Ready& event, const Turn& turn) {
+void Groups::signal(const From<Ready>& event, const Turn& turn) {
     Worker& worker = workers_[event.rank];
     const Signal signal{event.rank, event.digest, event.iteration, turn.now};
     // Its daemon knows better: what was announced has been taken back, or was exchanged after all.
@@ -133,11 +143,11 @@ void Groups::signal(const Ready& event, const Turn& turn) {
     ++cluster_.counters.signals;
 }
 
-void Groups::on_withdraw(const Withdraw& event, const Turn& turn) {
+void Groups::on_withdraw(const From<Withdraw>& event, const Turn& turn) {
     const bool announced = announcements_.remove(event.rank);
     workers_[event.rank].expected = false;
     const bool withdrawn = policy_->withdraw(event.rank, turn.now) || announced;
-    if (withdrawn && !event.unanswered) turn.act(Withdrawn{event.node, job_, event.rank});
+    if (withdrawn && !event.unanswered) turn.tell(event.node, Withdrawn{job_, event.rank});
 }
 
 bool Groups::is_busy(Rank rank) const {
@@ -197,7 +207,8 @@ void Groups::broadcast(uint64_t epoch, const Turn& turn) {
     history_.on_ordered(order, signals_, turn.now);
     ++statistics_.ordered;
     ++cluster_.counters.groups;
-    turn.act(std::move(order));
+    std::vector<NodeId> nodes = nodes_of(order);
+    turn.tell_each(std::move(nodes), std::move(order));
 }
 
 void Groups::add_wait(const Signal& signal, TimePoint now) {
@@ -219,7 +230,7 @@ void Groups::put_in_flight(const GroupOrder& order, TimePoint now) {
     flight.members.clear();
     flight.nodes.clear();
     flight.moving_ns = 0;
-    for (const GroupOrder::Part& part : order.members) {
+    for (const Part& part : order.members) {
         flight.members.push_back({part.rank, part.node});
         workers_[part.rank].slot = slot;
         if (std::find(flight.nodes.begin(), flight.nodes.end(), part.node) == flight.nodes.end()) {
@@ -231,7 +242,7 @@ void Groups::put_in_flight(const GroupOrder& order, TimePoint now) {
 
 // ------------------------------------------------------------------------------------------ ending
 
-void Groups::on_done(const GroupDone& event, const Turn& turn) {
+void Groups::on_done(const From<GroupDone>& event, const Turn& turn) {
     const auto found = slots_of_.find(event.group);
     if (found == slots_of_.end()) return;  // aborted meanwhile
     const uint32_t slot = found->second;
@@ -265,7 +276,7 @@ void Groups::abort(uint32_t slot, NodeId culprit, const std::string& reason, con
     const InFlight& flight = slots_[slot];
     for (const NodeId node : flight.nodes) {
         release(slot, node, turn.now);
-        if (node != culprit) turn.act(GroupAbort{node, job_, flight.group, reason});
+        if (node != culprit) turn.tell(node, GroupAbort{job_, flight.group, reason});
     }
     turn.warn("group-failed", fmt::format("job {}: group {} of {}: {}", options_.name, flight.group,
                                           names_of(flight.members), reason));

@@ -38,9 +38,9 @@ class Groups {
     void freeze(Rank rank);
 
     // The rank is a member at the event's node.
-    void on_ready(const Ready& event, const Turn& turn);
-    void on_withdraw(const Withdraw& event, const Turn& turn);
-    void on_done(const GroupDone& event, const Turn& turn);
+    void on_ready(const From<Ready>& event, const Turn& turn);
+    void on_withdraw(const From<Withdraw>& event, const Turn& turn);
+    void on_done(const From<GroupDone>& event, const Turn& turn);
 
     // Aborts the groups in flight that need the node, at their other nodes.
     void on_node_lost(NodeId node, const std::string& reason, const Turn& turn);
@@ -74,9 +74,9 @@ class Groups {
         uint64_t moving_ns = 0;     // of its slowest node so far
     };
 
-    void announced(const Ready& event, const Turn& turn);
-    bool arrives(const Ready& event, const Turn& turn);
-    void signal(const Ready& event, const Turn& turn);
+    void announced(const From<Ready>& event, const Turn& turn);
+    bool arrives(const From<Ready>& event, const Turn& turn);
+    void signal(const From<Ready>& event, const Turn& turn);
     void expect_announced(const Turn& turn);
     void end_step(Rank rank, TimePoint now);
     void broadcast(uint64_t epoch, const Turn& turn);

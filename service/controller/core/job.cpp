@@ -33,7 +33,7 @@ void Job::furnish() {
 // A member that its daemon announces again: known from the journal, and back where it was; or, when
 // the journal does not know it, or not yet, by its daemon's word: it was in a view that the journal
 // knows nothing of.
-bool Job::is_member_back(const WorkerJoin& event) const {
+bool Job::is_member_back(const From<WorkerJoin>& event) const {
     const Worker& worker = workers_[event.rank];
     if (!event.resume || !gathering_) return false;
     if (worker.state == WorkerState::lost) return event.epoch > journal_epoch_;
@@ -61,7 +61,7 @@ void Job::learn_of_start(uint64_t epoch, const Turn& turn) {
     }
 }
 
-void Job::join(const WorkerJoin& event, const Turn& turn) {
+void Job::join(const From<WorkerJoin>& event, const Turn& turn) {
     furnish();
     unjoined_since_.reset();
     const bool was_member = event.resume && event.epoch > 0 && event.epoch < kEpochMax;
@@ -82,8 +82,8 @@ void Job::join(const WorkerJoin& event, const Turn& turn) {
     if (groups_ && !under_way) groups_->add_member(event.rank, turn.now);
     if (server_ && !under_way) server_->add_member(event.rank);
     if (server_ && server_->is_waiting_for(event.node)) request_view(0);
-    turn.act(JoinAccepted{event.node, event.request, id_, event.rank, options_, token_, under_way,
-                          run_});
+    turn.tell(event.node, JoinAccepted{event.request, id_, event.rank,
+                                       protocol::write_options(options_), token_, under_way, run_});
 }
 
 void Job::attach(Rank rank, NodeId node, WorkerState state, const Turn& turn) {
@@ -127,7 +127,7 @@ Worker* Job::live_at(NodeId node, Rank rank) {
     return is_live(worker.state) && worker.node == node ? &worker : nullptr;
 }
 
-void Job::leave(const WorkerLeave& event, const Turn& turn) {
+void Job::leave(const From<WorkerLeave>& event, const Turn& turn) {
     if (live_at(event.node, event.rank) == nullptr) return;
     if (!event.orderly) {
         turn.warn("worker-died", fmt::format("job {}: rank {} on node '{}' died", options_.name,
@@ -138,18 +138,18 @@ void Job::leave(const WorkerLeave& event, const Turn& turn) {
     workers_[event.rank].may_return = false;
 }
 
-void Job::keep(const JobKept& event, const Turn& turn) {
+void Job::keep(const From<JobKept>& event, const Turn& turn) {
     if (event.model && server_ && server_->announce(event.node) && live_ > 0)
         request_view(event.node);
     if (event.debts && is_top_k(options_.compression)) {
         owing_.insert(event.node);
         if (live_ > 0) request_view(event.node);
     }
-    if (!is_needed(event)) turn.act(PartEnded{event.node, id_, token_});
+    if (!is_needed(event)) turn.tell(event.node, PartEnded{id_, token_});
 }
 
 // As long as a view is changing, or about to, nobody knows who has the last round's result.
-bool Job::is_needed(const JobKept& kept) const {
+bool Job::is_needed(const From<JobKept>& kept) const {
     if (gathering_ || view_wanted_ || views_.is_changing()) return true;
     if (owing_.contains(kept.node) || is_needed(kept.node)) return true;
     const auto is_there = [&kept](const Worker& worker) {
@@ -191,7 +191,7 @@ void Job::on_node_lost(NodeId node, const std::string& reason, const Turn& turn)
     if (server_ && server_->is_host(node)) request_view(0);
 }
 
-void Job::admit(const WorkerAdmit& event, const Turn& turn) {
+void Job::admit(const From<WorkerAdmit>& event, const Turn& turn) {
     Worker* worker = live_at(event.node, event.rank);
     if (worker == nullptr) return;
     // A member asks if no donor was able to give it the model.
@@ -219,7 +219,7 @@ void Job::begin_taking_part(Rank rank, bool wants_model, const Turn& turn) {
 
 // ------------------------------------------------------------------------------------------ groups
 
-void Job::on_ready(const Ready& event, const Turn& turn) {
+void Job::on_ready(const From<Ready>& event, const Turn& turn) {
     const Worker* worker = live_at(event.node, event.rank);
     if (worker == nullptr) return;
     if (!groups_) {
@@ -240,38 +240,38 @@ void Job::on_ready(const Ready& event, const Turn& turn) {
     groups_->on_ready(event, turn);
 }
 
-void Job::on_withdraw(const Withdraw& event, const Turn& turn) {
+void Job::on_withdraw(const From<Withdraw>& event, const Turn& turn) {
     if (live_at(event.node, event.rank) == nullptr) return;
     left_out_.forget(event.rank);
     if (groups_) groups_->on_withdraw(event, turn);
-    if (server_ && server_->withdraw(event.rank)) turn.act(Withdrawn{event.node, id_, event.rank});
+    if (server_ && server_->withdraw(event.rank)) turn.tell(event.node, Withdrawn{id_, event.rank});
 }
 
-void Job::on_group_done(const GroupDone& event, const Turn& turn) {
+void Job::on_group_done(const From<GroupDone>& event, const Turn& turn) {
     if (groups_) groups_->on_done(event, turn);
 }
 
 // ------------------------------------------------------------------------------- parameter server
 
-void Job::on_stored(const ServerStored& event, const Turn& turn) {
+void Job::on_stored(const From<ServerStored>& event, const Turn& turn) {
     if (server_ && live_at(event.node, event.rank) != nullptr) server_->on_stored(event, turn.now);
 }
 
-void Job::on_asked(const ServerAsked& event, const Turn& turn) {
+void Job::on_asked(const From<ServerAsked>& event, const Turn& turn) {
     if (server_ && live_at(event.node, event.rank) != nullptr) server_->on_asked(event, turn.now);
 }
 
-void Job::on_assigned(const ServerAssigned& event) {
+void Job::on_assigned(const From<ServerAssigned>& event) {
     if (server_) server_->on_assigned(event);
 }
 
-void Job::on_checkpoint_asked(const CheckpointAsked& event) {
+void Job::on_checkpoint_asked(const From<CheckpointAsked>& event) {
     if (server_ && live_at(event.node, event.rank) != nullptr) server_->on_checkpoint_asked(event);
 }
 
-void Job::on_saved(const ServerSaved& event, const Turn& turn) {
+void Job::on_saved(const From<ServerSaved>& event, const Turn& turn) {
     if (!server_) return;
-    ServerSaved named = event;
+    From<ServerSaved> named = event;
     if (!named.failure.empty())
         named.failure =
             fmt::format("node '{}': {}", cluster_.nodes.name_of(event.node), event.failure);
@@ -291,7 +291,7 @@ void Job::end(const Turn& turn) const {
     std::set<NodeId> nodes = had_workers_;
     add_nodes(nodes);
     nodes.erase(0);
-    if (!nodes.empty()) turn.act(JobEnded{{nodes.begin(), nodes.end()}, id_, token_});
+    turn.tell_each({nodes.begin(), nodes.end()}, JobEnded{id_, token_});
 }
 
 // ---------------------------------------------------------------------------------------- lateness
@@ -348,7 +348,7 @@ void Job::suspend(Rank rank, const std::string& reason, const Turn& turn) {
     adoptions_.on_finished(rank);
     worker.state = WorkerState::suspended;
     place(rank, Placement::joined, turn);
-    turn.act(WorkerSuspended{worker.node, id_, rank, reason});
+    turn.tell(worker.node, WorkerSuspended{id_, rank, reason});
     turn.warn("worker-suspended",
               fmt::format("job {}: rank {} on node '{}' is suspended: {}", options_.name, rank,
                           cluster_.nodes.name_of(worker.node), reason));

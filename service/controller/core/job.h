@@ -61,20 +61,20 @@ class Job {
     bool is_gathering() const { return gathering_; }
 
     // The worker of a rank that is not live joins. The caller has checked the request.
-    void join(const WorkerJoin& event, const Turn& turn);
-    void leave(const WorkerLeave& event, const Turn& turn);
+    void join(const From<WorkerJoin>& event, const Turn& turn);
+    void leave(const From<WorkerLeave>& event, const Turn& turn);
     // Answers unless something of what the node has is needed.
-    void keep(const JobKept& event, const Turn& turn);
-    void admit(const WorkerAdmit& event, const Turn& turn);
-    void on_ready(const Ready& event, const Turn& turn);
-    void on_withdraw(const Withdraw& event, const Turn& turn);
-    void on_group_done(const GroupDone& event, const Turn& turn);
-    void on_stored(const ServerStored& event, const Turn& turn);
-    void on_asked(const ServerAsked& event, const Turn& turn);
-    void on_assigned(const ServerAssigned& event);
-    void on_checkpoint_asked(const CheckpointAsked& event);
-    void on_saved(const ServerSaved& event, const Turn& turn);
-    void on_view_prepared(const ViewPrepared& event);
+    void keep(const From<JobKept>& event, const Turn& turn);
+    void admit(const From<WorkerAdmit>& event, const Turn& turn);
+    void on_ready(const From<Ready>& event, const Turn& turn);
+    void on_withdraw(const From<Withdraw>& event, const Turn& turn);
+    void on_group_done(const From<GroupDone>& event, const Turn& turn);
+    void on_stored(const From<ServerStored>& event, const Turn& turn);
+    void on_asked(const From<ServerAsked>& event, const Turn& turn);
+    void on_assigned(const From<ServerAssigned>& event);
+    void on_checkpoint_asked(const From<CheckpointAsked>& event);
+    void on_saved(const From<ServerSaved>& event, const Turn& turn);
+    void on_view_prepared(const From<ViewPrepared>& event);
     void on_report(NodeId node, const WorkerReport& report, const Turn& turn);
     void on_group_report(NodeId node, const GroupReport& report, TimePoint now);
     void on_stalled(NodeId node, const Turn& turn);
@@ -134,7 +134,7 @@ class Job {
     Worker* live_at(NodeId node, Rank rank);
     void await_return(TimePoint now);
     bool waits_for_return(TimePoint now);
-    bool is_member_back(const WorkerJoin& event) const;
+    bool is_member_back(const From<WorkerJoin>& event) const;
     void learn_of_start(uint64_t epoch, const Turn& turn);
     void attach(Rank rank, NodeId node, WorkerState state, const Turn& turn);
     void begin_taking_part(Rank rank, bool wants_model, const Turn& turn);
@@ -148,7 +148,7 @@ class Job {
     void take_back(NodeId node, const Turn& turn);
     bool is_waited_on(Rank rank) const;
     bool is_needed(NodeId node) const;
-    bool is_needed(const JobKept& kept) const;
+    bool is_needed(const From<JobKept>& kept) const;
     void place(Rank rank, Placement placement, const Turn& turn);
 
     void end_gathering(const Turn& turn);

@@ -89,7 +89,7 @@ void Job::end_gathering(const Turn& turn) {
     }
     // Its peers may have operations under way with it, which end no other way.
     for (const NodeId node : gone)
-        turn.act(NodeGone{node, "it did not come back after the controller's restart"});
+        turn.tell_others(NodeGone{node, "it did not come back after the controller's restart"});
     view_wanted_ = true;
 }
 

@@ -29,7 +29,7 @@ bool Job::is_needed(NodeId node) const {
            (server_ && server_->is_host(node));
 }
 
-void Job::on_view_prepared(const ViewPrepared& event) {
+void Job::on_view_prepared(const From<ViewPrepared>& event) {
     // Of a view that this controller has forgotten, or that its predecessor has not written down.
     if (views_.is_changing() && event.epoch == views_.epoch() &&
         event.newer_epoch >= views_.epoch() && event.newer_epoch < kEpochMax) {
@@ -158,7 +158,7 @@ void Job::leave_out_without_donor(Rank rank, const Turn& turn) {
     worker.wants_model = false;
     place(rank, Placement::joined, turn);
     if (groups_) groups_->remove_member(rank);
-    turn.act(NoModel{worker.node, id_, rank});
+    turn.tell(worker.node, NoModel{id_, rank});
     turn.warn("no-model", fmt::format("job {}: rank {} on node '{}' asks for the model, and no "
                                       "member has got one by a broadcast",
                                       options_.name, rank, cluster_.nodes.name_of(worker.node)));
@@ -185,9 +185,9 @@ void Job::commit_view(const Turn& turn) {
     }
     if (!members.empty())
         std::erase_if(owing_, [this](NodeId node) { return views_.covers(node); });
-    CommitView commit = views_.commit(std::move(members), answer.adoptions, left_out_.nodes());
+    To<CommitView> commit = views_.commit(std::move(members), answer.adoptions, left_out_.nodes());
     if (server_) server_->commit(commit, cluster_.options.liveness_max, turn);
-    if (!commit.nodes.empty()) turn.act(std::move(commit));
+    if (!commit.to.empty()) turn.act(std::move(commit));
     ++cluster_.counters.views;
 }
 

@@ -72,9 +72,9 @@ Result<> Jobs::check_room(const JobOptions& options, uint32_t uid) const {
     return {};
 }
 
-void Jobs::create(const JobCreate& event, const Turn& turn) {
+void Jobs::create(const From<JobCreate>& event, const Turn& turn) {
     const auto refuse = [&](Error error) {
-        turn.act(JoinRefused{event.node, event.request, std::move(error)});
+        turn.tell(event.node, JoinRefused{event.request, std::move(error)});
     };
     const Result<JobOptions> options = check(event.options);
     if (!options) return refuse(options.error());
@@ -92,13 +92,13 @@ void Jobs::create(const JobCreate& event, const Turn& turn) {
     const Result<Job*> created = create(*options, event.uid, turn);
     if (!created) return refuse(created.error());
     const Job& job = **created;
-    turn.act(JoinAccepted{event.node, event.request, job.id(), kNoRank, job.options(), job.token(),
-                          false});
+    turn.tell(event.node, JoinAccepted{event.request, job.id(), kNoRank,
+                                       protocol::write_options(job.options()), job.token(), false});
 }
 
-void Jobs::remove(const JobDelete& event, const Turn& turn) {
+void Jobs::remove(const From<JobDelete>& event, const Turn& turn) {
     const auto refuse = [&](Error error) {
-        turn.act(JoinRefused{event.node, event.request, std::move(error)});
+        turn.tell(event.node, JoinRefused{event.request, std::move(error)});
     };
     Job* job = find(event.name);
     if (job == nullptr)
@@ -115,27 +115,27 @@ void Jobs::remove(const JobDelete& event, const Turn& turn) {
                        "itself, or can be deleted",
                        job->live(), event.name));
     end(*job, "deleted", turn);
-    turn.act(JobDeleted{event.node, event.request});
+    turn.tell(event.node, JobDeleted{event.request});
 }
 
 // ------------------------------------------------------------------------------ what nodes still have
 
 // The journal may have been lost, and with it all that was known of a job that goes on: it is heard of again soon, or not at all.
-void Jobs::keep(const JobKept& event, const Turn& turn) {
+void Jobs::keep(const From<JobKept>& event, const Turn& turn) {
     Job* job = find(event.job);
     const bool is_it = job != nullptr && job->token() == event.token;
     const bool forgotten =
         job == nullptr && life_began_ && turn.now - *life_began_ >= cluster_.options.abandoned_keep;
     if (!is_it && (forgotten || ended_.contains(event.token)))
-        return turn.act(JobEnded{{event.node}, event.job, event.token});
+        return turn.tell(event.node, JobEnded{event.job, event.token});
     if (job != nullptr) job->keep(event, turn);
 }
 
 // ----------------------------------------------------------------------------------------- joining
 
-Job* Jobs::join(const WorkerJoin& event, const Turn& turn) {
+Job* Jobs::join(const From<WorkerJoin>& event, const Turn& turn) {
     const auto refuse = [&](Error error) {
-        turn.act(JoinRefused{event.node, event.request, std::move(error)});
+        turn.tell(event.node, JoinRefused{event.request, std::move(error)});
         return nullptr;
     };
     const Result<JobOptions> options = check(event.options);
@@ -148,7 +148,8 @@ Job* Jobs::join(const WorkerJoin& event, const Turn& turn) {
 
 // The job that the worker may join, created if need be; or why it may not. Options are as check()
 // returns them.
-Result<Job*> Jobs::admission(const WorkerJoin& event, const JobOptions& options, const Turn& turn) {
+Result<Job*> Jobs::admission(const From<WorkerJoin>& event, const JobOptions& options,
+                             const Turn& turn) {
     if (event.rank >= options.world) {
         return make_error(ErrorKind::invalid, "rank is {}; in a world of {} use 0 to {}",
                           event.rank, options.world, options.world - 1);
@@ -192,15 +193,15 @@ Result<Job*> Jobs::admission(const WorkerJoin& event, const JobOptions& options,
     return job;
 }
 
-Result<Job*> Jobs::begin_run(const JobOptions& options, const WorkerJoin& event, uint64_t before,
-                             const Turn& turn) {
+Result<Job*> Jobs::begin_run(const JobOptions& options, const From<WorkerJoin>& event,
+                             uint64_t before, const Turn& turn) {
     PACE_TRY_ASSIGN(job, create(options, event.uid, turn));
     name_run(*job, event, before, turn);
     return job;
 }
 
 // Clocks of nodes may differ: what follows another run began later.
-void Jobs::name_run(Job& job, const WorkerJoin& event, uint64_t before, const Turn& turn) {
+void Jobs::name_run(Job& job, const From<WorkerJoin>& event, uint64_t before, const Turn& turn) {
     const uint64_t began =
         event.run.began != 0 ? event.run.began : std::max(event.opened, before + 1);
     job.set_run({event.run.id, began}, before);

@@ -20,20 +20,20 @@ class Jobs {
     Jobs(Cluster& cluster, uint64_t (*make_token)()) : cluster_(cluster), make_token_(make_token) {}
 
     // Creates or refuses, and answers.
-    void create(const JobCreate& event, const Turn& turn);
+    void create(const From<JobCreate>& event, const Turn& turn);
 
     // Lets the worker in or refuses it, and answers. Returns its job, null if it was refused.
-    Job* join(const WorkerJoin& event, const Turn& turn);
+    Job* join(const From<WorkerJoin>& event, const Turn& turn);
 
     // Ends a job that no worker is in, or refuses, and answers.
-    void remove(const JobDelete& event, const Turn& turn);
+    void remove(const From<JobDelete>& event, const Turn& turn);
 
     Job* find(JobId id);
     bool has(const std::string& name) const { return ids_.contains(name); }
     const std::map<JobId, std::unique_ptr<Job>>& all() const { return jobs_; }
 
     // A node has something of a job: answers, unless that is needed, or may be.
-    void keep(const JobKept& event, const Turn& turn);
+    void keep(const From<JobKept>& event, const Turn& turn);
 
     // Jobs of which nothing is heard for abandoned_keep after this are none any more.
     void begin_life(TimePoint now) { life_began_ = now; }
@@ -52,14 +52,15 @@ class Jobs {
 
   private:
     Job* find(const std::string& name);
-    base::Result<Job*> admission(const WorkerJoin& event, const JobOptions& options,
+    base::Result<Job*> admission(const From<WorkerJoin>& event, const JobOptions& options,
                                  const Turn& turn);
     Job& add(JobId id, const JobOptions& options, uint32_t uid, uint64_t token);
     base::Result<Job*> create(const JobOptions& options, uint32_t uid, const Turn& turn);
     base::Result<> check_room(const JobOptions& options, uint32_t uid) const;
-    base::Result<Job*> begin_run(const JobOptions& options, const WorkerJoin& event,
+    base::Result<Job*> begin_run(const JobOptions& options, const From<WorkerJoin>& event,
                                  uint64_t before, const Turn& turn);
-    static void name_run(Job& job, const WorkerJoin& event, uint64_t before, const Turn& turn);
+    static void name_run(Job& job, const From<WorkerJoin>& event, uint64_t before,
+                         const Turn& turn);
     void end(Job& job, const std::string& why, const Turn& turn);
 
     Cluster& cluster_;

@@ -69,10 +69,10 @@ TEST(Lateness, InLockstepWhoComputesLongerIsTheSlowOneWheneverHeartbeatsCome) {
         for (uint64_t step = 1; step <= 50; ++step) {
             cluster.pass_hearing(milliseconds(100), nodes);
             const uint64_t busy_ms = seen_computing ? 20 : 0;
-            cluster.send(
-                Heartbeat{nodes[0], {{1, 0, step, step, busy_ms, false, step, step * 30'000}}});
-            cluster.send(
-                Heartbeat{nodes[1], {{1, 1, step, step, busy_ms, false, step, step * 90'000}}});
+            cluster.send(from(
+                nodes[0], Heartbeat{{{1, 0, step, step, busy_ms, false, step, step * 30'000}}}));
+            cluster.send(from(
+                nodes[1], Heartbeat{{{1, 1, step, step, busy_ms, false, step, step * 90'000}}}));
         }
         const JobView job = cluster.job();
         EXPECT_EQ(job.workers.at(0).step_median, milliseconds(30));
@@ -99,11 +99,10 @@ TEST(Lateness, OfAPartialJobIsJudgedByTheWorkersOwnSteps) {
     // Rank 1 needs ten seconds a step, rank 0 one; the rounds go on for both of them.
     for (uint64_t second = 1; second <= 120; ++second) {
         cluster.pass_hearing(seconds(1), nodes);
-        cluster.send(Heartbeat{nodes[0],
-                               {{1, 0, second, second + 1, 1, false, second, second * 1'000'000}}});
-        cluster.send(Heartbeat{
-            nodes[1],
-            {{1, 1, second / 10, second, 1, false, second / 10, second / 10 * 10'000'000}}});
+        cluster.send(from(nodes[0], Heartbeat{{{1, 0, second, second + 1, 1, false, second,
+                                                second * 1'000'000}}}));
+        cluster.send(from(nodes[1], Heartbeat{{{1, 1, second / 10, second, 1, false, second / 10,
+                                                second / 10 * 10'000'000}}}));
     }
     const JobView job = cluster.job();
     EXPECT_EQ(job.workers.at(0).step_median, seconds(1));
@@ -112,9 +111,9 @@ TEST(Lateness, OfAPartialJobIsJudgedByTheWorkersOwnSteps) {
     EXPECT_EQ(job.slow->rank, 1U);
     // 31 s are no longer than it needs; more than ten of its steps are.
     cluster.clear();
-    cluster.send(Heartbeat{nodes[1], {{1, 1, 12, 120, 31'000, false, 12}}});
+    cluster.send(from(nodes[1], Heartbeat{{{1, 1, 12, 120, 31'000, false, 12}}}));
     EXPECT_TRUE(cluster.take<WorkerSuspended>().empty());
-    cluster.send(Heartbeat{nodes[1], {{1, 1, 12, 120, 100'001, false, 12}}});
+    cluster.send(from(nodes[1], Heartbeat{{{1, 1, 12, 120, 100'001, false, 12}}}));
     EXPECT_EQ(cluster.take<WorkerSuspended>().size(), 1U);
 }
 

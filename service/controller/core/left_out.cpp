@@ -80,7 +80,7 @@ void LeftOut::keep(Rank rank, bool wants_model) {
     kept_[rank].wants_model = wants_model;
 }
 
-void LeftOut::keep(const Ready& ready) {
+void LeftOut::keep(const From<Ready>& ready) {
     kept_[ready.rank].ready = ready;
 }
 

@@ -29,7 +29,7 @@ class LeftOut {
     // What a worker has asked for that is to be kept: to take part, and a ready signal.
     struct Kept {
         bool wants_model = false;
-        std::optional<Ready> ready;
+        std::optional<From<Ready>> ready;
     };
 
     bool empty() const { return nodes_.empty(); }
@@ -45,7 +45,7 @@ class LeftOut {
 
     void keep(Rank rank, bool wants_model);
     // Of one that has asked to take part, or need not.
-    void keep(const Ready& ready);
+    void keep(const From<Ready>& ready);
     bool keeps(Rank rank) const { return kept_.contains(rank); }
     std::optional<Kept> take(Rank rank);
     void forget(Rank rank) { kept_.erase(rank); }

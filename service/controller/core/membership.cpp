@@ -40,7 +40,7 @@ uint32_t Membership::number_for(const std::string& label) {
     return entry->second;
 }
 
-NodeId Membership::attach(const NodeAttach& event, const Turn& turn) {
+NodeId Membership::attach(const Hello& event, const Turn& turn) {
     const NodeId id = id_for(event.name, event.last_id, turn);
     Node& node = nodes_[id];
     node = Node{};
@@ -59,10 +59,10 @@ NodeId Membership::attach(const NodeAttach& event, const Turn& turn) {
     node.liveness = Liveness(turn.now, options_.liveness_min, options_.liveness_max);
     schedule(node);
     turn.act(Attached{id, node.name});
-    turn.act(NodeKnown{0, id, node.name, node.address});
+    turn.tell_others(NodeKnown{id, node.name, node.address});
     for (const auto& [other_id, other] : nodes_) {
         if (other_id == id || !other.attached) continue;
-        turn.act(NodeKnown{id, other_id, other.name, other.address});
+        turn.tell(id, NodeKnown{other_id, other.name, other.address});
     }
     return id;
 }
@@ -76,7 +76,7 @@ void Membership::detach(NodeId id, const std::string& reason, bool excluded, con
     node->reporters.clear();
     std::erase_if(reports_, [id](const Report& r) { return r.low == id || r.high == id; });
     if (excluded) turn.act(Excluded{id, reason});
-    turn.act(NodeGone{id, reason});
+    turn.tell_others(NodeGone{id, reason});
 }
 
 bool Membership::remembers_too_many() const {
@@ -120,23 +120,23 @@ void Membership::on_heard(NodeId id, TimePoint now) {
     node->reporters.clear();
 }
 
-std::optional<NodeId> Membership::on_peer_lost(const PeerLost& event, const Turn& turn) {
+std::optional<NodeId> Membership::on_peer_lost(const From<PeerLost>& event, const Turn& turn) {
     Node* suspect = find(event.suspect);
-    const Node* reporter = find(event.reporter);
-    if (suspect == nullptr || reporter == nullptr || event.suspect == event.reporter) return {};
+    const Node* reporter = find(event.node);
+    if (suspect == nullptr || reporter == nullptr || event.suspect == event.node) return {};
     if (!suspect->attached || !reporter->attached) return {};
-    if (reports_between(event.reporter, event.suspect, turn.now) >= kBrokenLinkReports) {
-        return reporter->workers < suspect->workers ? event.reporter : event.suspect;
+    if (reports_between(event.node, event.suspect, turn.now) >= kBrokenLinkReports) {
+        return reporter->workers < suspect->workers ? event.node : event.suspect;
     }
     auto& reporters = suspect->reporters;
-    if (std::find(reporters.begin(), reporters.end(), event.reporter) == reporters.end()) {
-        reporters.push_back(event.reporter);
+    if (std::find(reporters.begin(), reporters.end(), event.node) == reporters.end()) {
+        reporters.push_back(event.node);
     }
     if (reporters.size() >= 2) return event.suspect;
     if (!suspect->probe_deadline) {
         suspect->probe_deadline = turn.now + options_.probe_wait;
         schedule(*suspect);
-        turn.act(Probe{event.suspect});
+        turn.tell(event.suspect, Probe{});
     }
     return {};
 }

@@ -52,7 +52,7 @@ class Membership {
 
     // Gives the node its id and makes it and the others known to each other. It must not be
     // attached.
-    NodeId attach(const NodeAttach& event, const Turn& turn);
+    NodeId attach(const Hello& event, const Turn& turn);
 
     // The node is gone; the others are told, and it too if it was `excluded`.
     void detach(NodeId id, const std::string& reason, bool excluded, const Turn& turn);
@@ -60,7 +60,7 @@ class Membership {
     void on_heard(NodeId id, TimePoint now);
 
     // The node to exclude at once, if the report is reason enough; a probe otherwise.
-    std::optional<NodeId> on_peer_lost(const PeerLost& event, const Turn& turn);
+    std::optional<NodeId> on_peer_lost(const From<PeerLost>& event, const Turn& turn);
 
     // Gone nodes that may be forgotten, if there are too many: those that are not among `needed`. Returns them.
     bool remembers_too_many() const;

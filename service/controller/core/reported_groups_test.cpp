@@ -30,7 +30,7 @@ class ReportedGroupsTest : public ::testing::Test, public CoreFixture {
 
     void tell(NodeId node, GroupReport report) {
         report.job = 1;
-        send(Heartbeat{.node = node, .workers = {}, .groups = {std::move(report)}});
+        send(from(node, Heartbeat{.workers = {}, .groups = {std::move(report)}}));
     }
 
     std::vector<NodeId> nodes_;
@@ -121,13 +121,13 @@ TEST_F(ReportedGroupsTest, TheGapAndTheComponentsAreOfTheGroups) {
     EXPECT_EQ(job().sync_components, 1U);
     EXPECT_LT(job().spectral_gap, 0.99);
     // Who is gone connects nobody, and is no component of its own.
-    send(WorkerLeave{nodes_[0], 1, 0, true});
+    send(from(nodes_[0], WorkerLeave{1, 0, true}));
     EXPECT_EQ(job().sync_components, 2U);
 }
 
 TEST_F(ReportedGroupsTest, TheProgressIsTheIteration) {
-    send(Heartbeat{nodes_[0], {{.job = 1, .rank = 0, .iteration = 9}}});
-    send(Heartbeat{nodes_[1], {{.job = 1, .rank = 3, .iteration = 4}}});
+    send(from(nodes_[0], Heartbeat{{{.job = 1, .rank = 0, .iteration = 9}}}));
+    send(from(nodes_[1], Heartbeat{{{.job = 1, .rank = 3, .iteration = 4}}}));
     EXPECT_EQ(job().progress->most, 9U);
     EXPECT_EQ(job().progress->first, 0U);
 }
@@ -181,10 +181,10 @@ TEST(ReportedGroups, AreIgnoredForAJobWhoseGroupsAreOrderedOrThatHasNone) {
         CoreFixture f;
         const auto nodes = f.start(options);
         const GroupReport report{.job = 1, .group = 7, .members = {0, 1}, .waited_ns = {0}};
-        f.send(Heartbeat{.node = nodes[0], .workers = {}, .groups = {report}});
+        f.send(from(nodes[0], Heartbeat{.workers = {}, .groups = {report}}));
         GroupReport of_nobody = report;
         of_nobody.job = 77;
-        f.send(Heartbeat{.node = nodes[0], .workers = {}, .groups = {of_nobody}});
+        f.send(from(nodes[0], Heartbeat{.workers = {}, .groups = {of_nobody}}));
         EXPECT_TRUE(f.job().recent_groups.empty());
         EXPECT_EQ(f.job().groups_completed, 0U);
     }
@@ -213,7 +213,7 @@ TEST(ReportedGroups, OfNonsenseComesNoSenselessRecord) {
                 if (random.below(3) == 0) report.members.push_back(rank);
             for (size_t i = random.below(4); i > 0; --i) report.waited_ns.push_back(number());
             const auto node = static_cast<NodeId>(random.below(5));
-            f.send(Heartbeat{.node = node, .workers = {}, .groups = {std::move(report)}});
+            f.send(from(node, Heartbeat{.workers = {}, .groups = {std::move(report)}}));
             f.pass(std::chrono::microseconds(random.below(50)));
         }
         const JobView view = f.job();

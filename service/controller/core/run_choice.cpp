@@ -10,7 +10,7 @@ using base::make_error;
 using base::Result;
 
 // The worker was in a run already.
-Result<RunChoice> choose_known(const WorkerJoin& event, const Job& job) {
+Result<RunChoice> choose_known(const From<WorkerJoin>& event, const Job& job) {
     const bool is_older = event.run.began < job.run().began;
     if (is_older && event.run.began > job.run_before() && event.resume && event.epoch > 0 &&
         !job.is_started()) {
@@ -31,7 +31,7 @@ Result<RunChoice> choose_known(const WorkerJoin& event, const Job& job) {
     return RunChoice::takes_part;
 }
 
-base::Error another_is_under_way(const WorkerJoin& event, const Job& job) {
+base::Error another_is_under_way(const From<WorkerJoin>& event, const Job& job) {
     const std::string& name = job.options().name;
     if (job.live() > 0)
         return make_error(
@@ -57,7 +57,7 @@ base::Error not_known_yet(const Job& job) {
 
 }  // namespace
 
-Result<RunChoice> choose_run(const WorkerJoin& event, const Job& job, TimePoint now) {
+Result<RunChoice> choose_run(const From<WorkerJoin>& event, const Job& job, TimePoint now) {
     if (event.run.began != 0 && job.run().began != 0) return choose_known(event, job);
     if (!job.has_been_joined()) return RunChoice::names_it;
     const bool is_deserted = job.is_deserted(now);

@@ -21,7 +21,7 @@ enum class RunChoice {
 
 // ErrorKind::closed: the worker's run is over. ErrorKind::taken: another run is under way. ErrorKind::no_controller: after this
 // controller's restart nobody of the run is back yet, so that it is not known whether it goes on; the worker may ask again.
-base::Result<RunChoice> choose_run(const WorkerJoin& event, const Job& job, TimePoint now);
+base::Result<RunChoice> choose_run(const From<WorkerJoin>& event, const Job& job, TimePoint now);
 
 // For people.
 std::string text_of(const Run& run);

@@ -161,7 +161,7 @@ void Server::restore(const ServerLedger& ledger, TimePoint now) {
     clocks_ = ServerClocks();
     clocks_.restore(ledger.fastest, ledger.pushes);
     std::vector<Rank> replaced;
-    for (const ServerLedger::Worker& worker : ledger.workers) {
+    for (const ServerClock& worker : ledger.workers) {
         const ServerClocks::Worker state{worker.clock, worker.version, worker.prefetched};
         if (members.contains(worker.rank)) {
             clocks_.add(worker.rank, state);
@@ -184,7 +184,7 @@ void Server::forget_missing(TimePoint now) {
 
 void Server::take_up_versions(const ServerLedger& ledger) {
     versions_.clear();
-    for (const ServerLedger::Version& version : ledger.versions)
+    for (const ServerVersion& version : ledger.versions)
         versions_[version.version] = version.updates;
 }
 
@@ -203,7 +203,7 @@ void Server::roll_back(const ServerLedger& ledger) {
     clocks_ = ServerClocks();
     clocks_.restore(ledger.fastest, ledger.pushes);
     take_up_versions(ledger);
-    for (const ServerLedger::Worker& worker : ledger.workers)
+    for (const ServerClock& worker : ledger.workers)
         if (members.contains(worker.rank))
             clocks_.add(worker.rank, {worker.clock, worker.version, worker.prefetched});
     for (const auto& [rank, worker] : members) clocks_.add(rank);

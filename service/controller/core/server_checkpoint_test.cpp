@@ -24,7 +24,7 @@ class SavingHosts : public Hosts {
         for (uint32_t shard = 0; shard < places.size(); ++shard) {
             for (const NodeId node : {places[shard], places[(shard + 1) % places.size()]})
                 model_at(reports[node], ledger).there.push_back(shard);
-            fixture.send(ServerSaved{places[shard], 1, view.generation, position, shard, {}});
+            fixture.send(from(places[shard], ServerSaved{1, view.generation, position, shard, {}}));
         }
     }
     size_t checkpoints() const { return at_checkpoints.size(); }
@@ -53,7 +53,7 @@ TEST(ServerCheckpoints, AreOrderedAtTheIntervalAndEndWhenAllShardsAreDurable) {
     const auto ended = hosts.fixture.sent<CheckpointEnded>();
     ASSERT_EQ(ended.size(), 1U);
     EXPECT_EQ(ended[0].position, hosts.at_checkpoints.begin()->first);
-    EXPECT_EQ(ended[0].nodes.size(), 3U);
+    EXPECT_EQ(ended[0].to.size(), 3U);
     EXPECT_TRUE(ended[0].failure.empty());
     hosts.send(Tick{});
     EXPECT_EQ(hosts.checkpoints(), 2U);
@@ -64,14 +64,14 @@ TEST(ServerCheckpoints, AreOrderedForWhoAsksOnceItsUpdatesAre) {
     JobOptions options = saving(2);
     options.checkpoint_every_ms = 0;
     hosts.start(options);
-    hosts.send(CheckpointAsked{hosts.node_of[0], 1, hosts.view.generation, 0, 1});
+    hosts.send(from(hosts.node_of[0], CheckpointAsked{1, hosts.view.generation, 0, 1}));
     hosts.push(1, 0);
     EXPECT_EQ(hosts.checkpoints(), 0U);
     hosts.push(0, 0);
     EXPECT_EQ(hosts.checkpoints(), 1U);
     // Of a worker that is not there, or of another generation.
-    hosts.send(CheckpointAsked{hosts.node_of[1], 1, 7, 1, 0});
-    hosts.send(CheckpointAsked{hosts.node_of[1], 1, hosts.view.generation, 9, 0});
+    hosts.send(from(hosts.node_of[1], CheckpointAsked{1, 7, 1, 0}));
+    hosts.send(from(hosts.node_of[1], CheckpointAsked{1, hosts.view.generation, 9, 0}));
     hosts.fixture.clear();
     hosts.save();
     hosts.send(Tick{});
@@ -86,8 +86,8 @@ TEST(ServerCheckpoints, AFailureNamesTheNodeAndLeavesOlderOnes) {
     ASSERT_EQ(hosts.checkpoints(), 1U);
     hosts.fixture.clear();
     const uint64_t position = hosts.at_checkpoints.begin()->first;
-    hosts.fixture.send(
-        ServerSaved{hosts.node_of[1], 1, hosts.view.generation, position, 1, "no space left"});
+    hosts.fixture.send(from(hosts.node_of[1],
+                            ServerSaved{1, hosts.view.generation, position, 1, "no space left"}));
     const auto ended = hosts.fixture.sent<CheckpointEnded>();
     ASSERT_EQ(ended.size(), 1U);
     EXPECT_NE(ended[0].failure.find("node1"), std::string::npos) << ended[0].failure;
@@ -151,7 +151,7 @@ TEST(ServerCheckpoints, ANodeThatIsNotBackYetIsWaitedForWithItsDisk) {
         ASSERT_EQ(hosts.attach("node" + std::to_string(rank), places[i]), places[i]);
         hosts.reports[places[i]].saved = disks[places[i]];
         hosts.join(places[i], rank, saving(4));
-        hosts.send(WorkerAdmit{places[i], 1, rank, false});
+        hosts.send(from(places[i], WorkerAdmit{1, rank, false}));
         if (i == 0) hosts.pass(milliseconds(200));
     }
     EXPECT_EQ(hosts.generations(), 2U);
@@ -180,7 +180,8 @@ TEST(ServerCheckpoints, AModelThatNobodyRemembersGoesOnFromTheNewestOne) {
         hosts.come_back(nodes[rank], rank, saving(3));
     }
     hosts.pass(seconds(3));
-    for (Rank rank = 0; rank < 3; ++rank) hosts.send(WorkerAdmit{nodes[rank], 1, rank, false});
+    for (Rank rank = 0; rank < 3; ++rank)
+        hosts.send(from(nodes[rank], WorkerAdmit{1, rank, false}));
     EXPECT_FALSE(hosts.view.model_lost);
     EXPECT_GT(hosts.view.generation, generation);
     EXPECT_EQ(hosts.view.ledger.pushes, then.pushes);
@@ -238,7 +239,7 @@ TEST(ServerCheckpoints, AnotherJobOfTheNameIsRestoredOnlyIfItAsksForThat) {
         if (!restores) {
             // Neither does it help when a part is lost.
             hosts.reports[hosts.node_of[0]].shards.clear();
-            hosts.send(Stalled{hosts.node_of[0], 1, {}});
+            hosts.send(from(hosts.node_of[0], Stalled{1, {}}));
             hosts.pass(seconds(3));
             EXPECT_TRUE(hosts.view.model_lost);
         }

@@ -53,12 +53,12 @@ class Hosts {
         return node;
     }
     void join(NodeId node, Rank rank, const JobOptions& options) {
-        send(WorkerJoin{rank + 100, node, rank, options, 1000, false, 0, 0, 0});
+        send(from(node, WorkerJoin{rank + 100, rank, options, 1000, false, 0, 0, 0}));
         node_of[rank] = node;
     }
     // A session that only reconnects.
     void come_back(NodeId node, Rank rank, const JobOptions& options) {
-        WorkerJoin event{rank + 100, node, rank, options, 1000, false, 0, 0, 0};
+        auto event = from(node, WorkerJoin{rank + 100, rank, options, 1000, false, 0, 0, 0});
         event.rerun = Rerun::never;
         send(event);
         node_of[rank] = node;
@@ -76,17 +76,17 @@ class Hosts {
         missed_ = {node, fixture.sent<ServerOrder>().size()};
     }
     void push(Rank rank, uint64_t clock) {
-        send(ServerStored{node_of[rank], 1, view.generation, rank, clock});
+        send(from(node_of[rank], ServerStored{1, view.generation, rank, clock}));
     }
     void pull(Rank rank, uint64_t clock) {
-        send(ServerAsked{node_of[rank], 1, view.generation, rank, clock, clock});
+        send(from(node_of[rank], ServerAsked{1, view.generation, rank, clock, clock}));
     }
     std::vector<ServerStep> take_steps() { return std::exchange(steps, {}); }
     // How many there have been, as far as the nodes know.
     uint64_t generations() const { return view.generation >> 32U; }
 
     CoreFixture fixture;
-    CommitView view;  // the last
+    To<CommitView> view;  // the last
     std::map<NodeId, ServerReport> reports;
     std::vector<ServerStep> steps;  // of the order, as the first node hears it
     std::set<NodeId> deaf;          // hear nothing more
@@ -102,21 +102,22 @@ class Hosts {
             hear_orders();
             fixture.clear();
             if (asked.empty()) return;
-            for (const PrepareView& prepare : asked) {
+            for (const To<PrepareView>& prepare : asked) {
                 token = prepare.token;
-                ViewPrepared answer{prepare.node, prepare.job, prepare.epoch, 0, 0, 0, {}};
-                answer.server = reports[prepare.node];
+                auto answer =
+                    from(prepare.to.front(), ViewPrepared{prepare.job, prepare.epoch, 0, 0, 0, {}});
+                answer.server = reports[prepare.to.front()];
                 fixture.send(answer);
             }
         }
     }
     void hear_orders() {
-        for (const CommitView& commit : fixture.sent<CommitView>()) hear(commit);
+        for (const To<CommitView>& commit : fixture.sent<CommitView>()) hear(commit);
         const auto [late, missed] = std::exchange(missed_, {});
         size_t said = 0;
-        for (const ServerOrder& order : fixture.sent<ServerOrder>()) {
+        for (const To<ServerOrder>& order : fixture.sent<ServerOrder>()) {
             ++said;
-            for (const NodeId node : order.nodes) {
+            for (const NodeId node : order.to) {
                 ServerReport& report = reports[node];
                 if (!attached_.contains(node) || deaf.contains(node)) continue;
                 if (node == late && said <= missed) continue;
@@ -125,12 +126,12 @@ class Hosts {
             }
             for (const ServerEntry& entry : order.entries) steps.push_back(entry.step);
         }
-        for (const JobEnded& end : fixture.sent<JobEnded>()) ended = end.nodes;
+        for (const To<JobEnded>& end : fixture.sent<JobEnded>()) ended = end.to;
     }
-    void hear(const CommitView& commit) {
+    void hear(const To<CommitView>& commit) {
         view = commit;
         if (commit.generation == 0) return;
-        for (const NodeId node : commit.nodes) {
+        for (const NodeId node : commit.to) {
             ServerReport& report = reports[node];
             if (report.generation == commit.generation)
                 for (const ServerEntry& entry : commit.missed)

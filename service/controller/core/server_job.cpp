@@ -35,26 +35,26 @@ bool ServerJob::hears(uint64_t generation) const {
     return generation == generation_ && !told_.empty() && !absent_until_;
 }
 
-void ServerJob::on_stored(const ServerStored& event, TimePoint now) {
+void ServerJob::on_stored(const From<ServerStored>& event, TimePoint now) {
     if (hears(event.generation)) order_.stored(event.rank, event.clock, now);
 }
 
-void ServerJob::on_asked(const ServerAsked& event, TimePoint now) {
+void ServerJob::on_asked(const From<ServerAsked>& event, TimePoint now) {
     if (hears(event.generation))
         order_.asked(event.rank, event.clock, event.own, {event.first, event.count}, now);
 }
 
-void ServerJob::on_assigned(const ServerAssigned& event) {
+void ServerJob::on_assigned(const From<ServerAssigned>& event) {
     if (event.generation != generation_ || told_.empty()) return;
     order_.assign(event.round);
     lost_ = false;
 }
 
-void ServerJob::on_checkpoint_asked(const CheckpointAsked& event) {
+void ServerJob::on_checkpoint_asked(const From<CheckpointAsked>& event) {
     if (hears(event.generation)) checkpoints_.ask(event.rank, event.own);
 }
 
-void ServerJob::on_saved(const ServerSaved& event, const Turn& turn) {
+void ServerJob::on_saved(const From<ServerSaved>& event, const Turn& turn) {
     if (event.generation != generation_) return;
     auto ended = checkpoints_.saved(event, turn.now);
     if (!ended) return;
@@ -64,8 +64,7 @@ void ServerJob::on_saved(const ServerSaved& event, const Turn& turn) {
             fmt::format("job {}: the checkpoint at position {} failed, older ones are left as "
                         "they are: {}",
                         name_, ended->position, ended->failure));
-    ended->nodes = told_;
-    turn.act(std::move(*ended));
+    turn.tell_each(told_, std::move(*ended));
 }
 
 void ServerJob::look_at_checkpoints(TimePoint now) {
@@ -84,10 +83,9 @@ void ServerJob::send(const Turn& turn) {
     order_.take(order.entries);
     if (order.entries.empty()) return;
     remember(order.entries);
-    order.nodes = told_;
     order.job = job_;
     order.generation = generation_;
-    turn.act(std::move(order));
+    turn.tell_each(told_, std::move(order));
 }
 
 void ServerJob::remember(const std::vector<ServerEntry>& entries) {
@@ -160,7 +158,7 @@ ServerJob::Missing ServerJob::look() const {
     return missing;
 }
 
-void ServerJob::commit(CommitView& commit, Duration patience, const Turn& turn) {
+void ServerJob::commit(To<CommitView>& commit, Duration patience, const Turn& turn) {
     if (generation_ == 0 && !take_up(patience, turn)) return;
     send(turn);
     checkpoints_.abandon();
@@ -265,11 +263,11 @@ void ServerJob::warn_of_loss(const std::optional<SavedSet>& saved, const Turn& t
 }
 
 // Whoever keeps shards of a model that is no more is told once, and forgets them.
-void ServerJob::tell(CommitView& commit) {
-    commit.nodes.insert(commit.nodes.end(), told_.begin(), told_.end());
+void ServerJob::tell(To<CommitView>& commit) {
+    commit.to.insert(commit.to.end(), told_.begin(), told_.end());
     for (const auto& [node, report] : reports_)
-        if (!report.shards.empty()) commit.nodes.push_back(node);
-    sort_each_once(commit.nodes);
+        if (!report.shards.empty()) commit.to.push_back(node);
+    sort_each_once(commit.to);
     commit.shards = places_;
     commit.generation = generation_;
     commit.ledger = order_.ledger();

@@ -50,11 +50,11 @@ class ServerJob {
     }
 
     // The rank is a member.
-    void on_stored(const ServerStored& event, TimePoint now);
-    void on_asked(const ServerAsked& event, TimePoint now);
-    void on_assigned(const ServerAssigned& event);
-    void on_checkpoint_asked(const CheckpointAsked& event);
-    void on_saved(const ServerSaved& event, const Turn& turn);
+    void on_stored(const From<ServerStored>& event, TimePoint now);
+    void on_asked(const From<ServerAsked>& event, TimePoint now);
+    void on_assigned(const From<ServerAssigned>& event);
+    void on_checkpoint_asked(const From<CheckpointAsked>& event);
+    void on_saved(const From<ServerSaved>& event, const Turn& turn);
     // Of what it has asked for. False if that is ordered, or was never asked.
     bool withdraw(Rank rank) { return order_.withdraw(rank); }
 
@@ -70,7 +70,7 @@ class ServerJob {
     // there is to say. Nodes with shards that are not there are waited for so long.
     void begin_view() { reports_.clear(); }
     void on_prepared(NodeId node, const ServerReport& report) { reports_[node] = report; }
-    void commit(CommitView& commit, Duration patience, const Turn& turn);
+    void commit(To<CommitView>& commit, Duration patience, const Turn& turn);
 
     // Until when a node with shards is waited for; then a view is due that goes on without it.
     std::optional<TimePoint> absent_until() const { return absent_until_; }
@@ -119,7 +119,7 @@ class ServerJob {
     void warn_of_loss(const std::optional<SavedSet>& saved, const Turn& turn) const;
     void warn_of_no_checkpoint(const Turn& turn) const;
     void remember(const std::vector<ServerEntry>& entries);
-    void tell(CommitView& commit);
+    void tell(To<CommitView>& commit);
 
     JobId job_;
     std::string name_;

@@ -50,9 +50,9 @@ TEST(ServerJob, WhatIsOfAnotherGenerationIsNotOrdered) {
     Hosts hosts;
     hosts.start(serving(2));
     hosts.take_steps();
-    hosts.send(ServerStored{hosts.node_of[0], 1, 7, 0, 0});
-    hosts.send(ServerAsked{hosts.node_of[0], 1, 7, 0, 0, 0});
-    hosts.send(ServerAssigned{hosts.node_of[0], 1, 7, 0});
+    hosts.send(from(hosts.node_of[0], ServerStored{1, 7, 0, 0}));
+    hosts.send(from(hosts.node_of[0], ServerAsked{1, 7, 0, 0, 0}));
+    hosts.send(from(hosts.node_of[0], ServerAssigned{1, 7, 0}));
     EXPECT_TRUE(hosts.take_steps().empty());
 }
 
@@ -61,8 +61,8 @@ TEST(ServerJob, ARoundIsAssignedOnceHoweverManyNodesSaySo) {
     hosts.start(serving(3));
     hosts.take_steps();
     for (const Rank rank : {0U, 1U, 2U})
-        hosts.send(ServerAssigned{hosts.node_of[rank], 1, hosts.view.generation, 0});
-    hosts.send(ServerAssigned{hosts.node_of[0], 1, hosts.view.generation, 5});
+        hosts.send(from(hosts.node_of[rank], ServerAssigned{1, hosts.view.generation, 0}));
+    hosts.send(from(hosts.node_of[0], ServerAssigned{1, hosts.view.generation, 5}));
     EXPECT_EQ(hosts.take_steps(),
               (std::vector<ServerStep>{ServerStep::assign, ServerStep::assign}));
 }
@@ -74,13 +74,13 @@ TEST(ServerJob, AWorkerThatDiesIsWaitedForNoMore) {
     hosts.push(1, 0);
     hosts.pull(0, 1);
     hosts.take_steps();
-    hosts.send(WorkerLeave{hosts.node_of[2], 1, 2, false, 0});
+    hosts.send(from(hosts.node_of[2], WorkerLeave{1, 2, false, 0}));
     const std::vector<ServerStep> steps = hosts.take_steps();
     EXPECT_EQ(steps, (std::vector<ServerStep>{ServerStep::leave, ServerStep::pull}));
     // Its node keeps its shard.
     EXPECT_EQ(hosts.generations(), 1U);
     EXPECT_NE(std::count(hosts.view.shards.begin(), hosts.view.shards.end(), hosts.node_of[2]), 0);
-    EXPECT_NE(std::count(hosts.view.nodes.begin(), hosts.view.nodes.end(), hosts.node_of[2]), 0);
+    EXPECT_NE(std::count(hosts.view.to.begin(), hosts.view.to.end(), hosts.node_of[2]), 0);
 }
 
 TEST(ServerJob, AStoppedWorkerThatHoldsUpAPullIsSuspended) {
@@ -89,7 +89,7 @@ TEST(ServerJob, AStoppedWorkerThatHoldsUpAPullIsSuspended) {
     hosts.push(0, 0);
     hosts.pull(0, 1);
     hosts.take_steps();
-    Heartbeat stopped;
+    From<Heartbeat> stopped;
     stopped.node = hosts.node_of[1];
     stopped.workers.push_back({1, 1, 0, 0, 0, true, 0});
     for (int i = 0; i < 30; ++i) {
@@ -106,7 +106,7 @@ TEST(ServerJob, ACanceledPullIsForgotten) {
     hosts.push(0, 0);
     hosts.pull(0, 1);
     hosts.take_steps();
-    hosts.fixture.send(Withdraw{hosts.node_of[0], 1, 0, false});
+    hosts.fixture.send(from(hosts.node_of[0], Withdraw{1, 0, false}));
     EXPECT_EQ(hosts.fixture.take<Withdrawn>().size(), 1U);
     hosts.push(1, 0);
     EXPECT_EQ(hosts.take_steps(), std::vector<ServerStep>{ServerStep::push});
@@ -140,7 +140,7 @@ TEST(ServerJob, ANodeThatComesBackInTimeKeepsItsShard) {
     EXPECT_TRUE(hosts.take_steps().empty());
     const NodeId back = hosts.attach("node1", nodes[1]);
     ASSERT_EQ(back, nodes[1]);
-    hosts.send(JobKept{back, 1, hosts.token, true, false});
+    hosts.send(from(back, JobKept{1, hosts.token, true, false}));
     EXPECT_FALSE(hosts.view.model_lost);
     EXPECT_EQ(hosts.generations(), 1U);
     hosts.push(0, 1);
@@ -153,15 +153,15 @@ TEST(ServerJob, ARestartedControllerWaitsForNodesThatHaveNoWorkers) {
     Hosts hosts;
     const auto nodes = hosts.start(serving(2));
     hosts.push(0, 0);
-    hosts.send(WorkerLeave{nodes[1], 1, 1, true, 0});
+    hosts.send(from(nodes[1], WorkerLeave{1, 1, true, 0}));
     hosts.fixture.restart();
     hosts.fixture.replay_journal();
     const uint64_t epoch = hosts.view.epoch;
     ASSERT_EQ(hosts.attach("node0", nodes[0]), nodes[0]);
-    hosts.send(WorkerJoin{100, nodes[0], 0, serving(2), 1000, true, 5, 0, epoch});
+    hosts.send(from(nodes[0], WorkerJoin{100, 0, serving(2), 1000, true, 5, 0, epoch}));
     EXPECT_EQ(hosts.generations(), 0U);  // too early to say
     ASSERT_EQ(hosts.attach("node1", nodes[1]), nodes[1]);
-    hosts.send(JobKept{nodes[1], 1, hosts.token, true, false});
+    hosts.send(from(nodes[1], JobKept{1, hosts.token, true, false}));
     EXPECT_EQ(hosts.generations(), 1U);
     EXPECT_FALSE(hosts.view.model_lost);
     EXPECT_EQ(hosts.view.ledger.pushes, 1U);
@@ -171,10 +171,10 @@ TEST(ServerJob, ANewcomersNodeLearnsOfTheOrder) {
     Hosts hosts;
     const auto nodes = hosts.start(serving(2));
     hosts.push(0, 0);
-    hosts.send(WorkerLeave{nodes[1], 1, 1, true, 0});
+    hosts.send(from(nodes[1], WorkerLeave{1, 1, true, 0}));
     const NodeId late = hosts.attach("late");
     hosts.join(late, 1, serving(2));
-    hosts.send(WorkerAdmit{late, 1, 1, false});
+    hosts.send(from(late, WorkerAdmit{1, 1, false}));
     EXPECT_EQ(hosts.generations(), 1U);
     EXPECT_EQ(hosts.reports[late].generation, hosts.view.generation);
     EXPECT_TRUE(hosts.reports[late].shards.empty());
@@ -195,14 +195,14 @@ TEST(ServerJob, ANodeThatAttachesAnewHearsNothingBeforeAViewHasToldItWhatItMisse
     ASSERT_EQ(hosts.fixture.attach("node2", nodes[2]), nodes[2]);
     const size_t before = hosts.fixture.sent<ServerOrder>().size();
     for (const Rank rank : {0U, 1U})
-        hosts.fixture.send(ServerStored{nodes[rank], 1, hosts.view.generation, rank, 1});
+        hosts.fixture.send(from(nodes[rank], ServerStored{1, hosts.view.generation, rank, 1}));
     const auto orders = hosts.fixture.sent<ServerOrder>();
     ASSERT_GT(orders.size(), before);
     for (size_t i = before; i < orders.size(); ++i)
-        EXPECT_EQ(std::count(orders[i].nodes.begin(), orders[i].nodes.end(), nodes[2]), 0);
+        EXPECT_EQ(std::count(orders[i].to.begin(), orders[i].to.end(), nodes[2]), 0);
     hosts.missed_everything_so_far(nodes[2]);
-    hosts.send(WorkerJoin{102, nodes[2], 2, serving(3), 1000, true, 5, 0, hosts.view.epoch});
-    hosts.send(WorkerAdmit{nodes[2], 1, 2, false});
+    hosts.send(from(nodes[2], WorkerJoin{102, 2, serving(3), 1000, true, 5, 0, hosts.view.epoch}));
+    hosts.send(from(nodes[2], WorkerAdmit{1, 2, false}));
     EXPECT_EQ(hosts.generations(), 1U);
     EXPECT_FALSE(hosts.view.model_lost);
     hosts.push(2, 2);
@@ -225,7 +225,8 @@ TEST(ServerJob, AModelThatNobodyRemembersIsLostAndNotBegunAnew) {
         hosts.come_back(nodes[rank], rank, serving(2));
     }
     hosts.pass(seconds(5));
-    for (Rank rank = 0; rank < 2; ++rank) hosts.send(WorkerAdmit{nodes[rank], 1, rank, false});
+    for (Rank rank = 0; rank < 2; ++rank)
+        hosts.send(from(nodes[rank], WorkerAdmit{1, rank, false}));
     EXPECT_TRUE(hosts.view.model_lost);
     EXPECT_EQ(hosts.view.shards.size(), 2U);
     std::vector<NodeId> places = hosts.view.shards;
@@ -238,14 +239,15 @@ TEST(ServerJob, AModelThatIsLostIsLostToTheNextLifeToo) {
     Hosts hosts;
     const auto nodes = hosts.start(serving(2));
     hosts.reports[nodes[1]].shards.clear();
-    hosts.send(Stalled{nodes[1], 1, {}});
+    hosts.send(from(nodes[1], Stalled{1, {}}));
     ASSERT_TRUE(hosts.view.model_lost);
     const uint64_t epoch = hosts.view.epoch;
     hosts.fixture.restart();
     hosts.fixture.replay_journal();
     for (Rank rank = 0; rank < 2; ++rank) {
         ASSERT_EQ(hosts.attach("node" + std::to_string(rank), nodes[rank]), nodes[rank]);
-        hosts.send(WorkerJoin{rank + 100, nodes[rank], rank, serving(2), 1000, true, 5, 0, epoch});
+        hosts.send(
+            from(nodes[rank], WorkerJoin{rank + 100, rank, serving(2), 1000, true, 5, 0, epoch}));
     }
     EXPECT_GT(hosts.view.epoch, epoch);
     EXPECT_EQ(hosts.generations(), 2U);
@@ -256,15 +258,15 @@ TEST(ServerJob, AModelThatIsLostIsLostToTheNextLifeToo) {
 TEST(ServerJob, ALostModelIsGivenAnewByWhateverRound) {
     Hosts hosts;
     const auto nodes = hosts.start(serving(2));
-    hosts.send(ServerAssigned{nodes[0], 1, hosts.view.generation, 7});
+    hosts.send(from(nodes[0], ServerAssigned{1, hosts.view.generation, 7}));
     hosts.reports[nodes[1]].shards.clear();
-    hosts.send(Stalled{nodes[1], 1, {}});
+    hosts.send(from(nodes[1], Stalled{1, {}}));
     ASSERT_TRUE(hosts.view.model_lost);
     hosts.take_steps();
-    hosts.send(ServerAssigned{nodes[0], 1, hosts.view.generation, 0});
+    hosts.send(from(nodes[0], ServerAssigned{1, hosts.view.generation, 0}));
     EXPECT_EQ(hosts.take_steps(), std::vector<ServerStep>{ServerStep::assign});
     // Said again after a view by a node that has not heard of it.
-    hosts.send(Stalled{nodes[1], 1, {}});
+    hosts.send(from(nodes[1], Stalled{1, {}}));
     EXPECT_FALSE(hosts.view.model_lost);
 }
 
@@ -275,7 +277,7 @@ TEST(ServerJob, TwoLivesOfTheControllerGiveNoGenerationTwice) {
         Hosts hosts;
         const auto nodes = hosts.start(serving(2));
         hosts.reports[nodes[1]].shards.clear();
-        hosts.send(Stalled{nodes[1], 1, {}});
+        hosts.send(from(nodes[1], Stalled{1, {}}));
         ASSERT_EQ(hosts.generations(), 2U);
         generations.insert(hosts.view.generation);
     }
@@ -287,10 +289,10 @@ TEST(ServerJob, ANodeThatKnowsOfANewerViewSaysSo) {
     Hosts hosts;
     const auto nodes = hosts.start(serving(2));
     const uint64_t epoch = hosts.view.epoch;
-    hosts.fixture.send(Stalled{nodes[0], 1, {}});
+    hosts.fixture.send(from(nodes[0], Stalled{1, {}}));
     const auto asked = hosts.fixture.take<PrepareView>();
     ASSERT_EQ(asked.size(), 2U);
-    ViewPrepared refused{nodes[0], 1, asked[0].epoch, 0, 0, 0, {}};
+    auto refused = from(nodes[0], ViewPrepared{1, asked[0].epoch, 0, 0, 0, {}});
     refused.newer_epoch = epoch + 40;
     hosts.fixture.send(refused);
     const auto again = hosts.fixture.sent<PrepareView>();
@@ -307,7 +309,7 @@ TEST(ServerJob, ThatThereIsNothingToRestoreIsSaid) {
     const NodeId node = hosts.attach("node0");
     hosts.fixture.join(node, 0, options);
     hosts.fixture.answer_views(true);
-    hosts.fixture.send(ViewPrepared{node, 1, hosts.fixture.sent<PrepareView>()[0].epoch, 0});
+    hosts.fixture.send(from(node, ViewPrepared{1, hosts.fixture.sent<PrepareView>()[0].epoch, 0}));
     std::string said;
     for (const Note& note : hosts.fixture.sent<Note>())
         if (note.warning) said += note.detail;
@@ -335,7 +337,7 @@ TEST(ServerJob, ARestartedControllerGoesOnWhereTheNodesAre) {
         for (Rank rank = 0; rank < 3; ++rank) {
             const NodeId node = hosts.attach("node" + std::to_string(rank), nodes[rank]);
             ASSERT_EQ(node, nodes[rank]);
-            hosts.send(WorkerJoin{rank + 100, node, rank, options, 1000, true, 5, 0, epoch});
+            hosts.send(from(node, WorkerJoin{rank + 100, rank, options, 1000, true, 5, 0, epoch}));
         }
         EXPECT_GT(hosts.view.epoch, epoch) << with_journal;
         EXPECT_FALSE(hosts.view.model_lost);
@@ -353,7 +355,7 @@ TEST(ServerJob, ARestartedControllerGoesOnWhereTheNodesAre) {
 TEST(ServerJob, WhenTheJobEndsItsHostsAreTold) {
     Hosts hosts;
     const auto nodes = hosts.start(serving(2));
-    for (const Rank rank : {0U, 1U}) hosts.send(WorkerLeave{nodes[rank], 1, rank, true, 0});
+    for (const Rank rank : {0U, 1U}) hosts.send(from(nodes[rank], WorkerLeave{1, rank, true, 0}));
     EXPECT_EQ(hosts.ended, nodes);
 }
 

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "service/controller/core/types.h"
 
@@ -15,6 +16,19 @@ struct Turn {
     template <typename T>
     void act(T action) const {
         actions.emplace_back(std::in_place_type<T>, std::move(action));
+    }
+    template <typename Message>
+    void tell(NodeId node, Message message) const {
+        act(To<Message>{std::move(message), {node}});
+    }
+    template <typename Message>
+    void tell_each(std::vector<NodeId> nodes, Message message) const {
+        if (!nodes.empty()) act(To<Message>{std::move(message), std::move(nodes)});
+    }
+    // All but the one that the message is about.
+    template <typename Message>
+    void tell_others(Message message) const {
+        act(To<Message>{std::move(message), {}});
     }
     void note(std::string event, std::string detail) const {
         act(Note{false, std::move(event), std::move(detail)});

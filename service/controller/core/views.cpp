@@ -27,7 +27,7 @@ void Views::begin(std::span<const NodeId> nodes, const Turn& turn) {
     turn.act(JournalAppend{encode(EpochRecord{job_, epoch_})});
     for (const NodeId node : nodes) {
         answers_.push_back({.node = node});
-        turn.act(PrepareView{node, job_, epoch_, token_, run_began_});
+        turn.tell(node, PrepareView{job_, epoch_, token_, run_began_});
     }
 }
 
@@ -65,7 +65,7 @@ bool Views::covers(NodeId node) const {
     return index_of(node) != answers_.size();
 }
 
-void Views::on_prepared(const ViewPrepared& event) {
+void Views::on_prepared(const From<ViewPrepared>& event) {
     if (!changing_ || event.epoch != epoch_) return;
     const size_t index = index_of(event.node);
     if (index == answers_.size() || answers_[index].given) return;
@@ -83,11 +83,10 @@ NodeId Views::first_awaited() const {
     return changing_ && it != answers_.end() ? it->node : 0;
 }
 
-CommitView Views::commit(std::vector<Member> members,
-                         const std::vector<CommitView::Adoption>& adoptions,
-                         const std::set<NodeId>& left_out) {
+To<CommitView> Views::commit(std::vector<Member> members, const std::vector<Adoption>& adoptions,
+                             const std::set<NodeId>& left_out) {
     const Answer donor = find_donor(left_out);
-    CommitView commit;
+    To<CommitView> commit;
     commit.job = job_;
     commit.epoch = epoch_;
     commit.base_round = donor.completed;
@@ -97,18 +96,18 @@ CommitView Views::commit(std::vector<Member> members,
     commit.adoptions = adoptions;
     changing_ = false;
     view_ = View{epoch_, donor.completed, std::move(members)};
-    commit.nodes = nodes_of(view_.members);
-    if (tells_leavers_ && !commit.nodes.empty()) {
+    commit.to = nodes_of(view_.members);
+    if (tells_leavers_ && !commit.to.empty()) {
         for (const Answer& answer : answers_)
-            if (!std::binary_search(commit.nodes.begin(), commit.nodes.end(), answer.node))
+            if (!std::binary_search(commit.to.begin(), commit.to.end(), answer.node))
                 commit.leavers.push_back(answer.node);
-        commit.nodes.insert(commit.nodes.end(), commit.leavers.begin(), commit.leavers.end());
+        commit.to.insert(commit.to.end(), commit.leavers.begin(), commit.leavers.end());
     }
     // A donor whose own members have all left is in the view no more, but is the only one to give
     // the last round's result.
     const bool donor_left =
-        std::find(commit.nodes.begin(), commit.nodes.end(), donor.node) == commit.nodes.end();
-    if (donor_left && !commit.behind.empty()) commit.nodes.push_back(donor.node);
+        std::find(commit.to.begin(), commit.to.end(), donor.node) == commit.to.end();
+    if (donor_left && !commit.behind.empty()) commit.to.push_back(donor.node);
     return commit;
 }
 

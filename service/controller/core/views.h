@@ -61,7 +61,7 @@ class Views {
 
     // Whether the node was told to prepare for the change under way.
     bool covers(NodeId node) const;
-    void on_prepared(const ViewPrepared& event);
+    void on_prepared(const From<ViewPrepared>& event);
 
     // Whether the change under way needs no further answer.
     bool is_prepared() const { return changing_ && awaited_ == 0; }
@@ -78,9 +78,8 @@ class Views {
 
     // Ends the change: what to tell the nodes of the members (in rank order), all of them covered.
     // `left_out` give the last result only if nobody else has it.
-    CommitView commit(std::vector<Member> members,
-                      const std::vector<CommitView::Adoption>& adoptions,
-                      const std::set<NodeId>& left_out = {});
+    To<CommitView> commit(std::vector<Member> members, const std::vector<Adoption>& adoptions,
+                          const std::set<NodeId>& left_out = {});
 
   private:
     struct Answer {

@@ -8,6 +8,7 @@
 
 namespace pace::controller {
 
+namespace messages = protocol::messages;
 namespace wire = protocol::control;
 
 Dispatcher::Dispatcher(const Options& options, uint64_t (*make_token)(), Outlet& outlet)
@@ -65,24 +66,20 @@ void Dispatcher::answer_status(std::string_view route, const wire::Envelope& env
         ++counters_.unread;
         return;
     }
-    answer(route, writer_.status_reply({envelope.node(), envelope.attachment()}, request.request(),
-                                       outlet_.status_json(), number));
+    answer(route, envelope, StatusReply{request.request(), outlet_.status_json(), number});
 }
 
 void Dispatcher::on_stranger(std::string_view route, const wire::Envelope& envelope) {
     ++counters_.unattached;
     const std::string* excluded =
         attachments_.excluded_because(envelope.node(), envelope.attachment());
-    answer(route,
-           writer_.not_attached({envelope.node(), envelope.attachment()}, excluded != nullptr,
-                                excluded != nullptr ? *excluded
-                                                    : "the controller knows no such "
-                                                      "attachment; it may have been "
-                                                      "restarted"));
+    const char* const unknown =
+        "the controller knows no such attachment; it may have been restarted";
+    answer(route, envelope,
+           NotAttached{excluded != nullptr, excluded != nullptr ? *excluded : unknown});
 }
 
 void Dispatcher::on_hello(std::string_view route, const wire::Envelope& envelope, TimePoint now) {
-    const Addressee sender{0, envelope.attachment()};
     auto hello = read_hello(*envelope.body_as_Hello());
     std::optional<base::Error> refusal;
     if (!hello)
@@ -97,11 +94,11 @@ void Dispatcher::on_hello(std::string_view route, const wire::Envelope& envelope
         if (const uint64_t times = refusals_said_.is_due(refusal->message, now))
             outlet_.note({true, "a daemon was refused",
                           fmt::format("{} (times: {})", refusal->message, times)});
-        answer(route, writer_.refused(sender, *refusal));
+        answer(route, envelope, Refused{*refusal});
         return;
     }
 
-    const NodeId known = attachments_.find_name(hello->node.name);
+    const NodeId known = attachments_.find_name(hello->name);
     if (known != 0 && attachments_.check(known, envelope.attachment(), route) == known) {
         // The same hello again: our answer has not arrived yet.
         attachments_.heard(known, now);
@@ -115,17 +112,17 @@ void Dispatcher::on_hello(std::string_view route, const wire::Envelope& envelope
     attachments_.detach(known);
     arriving_ = Attachment{.route = std::string(route),
                            .number = envelope.attachment(),
-                           .name = hello->node.name,
-                           .host = hello->node.host,
-                           .generation = hello->node.generation,
+                           .name = hello->name,
+                           .host = hello->host,
+                           .generation = hello->generation,
                            .heard = now};
-    apply(std::move(hello->node), now);
+    apply(std::move(*hello), now);
     arriving_.reset();
 }
 
 // Why this daemon may not have its name; nothing if it may.
 std::optional<base::Error> Dispatcher::name_conflict(const Hello& hello, TimePoint now) {
-    const NodeId holder = attachments_.find_name(hello.node.name);
+    const NodeId holder = attachments_.find_name(hello.name);
     if (holder == 0) {
         if (attachments_.seats() < options_.nodes_max) return std::nullopt;
         return base::make_error(base::ErrorKind::limit,
@@ -134,15 +131,15 @@ std::optional<base::Error> Dispatcher::name_conflict(const Hello& hello, TimePoi
                                 options_.nodes_max);
     }
     const Attachment& held = *attachments_.find(holder);
-    if (held.generation == hello.node.generation) return std::nullopt;
+    if (held.generation == hello.generation) return std::nullopt;
     if (now - held.heard > options_.name_held) return std::nullopt;
     // A daemon that was killed and started again comes before its silence is noticed; its broken
     // connection tells it from a living namesake.
-    if (!outlet_.send(held.route, writer_.write(addressee(holder), Probe{}))) return std::nullopt;
+    if (!outlet_.send(held.route, written_for(holder, Probe{}))) return std::nullopt;
     return base::make_error(base::ErrorKind::taken,
                             "the node name {} is in use by a daemon on host {}; give this daemon "
                             "another name, or stop that one",
-                            hello.node.name, held.host.empty() ? "(unnamed)" : held.host);
+                            hello.name, held.host.empty() ? "(unnamed)" : held.host);
 }
 
 void Dispatcher::on_attached_message(NodeId node, const wire::Envelope& envelope, TimePoint now) {
@@ -150,7 +147,7 @@ void Dispatcher::on_attached_message(NodeId node, const wire::Envelope& envelope
     if (!event) {
         attachments_.heard(node, now);
         apply(NodeHeard{node}, now);
-        tell(node, JoinRefused{node, request_of(envelope).value_or(0), event.error()});
+        tell(node, JoinRefused{request_of(envelope).value_or(0), event.error()});
         return;
     }
     if (!*event) {
@@ -164,12 +161,12 @@ void Dispatcher::on_attached_message(NodeId node, const wire::Envelope& envelope
     }
     apply(NodeHeard{node}, now);
     if (const auto refusal = refused_for_disk(**event)) {
-        tell(node, JoinRefused{node, request_of(envelope).value_or(0), *refusal});
+        tell(node, JoinRefused{request_of(envelope).value_or(0), *refusal});
         return;
     }
     apply(**event, now);
     // Each heartbeat is answered, so that a daemon knows a living controller from a dead one.
-    const auto* heartbeat = std::get_if<Heartbeat>(&**event);
+    const auto* heartbeat = std::get_if<From<Heartbeat>>(&**event);
     if (heartbeat != nullptr && attachments_.find(node) != nullptr)
         say_attached(node, heartbeat->number);
 }
@@ -177,8 +174,8 @@ void Dispatcher::on_attached_message(NodeId node, const wire::Envelope& envelope
 // A job that would be forgotten is not begun. Workers of jobs that exist come and go as ever.
 std::optional<base::Error> Dispatcher::refused_for_disk(const Event& event) const {
     const AskedOptions* options = nullptr;
-    if (const auto* join = std::get_if<WorkerJoin>(&event)) options = &join->options;
-    if (const auto* create = std::get_if<JobCreate>(&event)) options = &create->options;
+    if (const auto* join = std::get_if<From<WorkerJoin>>(&event)) options = &join->options;
+    if (const auto* create = std::get_if<From<JobCreate>>(&event)) options = &create->options;
     if (options == nullptr) return std::nullopt;
     auto failure = outlet_.journal_failure();
     if (!failure) return std::nullopt;
@@ -193,9 +190,11 @@ void Dispatcher::tick(TimePoint now) {
 }
 
 void Dispatcher::begin_anew(const std::string& reason, TimePoint now) {
-    for (const NodeId node : attachments_.nodes())
-        answer(attachments_.find(node)->route,
-               writer_.not_attached(addressee(node), false, reason));
+    for (const NodeId node : attachments_.nodes()) {
+        if (outlet_.send(attachments_.find(node)->route,
+                         written_for(node, NotAttached{false, reason})))
+            ++counters_.sent;
+    }
     attachments_ = Attachments{};
     core_.begin_anew(now);
 }
@@ -229,8 +228,8 @@ void Dispatcher::deliver_actions() {
 // `heartbeat` is the number of that which this answers; 0: none.
 void Dispatcher::say_attached(NodeId node, uint64_t heartbeat) {
     const auto least = options_.core.liveness_min / std::chrono::milliseconds(1);
-    send(node, writer_.attached(addressee(node),
-                                {options_.heartbeat_ms, static_cast<uint32_t>(least)}, heartbeat));
+    tell(node,
+         messages::Attached{node, options_.heartbeat_ms, heartbeat, static_cast<uint32_t>(least)});
 }
 
 void Dispatcher::deliver(const Attached& action) {
@@ -240,56 +239,32 @@ void Dispatcher::deliver(const Attached& action) {
     say_attached(action.node);
 }
 
-void Dispatcher::deliver(const CommitView& action) {
-    for (const NodeId node : action.nodes) tell(node, action);
-}
-
-void Dispatcher::deliver(const ServerOrder& action) {
-    for (const NodeId node : action.nodes) tell(node, action);
-}
-
-void Dispatcher::deliver(const CheckpointEnded& action) {
-    for (const NodeId node : action.nodes) tell(node, action);
-}
-
-void Dispatcher::deliver(const JobEnded& action) {
-    for (const NodeId node : action.nodes) tell(node, action);
-}
-
-// One action for the whole group, to each node once. Members are ordered by rank, not by node.
-void Dispatcher::deliver(const GroupOrder& action) {
-    addressees_.clear();
-    for (const GroupOrder::Part& part : action.members) addressees_.push_back(part.node);
-    std::sort(addressees_.begin(), addressees_.end());
-    addressees_.erase(std::unique(addressees_.begin(), addressees_.end()), addressees_.end());
-    for (const NodeId node : addressees_) tell(node, action);
-}
-
-void Dispatcher::deliver(const NodeKnown& action) {
-    if (action.to != 0) {
-        tell(action.to, action);
-        return;
-    }
-    for (const NodeId node : attachments_.nodes()) {
-        if (node != action.node) tell(node, action);
-    }
-}
-
-void Dispatcher::deliver(const NodeGone& action) {
-    for (const NodeId node : attachments_.nodes()) {
-        if (node != action.node) tell(node, action);
-    }
-}
-
 void Dispatcher::deliver(const Excluded& action) {
     if (attachments_.find(action.node) == nullptr) return;
-    send(action.node, writer_.not_attached(addressee(action.node), true, action.reason));
+    tell(action.node, NotAttached{true, action.reason});
     attachments_.exclude(action.node, action.reason);
 }
 
-template <typename Said>
-void Dispatcher::tell(NodeId node, const Said& action) {
-    if (attachments_.find(node) != nullptr) send(node, writer_.write(addressee(node), action));
+template <typename Message>
+void Dispatcher::deliver(const To<Message>& action) {
+    const Message& message = action;
+    for (const NodeId node : action.to) tell(node, message);
+    if (!action.to.empty()) return;
+    if constexpr (requires { message.node; }) {
+        for (const NodeId node : attachments_.nodes())
+            if (node != message.node) tell(node, message);
+    }
+}
+
+template <typename Message>
+std::span<const std::byte> Dispatcher::written_for(NodeId node, const Message& message) {
+    const Attachment* const attachment = attachments_.find(node);
+    return writer_.write(node, attachment == nullptr ? 0 : attachment->number, message);
+}
+
+template <typename Message>
+void Dispatcher::tell(NodeId node, const Message& message) {
+    if (attachments_.find(node) != nullptr) send(node, written_for(node, message));
 }
 
 void Dispatcher::send(NodeId node, std::span<const std::byte> message) {
@@ -304,13 +279,11 @@ void Dispatcher::send(NodeId node, std::span<const std::byte> message) {
     unreachable_.push_back(node);
 }
 
-void Dispatcher::answer(std::string_view route, std::span<const std::byte> message) {
-    if (outlet_.send(route, message)) ++counters_.sent;
-}
-
-Addressee Dispatcher::addressee(NodeId node) const {
-    const Attachment* attachment = attachments_.find(node);
-    return {node, attachment == nullptr ? 0 : attachment->number};
+template <typename Message>
+void Dispatcher::answer(std::string_view route, const wire::Envelope& envelope,
+                        const Message& message) {
+    if (outlet_.send(route, writer_.write(envelope.node(), envelope.attachment(), message)))
+        ++counters_.sent;
 }
 
 }  // namespace pace::controller

@@ -17,10 +17,10 @@
 #include <vector>
 
 #include "base/repeated.h"
+#include "protocol/control_codec.h"
 #include "service/controller/core/core.h"
 #include "service/controller/shell/attachments.h"
 #include "service/controller/shell/message_reader.h"
-#include "service/controller/shell/message_writer.h"
 #include "service/controller/shell/outlet.h"
 #include "service/controller/shell/status_window.h"
 
@@ -90,38 +90,32 @@ class Dispatcher {
     void deliver_actions();
     void say_attached(NodeId node, uint64_t heartbeat = 0);
     void deliver(const Attached& action);
-    void deliver(const CommitView& action);
-    void deliver(const GroupOrder& action);
-    void deliver(const ServerOrder& action);
-    void deliver(const CheckpointEnded& action);
-    void deliver(const JobEnded& action);
-    void deliver(const NodeKnown& action);
-    void deliver(const NodeGone& action);
     void deliver(const Excluded& action);
     void deliver(const NodeForgotten& action) { attachments_.forget(action.node); }
     void deliver(JournalAppend& action) { outlet_.append(std::move(action.record)); }
     void deliver(const Note& action) { outlet_.note(action); }
-    template <typename Said>
-    void deliver(const Said& action) {
-        tell(action.node, action);
-    }
-    template <typename Said>
-    void tell(NodeId node, const Said& action);
+    template <typename Message>
+    void deliver(const To<Message>& action);
+    template <typename Message>
+    void tell(NodeId node, const Message& message);
     void send(NodeId node, std::span<const std::byte> message);
-    void answer(std::string_view route, std::span<const std::byte> message);
-    Addressee addressee(NodeId node) const;
+    // To whoever has sent the envelope, attached or not.
+    template <typename Message>
+    void answer(std::string_view route, const protocol::control::Envelope& envelope,
+                const Message& message);
+    template <typename Message>
+    std::span<const std::byte> written_for(NodeId node, const Message& message);
 
     const Options options_;
     Core core_;
     Outlet& outlet_;
     StatusWindow status_window_;
     Attachments attachments_;
-    MessageWriter writer_;
+    protocol::EnvelopeWriter writer_;
     Counters counters_;
     base::Repeated refusals_said_;
     Actions actions_;
     std::vector<NodeId> unreachable_;     // to be lost after the actions under way
-    std::vector<NodeId> addressees_;      // of the group order under way
     std::optional<Attachment> arriving_;  // said hello; the core has not answered yet
 };
 

@@ -49,11 +49,12 @@ TEST_F(DispatcherTest, AnotherProtocolVersionIsRefusedNamingBoth) {
     hello("ra", 11, "a", 1, protocol::kVersion + 41);
     const Copy reply = recorder_.take("ra", wire::Body::Refused);
     const auto* refused = reply.envelope().body_as_Refused();
-    EXPECT_EQ(refused->kind(), static_cast<int32_t>(base::ErrorKind::version));
-    EXPECT_NE(refused->message()->str().find(std::to_string(protocol::kVersion + 41)),
+    EXPECT_EQ(refused->error()->kind(), static_cast<int32_t>(base::ErrorKind::version));
+    EXPECT_NE(refused->error()->message()->str().find(std::to_string(protocol::kVersion + 41)),
               std::string::npos);
-    EXPECT_NE(refused->message()->str().find("version " + std::to_string(protocol::kVersion)),
-              std::string::npos);
+    EXPECT_NE(
+        refused->error()->message()->str().find("version " + std::to_string(protocol::kVersion)),
+        std::string::npos);
 }
 
 TEST_F(DispatcherTest, ABadNodeNameIsRefused) {
@@ -61,7 +62,7 @@ TEST_F(DispatcherTest, ABadNodeNameIsRefused) {
                                     std::string("a\n"), std::string("\xff\xfe")}) {
         hello("ra", 11, name);
         const Copy reply = recorder_.take("ra", wire::Body::Refused);
-        EXPECT_EQ(reply.envelope().body_as_Refused()->kind(),
+        EXPECT_EQ(reply.envelope().body_as_Refused()->error()->kind(),
                   static_cast<int32_t>(base::ErrorKind::invalid));
     }
 }
@@ -72,8 +73,8 @@ TEST_F(DispatcherTest, ABadZoneIsRefusedByName) {
         hello("ra", 11, "a", 1, protocol::kVersion, zone);
         const Copy reply = recorder_.take("ra", wire::Body::Refused);
         const auto* refused = reply.envelope().body_as_Refused();
-        EXPECT_EQ(refused->kind(), static_cast<int32_t>(base::ErrorKind::invalid));
-        EXPECT_NE(refused->message()->str().find("the zone \""), std::string::npos);
+        EXPECT_EQ(refused->error()->kind(), static_cast<int32_t>(base::ErrorKind::invalid));
+        EXPECT_NE(refused->error()->message()->str().find("the zone \""), std::string::npos);
     }
     hello("ra", 11, "a", 1, protocol::kVersion, "dc1/row-2/rack_3.b");
     EXPECT_FALSE(recorder_.take("ra", wire::Body::Attached).bytes.empty());
@@ -83,7 +84,7 @@ TEST_F(DispatcherTest, ALivingNamesakeKeepsItsName) {
     const uint32_t a = attach("ra", 11, "a");
     hello("rb", 22, "a", 2);
     const Copy reply = recorder_.take("rb", wire::Body::Refused);
-    EXPECT_EQ(reply.envelope().body_as_Refused()->kind(),
+    EXPECT_EQ(reply.envelope().body_as_Refused()->error()->kind(),
               static_cast<int32_t>(base::ErrorKind::taken));
     EXPECT_EQ(dispatcher_.attachments().find(a)->route, "ra");
 }
@@ -120,8 +121,9 @@ TEST_F(DispatcherTest, OneConnectionSpeaksForOneNode) {
 TEST_F(DispatcherTest, NamesAreBounded) {
     for (int i = 0; i < 4; ++i) attach("r" + std::to_string(i), 10, "n" + std::to_string(i));
     hello("r9", 10, "n9");
-    EXPECT_EQ(recorder_.take("r9", wire::Body::Refused).envelope().body_as_Refused()->kind(),
-              static_cast<int32_t>(base::ErrorKind::limit));
+    EXPECT_EQ(
+        recorder_.take("r9", wire::Body::Refused).envelope().body_as_Refused()->error()->kind(),
+        static_cast<int32_t>(base::ErrorKind::limit));
 }
 
 TEST_F(DispatcherTest, EachHeartbeatIsAnswered) {
@@ -206,7 +208,7 @@ TEST_F(DispatcherTest, AFailedJournalRefusesNewJobsAndServesTheOldOnes) {
     recorder_.failure = base::Error{base::ErrorKind::disk, "no space"};
     join("ra", a, 11, 0, 6, "new");
     const Copy refused = recorder_.take("ra", wire::Body::JoinRefused);
-    EXPECT_EQ(refused.envelope().body_as_JoinRefused()->kind(),
+    EXPECT_EQ(refused.envelope().body_as_JoinRefused()->error()->kind(),
               static_cast<int32_t>(base::ErrorKind::disk));
     EXPECT_EQ(refused.envelope().body_as_JoinRefused()->request(), 6U);
     join("ra", a, 11, 1, 7, "old");

@@ -1,12 +1,8 @@
-// From the control plane's tables to what the core, or the shell, understands. Pure.
-//
-// The node of an event is always the one that the attachment gives, never one from the message.
+// From the control plane's envelopes to what the core, or the shell, understands. Pure.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "protocol/control_codec.h"
@@ -14,18 +10,12 @@
 
 namespace pace::controller {
 
-struct Hello {
-    uint32_t version = 0;
-    NodeAttach node;
-};
-
 // Fails with version, naming both, or with invalid.
 base::Result<Hello> read_hello(const protocol::control::Hello& table);
 
-// The event that a daemon's message means, if a daemon may send it at all. Nothing for messages
-// that are not the core's business (hello, status) or that only a controller sends. Fails with
-// invalid if a job's options hold a choice that this controller does not know; `request_of` then
-// tells whom to refuse.
+// The event that a message of the daemon at `node` means, if a daemon may send it at all. Nothing for messages that are not the core's
+// business (hello, status) or that only a controller sends. Fails with invalid if it holds a choice that this controller does not know;
+// `request_of` then tells whom to refuse.
 base::Result<std::optional<Event>> read_event(const protocol::control::Envelope& envelope,
                                               NodeId node);
 

@@ -4,49 +4,52 @@
 #include <gtest/gtest.h>
 
 #include "protocol/nccl.h"
-#include "protocol/option_codec.h"
+#include "protocol/options/limits.h"
 #include "protocol/version.h"
 
 namespace pace::controller {
 namespace {
 
-namespace wire = protocol::control;
-
-// The event that a node's message is.
-template <typename Build>
-Event event_of(NodeId node, Build build) {
+// What the controller makes of a daemon's message.
+template <typename Message>
+Message said(const Message& message) {
     protocol::EnvelopeWriter writer;
-    const auto body = build(writer.begin());
-    const auto envelope = protocol::verify_envelope(writer.finish(node, 9, body));
-    return read_event(**envelope, node).value().value();
+    const auto envelope = protocol::verify_envelope(writer.write(3, 9, message));
+    const auto event = std::get<From<Message>>(read_event(**envelope, 3).value().value());
+    EXPECT_EQ(event.node, 3U);
+    return event;
 }
 
-// The hello of a node, with as much of it as matters here.
 base::Result<Hello> hello_with(uint32_t nccl, bool hosted = false) {
+    const Hello hello{.version = protocol::kVersion,
+                      .name = "a",
+                      .generation = 7,
+                      .address = {std::byte{1}, std::byte{2}},
+                      .host = "machine",
+                      .processors = 2,
+                      .last_id = 4,
+                      .zone = "rack-3",
+                      .nccl = nccl,
+                      .hosted = hosted};
     protocol::EnvelopeWriter writer;
-    auto& b = writer.begin();
-    const auto name = b.CreateString("a");
-    const auto address = b.CreateVector(std::vector<uint8_t>{1, 2});
-    const auto host = b.CreateString("machine");
-    const auto zone = b.CreateString("rack-3");
-    const auto hello =
-        wire::CreateHello(b, protocol::kVersion, name, 7, address, host, 2, 0, zone, nccl, hosted);
-    const auto envelope = protocol::verify_envelope(writer.finish(0, 9, hello));
-    return read_hello(*(*envelope)->body_as_Hello());
+    const auto envelope = protocol::verify_envelope(writer.write(0, 9, hello));
+    auto read = read_hello(*(*envelope)->body_as_Hello());
+    EXPECT_TRUE(!read || *read == hello);
+    return read;
 }
 
 TEST(MessageReader, AHelloTellsWhetherItsDaemonLivesInATrainersProcess) {
-    EXPECT_TRUE(hello_with(0, true)->node.hosted);
-    EXPECT_FALSE(hello_with(0, false)->node.hosted);
+    EXPECT_TRUE(hello_with(0, true)->hosted);
+    EXPECT_FALSE(hello_with(0, false)->hosted);
 }
 
 TEST(MessageReader, AHelloTellsTheZoneAndTheNcclOfItsNode) {
     const auto hello = hello_with(22105);
     ASSERT_TRUE(hello);
-    EXPECT_EQ(hello->node.zone, "rack-3");
-    EXPECT_EQ(hello->node.nccl, 22105U);
-    EXPECT_EQ(hello_with(0)->node.nccl, 0U);
-    EXPECT_EQ(hello_with(protocol::kNcclMax)->node.nccl, protocol::kNcclMax);
+    EXPECT_EQ(hello->zone, "rack-3");
+    EXPECT_EQ(hello->nccl, 22105U);
+    EXPECT_EQ(hello_with(0)->nccl, 0U);
+    EXPECT_EQ(hello_with(protocol::kNcclMax)->nccl, protocol::kNcclMax);
 }
 
 TEST(MessageReader, AnNcclThatIsNoneIsRefusedByItsNumber) {
@@ -56,62 +59,12 @@ TEST(MessageReader, AnNcclThatIsNoneIsRefusedByItsNumber) {
     EXPECT_NE(hello.error().message.find("NCCL version 1000000 of node a"), std::string::npos);
 }
 
-TEST(MessageReader, AHeartbeatTellsAllAboutEachWorker) {
-    const Event event = event_of(3, [](auto& b) {
-        const auto report = wire::CreateWorkerReport(b, 1, 2, 3, 4, 5, true, 6);
-        return wire::CreateHeartbeat(b, b.CreateVector(&report, 1));
-    });
-    const auto& heartbeat = std::get<Heartbeat>(event);
-    EXPECT_EQ(heartbeat.node, 3U);
-    ASSERT_EQ(heartbeat.workers.size(), 1U);
-    const WorkerReport& report = heartbeat.workers[0];
-    EXPECT_EQ(report.job, 1U);
-    EXPECT_EQ(report.rank, 2U);
-    EXPECT_EQ(report.iteration, 3U);
-    EXPECT_EQ(report.rounds_submitted, 4U);
-    EXPECT_EQ(report.busy_ms, 5U);
-    EXPECT_TRUE(report.stopped);
-    EXPECT_EQ(report.calls, 6U);
-}
-
-TEST(MessageReader, AHeartbeatTellsOfGroupsThatHaveEnded) {
-    const Event event = event_of(3, [](auto& b) {
-        const std::vector<uint32_t> members{2, 5};
-        const std::vector<uint64_t> waited{4, 6};
-        const auto whole = wire::CreateGroupReport(b, 1, 7, b.CreateVector(members), 8,
-                                                   b.CreateVector(waited), 9, 10, 11, 12);
-        const std::vector groups{whole, wire::CreateGroupReport(b, 1)};
-        return wire::CreateHeartbeat(b, 0, b.CreateVector(groups));
-    });
-    const auto& heartbeat = std::get<Heartbeat>(event);
-    ASSERT_EQ(heartbeat.groups.size(), 2U);
-    const GroupReport& report = heartbeat.groups[0];
-    EXPECT_EQ(report.job, 1U);
-    EXPECT_EQ(report.group, 7U);
-    EXPECT_EQ(report.members, (std::vector<Rank>{2, 5}));
-    EXPECT_EQ(report.iteration, 8U);
-    EXPECT_EQ(report.waited_ns, (std::vector<uint64_t>{4, 6}));
-    EXPECT_EQ(report.moving_ns, 9U);
-    EXPECT_EQ(report.bytes, 10U);
-    EXPECT_EQ(report.ended_before_ns, 11U);
-    EXPECT_EQ(report.left_out, 12U);
-    EXPECT_TRUE(heartbeat.groups[1].members.empty());
-    EXPECT_TRUE(heartbeat.groups[1].waited_ns.empty());
-}
-
-TEST(MessageReader, AHeartbeatTellsOfLinks) {
-    const Event event = event_of(3, [](auto& b) {
-        const auto link = wire::CreateLinkReport(b, 9, 25'000, 0.5);
-        return wire::CreateHeartbeat(b, 0, 0, b.CreateVector(&link, 1));
-    });
-    const auto& heartbeat = std::get<Heartbeat>(event);
-    ASSERT_EQ(heartbeat.links.size(), 1U);
-    EXPECT_EQ(heartbeat.links[0].node, 9U);
-    EXPECT_EQ(heartbeat.links[0].latency_ns, 25'000U);
-    EXPECT_EQ(heartbeat.links[0].ns_per_byte, 0.5);
-}
-
-TEST(MessageReader, AJoinBringsItsOptions) {
+TEST(MessageReader, EverythingThatADaemonSaysArrivesAsItWasSaid) {
+    const Heartbeat heartbeat{.workers = {{1, 2, 3, 4, 5, true, 6, 7}, {}},
+                              .groups = {{1, 7, {2, 5}, 8, {4, 6}, 9, 10, 11, 12}, {1}},
+                              .links = {{9, 25'000, 0.5}},
+                              .number = 4};
+    EXPECT_EQ(said(heartbeat), heartbeat);
     JobOptions asked;
     asked.name = "fashion";
     asked.world = 8;
@@ -121,11 +74,41 @@ TEST(MessageReader, AJoinBringsItsOptions) {
     asked.compression = Compression::oktopk;
     asked.density = 0.5;
     asked.reject_nonfinite = true;
-    const Event event = event_of(3, [&](auto& b) {
-        const auto options = protocol::write_job_options(b, asked);
-        return wire::CreateWorkerJoin(b, 1, 2, options, 1000);
-    });
-    EXPECT_EQ(std::get<WorkerJoin>(event).options, AskedOptions(asked));
+    const WorkerJoin join{1, 2, asked, 1000, true, 3, 4, 5, {"run", 6}, 7, Rerun::never};
+    EXPECT_EQ(said(join), join);
+    const ServerLedger ledger{9, 3, 7, {{0, 3, 8, 0}, {1, 2, 7, 9}}, {{8, 2}}};
+    const ServerEntry entry{8, ServerStep::pull, 2, 7, 0.5, {5, 6}, 2, {1, 2, 7, 9}, 10, 20};
+    const ViewPrepared prepared{
+        .job = 1,
+        .epoch = 2,
+        .completed = 3,
+        .round_epoch = 4,
+        .result_epoch = 5,
+        .server = {6, {1, 2}, {0}, ledger, {entry}, {{7, 6, 2, {1}, ledger}}, true},
+        .newer_epoch = 7,
+        .without_model = {1, 3}};
+    EXPECT_EQ(said(prepared), prepared);
+    const Ready ready{1, 2, 3, 4, ReadyStage::arrived};
+    EXPECT_EQ(said(ready), ready);
+    EXPECT_EQ(said(Stalled{}), Stalled{});
+}
+
+TEST(MessageReader, AChoiceThatIsNoneIsRefused) {
+    Ready ready{1, 2, 3, 4, static_cast<ReadyStage>(3)};
+    protocol::EnvelopeWriter writer;
+    const auto event = read_event(**protocol::verify_envelope(writer.write(3, 9, ready)), 3);
+    ASSERT_FALSE(event);
+    EXPECT_EQ(event.error().kind, base::ErrorKind::invalid);
+    EXPECT_EQ(event.error().message, "stage has the value 3, which this side does not know");
+}
+
+TEST(MessageReader, ACheckpointInTooManyShardsIsRefused) {
+    ViewPrepared prepared;
+    protocol::EnvelopeWriter writer;
+    for (const uint32_t shards : {0U, protocol::kShardsMax + 1}) {
+        prepared.server.saved = {{.token = 7, .generation = 6, .shards = shards}};
+        EXPECT_FALSE(read_event(**protocol::verify_envelope(writer.write(3, 9, prepared)), 3));
+    }
 }
 
 }  // namespace

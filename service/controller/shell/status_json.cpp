@@ -89,7 +89,7 @@ Json json_of(const WorkerView& worker, bool in_groups) {
 
 // Of groups and members there are thousands, and the controller decides nothing meanwhile: their
 // fields are assigned one by one, since a list in braces is built several times over.
-Json json_of(const GroupOrder::Part& part, const GroupRecord::Times& times) {
+Json json_of(const Part& part, const GroupRecord::Times& times) {
     Json json = Json::object();
     json["rank"] = part.rank;
     json["node"] = part.node;

@@ -171,8 +171,8 @@ TEST(StatusJson, WhyAGroupFailedTakesRoomFromOlderOnes) {
 TEST(StatusJson, TellsWhyAGroupFailed) {
     CoreFixture controller;
     const auto nodes = controller.start(averaging(2));
-    controller.send(Ready{nodes[0], 1, 0, 0, 7});
-    controller.send(Ready{nodes[1], 1, 1, 0, 7});
+    controller.send(from(nodes[0], Ready{1, 0, 0, 7}));
+    controller.send(from(nodes[1], Ready{1, 1, 0, 7}));
     const GroupId group = controller.take<GroupOrder>().at(0).group;
     const auto shown = [&] {
         return Json::parse(status_json(controller.core().status(controller.now()), ShellView{},
@@ -180,11 +180,9 @@ TEST(StatusJson, TellsWhyAGroupFailed) {
     };
     EXPECT_EQ(shown()["state"], "moving");
     EXPECT_FALSE(shown().contains("reason"));
-    controller.send(GroupDone{.node = nodes[1],
-                              .job = 1,
-                              .group = group,
-                              .failed = true,
-                              .reason = "a buffer is not there"});
+    controller.send(from(
+        nodes[1],
+        GroupDone{.job = 1, .group = group, .failed = true, .reason = "a buffer is not there"}));
     EXPECT_EQ(shown()["group"], group);
     EXPECT_EQ(shown()["state"], "failed");
     EXPECT_EQ(shown()["reason"], "the exchange failed at node 'node1': a buffer is not there");

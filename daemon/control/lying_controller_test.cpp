@@ -1,57 +1,16 @@
-// What the daemon reads of the controller's messages, and what it does with a liar's.
-
-#include "daemon/control/incoming.h"
-
+// What the daemon does with a lying controller's messages.
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "daemon/control/link_fixture.h"
+#include "protocol/control_codec.h"
 #include "service/controller/shell/zmq/socket.h"
 
 namespace pace::daemon {
 namespace {
 
 namespace wire = protocol::control;
-
-TEST(Incoming, AnOrderIsReadIntoTheMemoryOfTheLast) {
-    protocol::EnvelopeWriter writer;
-    auto& builder = writer.begin();
-    const std::vector<wire::Part> parts{wire::Part(0, 1, 5, 0.25, 0, 0),
-                                        wire::Part(3, 2, 7, 0.75, 8, 22105)};
-    const auto members = builder.CreateVectorOfStructs(parts);
-    const auto bytes =
-        writer.finish(1, 2, wire::CreateGroupOrder(builder, 4, 99, 6, members, 0.5, 7, 11));
-    const auto envelope = protocol::verify_envelope(bytes);
-    ASSERT_TRUE(envelope);
-    control::GroupOrder order;
-    order.members.resize(10);
-    control::read(*(*envelope)->body_as_GroupOrder(), order);
-    EXPECT_EQ(order.group, 99U);
-    EXPECT_EQ(order.members,
-              (std::vector<control::Part>{{0, 1, 5, 0.25, 0, 0}, {3, 2, 7, 0.75, 8, 22105}}));
-    EXPECT_EQ(order.iteration, 7U);
-    EXPECT_DOUBLE_EQ(order.initial_weight, 0.5);
-}
-
-TEST(Incoming, AViewTellsWhereItsMembersAreAndWithWhichNccl) {
-    protocol::EnvelopeWriter writer;
-    auto& builder = writer.begin();
-    const std::vector<wire::Member> listed{wire::Member(0, 5, 1, 22105), wire::Member(2, 6, 0, 0)};
-    const auto members = builder.CreateVectorOfStructs(listed);
-    const auto envelope = protocol::verify_envelope(
-        writer.finish(1, 2, wire::CreateCommitView(builder, 4, 9, 3, 0, members)));
-    ASSERT_TRUE(envelope);
-    const auto view = control::read(*(*envelope)->body_as_CommitView());
-    ASSERT_TRUE(view);
-    EXPECT_EQ(view->members, (std::vector<control::Member>{{0, 5, 1, 22105}, {2, 6, 0, 0}}));
-}
-
-TEST(Incoming, ErrorKindsOfLaterVersionsBecomeInternal) {
-    EXPECT_EQ(control::read_error(3, nullptr).kind, base::ErrorKind::verb);
-    EXPECT_EQ(control::read_error(0, nullptr).kind, base::ErrorKind::internal);
-    EXPECT_EQ(control::read_error(12345, nullptr).kind, base::ErrorKind::internal);
-}
 
 // A controller that says what no controller would.
 class LyingController : public LinkFixture {

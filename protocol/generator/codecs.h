@@ -1,0 +1,12 @@
+// The source that is generated: between plain structs and tables.
+#pragma once
+
+#include <string>
+
+#include "protocol/generator/schema.h"
+
+namespace pace::protocol::generator {
+
+std::string source_of(const Schema& schema);
+
+}  // namespace pace::protocol::generator

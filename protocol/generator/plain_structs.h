@@ -1,0 +1,13 @@
+// The headers that are generated: plain structs, and what reads and writes them.
+#pragma once
+
+#include <string>
+
+#include "protocol/generator/schema.h"
+
+namespace pace::protocol::generator {
+
+std::string structs_of(const Schema& schema);
+std::string codec_declarations_of(const Schema& schema);
+
+}  // namespace pace::protocol::generator
