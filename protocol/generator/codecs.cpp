@@ -24,7 +24,7 @@ using codec::Builder;
 
 std::string written(const FieldDef& field) {
     const flatbuffers::Type& type = field.value.type;
-    const std::string member = "message." + field.name;
+    std::string member = "message." + field.name;
     if (type.base_type == flatbuffers::BASE_TYPE_STRING) {
         const std::string most = attribute(field, "cut");
         return fmt::format("codec::write_text(builder, {}, {})", member,
