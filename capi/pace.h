@@ -53,7 +53,7 @@ extern "C" {
 #endif
 
 #define PACE_VERSION_MAJOR 0
-#define PACE_VERSION_MINOR 1
+#define PACE_VERSION_MINOR 2
 #define PACE_VERSION_PATCH 0
 
 #if defined(__GNUC__)

@@ -138,7 +138,7 @@ def parse():
     parser.add_argument("--zero-grad", choices=("default", "none", "zero"), default="default",
                         help="what becomes of gradients before a step: PyTorch's default, none, or zero in place")
     parser.add_argument("--job", default="torch", help="the job's name")
-    parser.add_argument("--libpace", default="libpace.so.1", help="the library's file")
+    parser.add_argument("--libpace", default="libpace.so.0", help="the library's file")
     parser.add_argument("--endpoint", help="of a daemon that runs")
     parser.add_argument("--paced", help="start this daemon for as long as it takes")
     parser.add_argument("--rank", type=int, help="be this worker alone; otherwise all are started")

@@ -31,7 +31,7 @@ HOST = re.compile(r"(ld-linux[\w-]*|linux-vdso|libc|libm|libmvec|libdl|libpthrea
 
 EXPECTED = (
     "README", "bin/pacectl", "bin/pace-sim", "sbin/paced", "sbin/pace-controller", "include/pace.h",
-    "lib/libpace.so", "lib/libpace.so.1", "lib/libpaced.so.0", "lib/pkgconfig/pace.pc",
+    "lib/libpace.so", "lib/libpace.so.0", "lib/libpaced.so.0", "lib/pkgconfig/pace.pc",
     "lib/systemd/system/paced.service", "lib/systemd/system/pace-controller.service",
     "lib/sysusers.d/pace.conf", "lib/tmpfiles.d/pace.conf", "etc/pace/paced.toml",
     "share/doc/pace/LICENSE", "share/doc/pace/configuration.md", "share/doc/pace/pace-controller.toml",

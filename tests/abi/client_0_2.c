@@ -1,6 +1,6 @@
-/* A trainer's use of libpace as of 1.0, which must build and run with every later library.
+/* A trainer's use of libpace as of 0.2, which must build and run with every library of that ABI.
  *
- * Never edited after the release of 1.0: what breaks here breaks programs in the field. It needs no
+ * Never edited after the release of 0.2: what breaks here breaks programs in the field. It needs no
  * daemon: it walks the ways that end without one, and the shape of the others only has to compile.
  */
 #include <pace.h>
