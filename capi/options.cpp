@@ -1,5 +1,6 @@
 #include "capi/options.h"
 
+#include <chrono>
 #include <cstdlib>
 
 #include "protocol/types.h"
@@ -9,6 +10,7 @@ namespace pace::capi {
 using base::ErrorKind;
 using base::make_error;
 using base::Result;
+using base::TimePoint;
 using protocol::JobOptions;
 
 namespace {
@@ -65,6 +67,9 @@ static_assert(PACE_HIERARCHY_FLAT == static_cast<int>(protocol::Hierarchy::flat)
 static_assert(PACE_DENSE_FALLBACK_AUTOMATIC ==
               static_cast<int>(protocol::DenseFallback::automatic));
 static_assert(PACE_DENSE_FALLBACK_NEVER == static_cast<int>(protocol::DenseFallback::never));
+
+// Longer waits are waits without limit; adding them to the clock would overflow.
+constexpr int64_t kLongestMs = int64_t{1000} * 3600 * 24 * 365;
 
 // 0 leaves the default.
 template <typename Choice>
@@ -186,6 +191,15 @@ Result<> read_collective(const pace_job_options& options, JobOptions& ret_job) {
 }
 
 }  // namespace
+
+Result<TimePoint> deadline_of(int64_t timeout_ms) {
+    if (timeout_ms == PACE_FOREVER || timeout_ms > kLongestMs) return TimePoint::max();
+    if (timeout_ms < 0)
+        return make_error(ErrorKind::invalid,
+                          "timeout_ms is {}; give milliseconds, 0 to look once, or PACE_FOREVER",
+                          timeout_ms);
+    return base::now() + std::chrono::milliseconds(timeout_ms);
+}
 
 Result<> check_size(uint32_t struct_size, StructName name) {
     if (struct_size >= sizeof(struct_size) && struct_size <= kStructSizeMax) return {};

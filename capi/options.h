@@ -11,6 +11,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "capi/pace.h"
 #include "libclient/job_options.h"
@@ -50,6 +51,9 @@ base::Result<Options> read_optional(const Options* given, StructName name) {
     if (given == nullptr) return Options{};
     return read_options(given, name);
 }
+
+// When a wait ends that may take so long.
+base::Result<base::TimePoint> deadline_of(int64_t timeout_ms);
 
 // Refuses a reserved field that is not zero.
 base::Result<> check_reserved(uint32_t reserved, std::string_view name);

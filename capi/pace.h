@@ -10,22 +10,24 @@
  *     pace_session_open(NULL, &job, &session, &error);
  *     pace_buffer_create(session, PACE_F32, count, NULL, &model, (void **)&weights, &error);
  *     pace_broadcast(session, &model, 1, 0, &request, &error);
- *     pace_request_wait(session, request, PACE_FOREVER, &info, &error);
+ *     pace_request_wait(session, request, PACE_FOREVER, NULL, &info, &error);
  *     for (uint64_t k = info.iteration; k < steps; k = info.iteration + 1) {
  *         local_step(weights);
  *         pace_average(session, &model, 1, k, NULL, &request, &error);
- *         pace_request_wait(session, request, PACE_FOREVER, &info, &error);
+ *         pace_request_wait(session, request, PACE_FOREVER, NULL, &info, &error);
  *     }
+ *     pace_session_leave(session, 1000, &error);
+ *     pace_session_free(session);
  *
  * Rules that hold everywhere:
  *
  * Errors. Every call that can fail returns a pace_status and takes a pace_error, which may be NULL.
  * 0 is done, above 0 an outcome to handle here, below 0 a fault; the error then says what was
- * wrong, with which value, and what to do. Nothing has changed when a call fails. No call ends the process
+ * wrong, with which value, and what to do. Later releases add statuses: treat one that you do not know by its sign. Nothing has changed when a call fails. No call ends the process
  * or prints.
  *
- * Outputs. Parameters named ret_ are written only when the call succeeds, and ret_info of a wait
- * whenever the request has ended, however that was. They may be NULL where so stated.
+ * Outputs. Parameters named ret_ are written only when the call succeeds; ret_info of a wait also
+ * when the request has ended in another way, and its status always. They may be NULL where so stated.
  *
  * Options. Every options struct begins with its own size, set by its _INIT macro. Zero means
  * default. Fields are only ever appended; a library refuses non-zero bytes that it does not know,
@@ -75,14 +77,15 @@ enum {
     PACE_ABORTED =
         2, /* ended by a failure elsewhere; the buffers are as they were; calling again is right */
     PACE_CANCELED = 3, /* ended because pace_request_cancel asked */
-    PACE_STALE = 4,   /* the worker's model lacks what the job has done without it: it was suspended
+    PACE_STALE = 4, /* the worker's model lacks what the job has done without it: it was suspended
                          for being late or frozen, or its node was cut off, or its daemon or its
                          process was restarted. pace_broadcast takes the current model */
-    PACE_PENDING = 5, /* pace_request_test: still in flight */
+    PACE_PENDING =
+        5, /* still in flight: what pace_request_test says, and the info of a request that has not been collected */
     PACE_INTERRUPTED =
-        6, /* of an interruptible session. pace_request_wait: a signal has come, or half a second has
-                             passed, in which one may have; the request is still in flight. A call that opens the
-                             session, or has to reconnect it: a signal has come; nothing was begun, call again */
+        6, /* a wait with PACE_WAIT_SIGNALS: a signal has come, or half a second has passed, in which one may have; the request is
+                             still in flight. A call that opens an interruptible session, or has to reconnect it: a signal has
+                             come; nothing was begun, call again */
 
     /* Faults. */
     PACE_E_INVALID = -1,   /* an argument or option is wrong */
@@ -103,7 +106,12 @@ enum {
     PACE_E_CLOSED =
         -14, /* what the session belonged to is over: its run, since a later one has begun
                                   under the job's name, or the memory of a GPU; open another session */
-    PACE_E_INTERNAL = -15 /* a defect of Pace: please report it */
+    PACE_E_INTERNAL = -15, /* a defect of Pace: please report it */
+    PACE_E_REFUSED =
+        -16, /* a request has ended because what it named was refused, when the other side looked at it: a gradient with a NaN, an
+                index outside of the model. Its buffers are as they were. E_INVALID is for what a call refuses at once */
+    PACE_E_UNSUPPORTED =
+        -17 /* this library, or this machine's daemon, is built without that device or feature */
 };
 
 /* The constant name of a status, "PACE_E_TAKEN"; "PACE_?" for a number that is none. Threads: any.
@@ -397,10 +405,8 @@ typedef struct pace_job_options {
     uint32_t resume; /* 1: this worker goes on with the run of this identity though all its workers
                            have died; else 0 */
     uint32_t
-        interruptible; /* 1: a wait returns PACE_INTERRUPTED when the waiting thread has handled a signal, and
-                               twice a second besides, so that a trainer in a language that handles signals
-                               between its own steps can look. So do pace_session_open, and verbs and buffer calls that
-                               reconnect, when a signal comes while they wait; else 0 */
+        interruptible; /* 1: pace_session_open, and verbs and buffer calls that reconnect, return PACE_INTERRUPTED when a signal
+                               comes while they wait; else 0. For waits, see PACE_WAIT_SIGNALS */
 } pace_job_options;
 
 #define PACE_JOB_OPTIONS_INIT                                                                      \
@@ -435,10 +441,19 @@ typedef struct pace_session pace_session;
 PACE_API pace_status pace_session_open(const char* endpoint, const pace_job_options* job,
                                        pace_session** ret_session, pace_error* error);
 
-/* Leaves the job in order, frees the session, its buffers and their memory, and closes its
- * descriptor. Requests in flight end unseen. The rank is free when this returns, on every node, if
- * the controller answers within a second. NULL does nothing. Threads: no other call on this session
- * may run or follow.  Blocks: at most one second, for the daemon's and the controller's answer. */
+/* Leaves the job in order: the others go on without this worker at once, and its rank is free when this returns OK, on every node,
+ * if the controller answers within a second. Requests that are not collected end unseen. The session is over, whatever this returns: its buffers
+ * stay mapped until it is freed, and every other call fails with E_CLOSED.
+ *
+ * Threads: any; a wait of another thread fails with E_CLOSED.  Blocks: for the daemon's answer, at most timeout_ms (PACE_FOREVER: without limit).
+ * Returns: OK; TIMEOUT (the daemon has been told, and has not answered in time). Fails with: E_INVALID (timeout_ms below PACE_FOREVER; this alone
+ * leaves the session as it was), E_DAEMON_GONE (it cannot be told: the worker counts as one that died), E_CLOSED (it has left before). */
+PACE_API pace_status pace_session_leave(pace_session* session, int64_t timeout_ms,
+                                        pace_error* error);
+
+/* Frees the session, its buffers and their memory, and closes its descriptor. A session that has not left before ends as if the worker had died:
+ * its job goes on without it, and keeps what a worker that returns would need. So it is safe where a program clears up after a
+ * failure. NULL does nothing. Threads: no other call on this session may run or follow.  Blocks: no. */
 PACE_API void pace_session_free(pace_session* session);
 
 typedef struct pace_session_info {
@@ -592,93 +607,127 @@ typedef enum pace_contents {
 
 typedef struct pace_request_info {
     uint32_t struct_size;
-    pace_status status;  /* how the request ended */
-    uint64_t iteration;  /* the worker's iteration now: the group's newest (average), the one given
-                            (reduce), the donor's (broadcast to a newcomer); else as before */
-    uint64_t group;      /* the group's number (average), or the round's (verbs for all members);
-                            of a late reduce, that of the last sum that it got */
+    pace_status
+        status; /* how the request ended; PACE_PENDING: it has not been collected, and the rest is as it was */
+    uint64_t iteration; /* the worker's iteration now: the group's newest (average), the one given
+                           (reduce), the donor's (broadcast to a newcomer); else as before */
+    uint64_t group;     /* of an average: the group's number */
+    uint64_t
+        round; /* of a verb for all members: the round's number; of a late reduce, that of the last sum that it got */
+    uint64_t version;    /* of a pull and a checkpoint: the model's, which grows */
     uint64_t bytes_sent; /* by this node over the network for this exchange */
     uint64_t bytes_received;
     uint64_t queued_ns;    /* from the call to the start of the exchange: forming the group, waiting
-                              for others */
+                               for others */
     uint64_t moving_ns;    /* from there to the result */
     double initial_weight; /* weight of the initial model (PACE_MISSING_INITIAL) */
     uint32_t member_count; /* members of the exchange */
     uint32_t node_count;   /* nodes they are on */
-    pace_member* members;  /* in: room for member_capacity members, or NULL. Filled by rank. */
-    uint32_t member_capacity; /* in */
-    uint32_t member_listed;   /* members filled in: less than member_count if there was no room, and
-                                 at most 128, the daemon's list */
+    uint32_t
+        member_listed; /* members filled in (pace_wait_options.members): less than member_count if there was no
+                               room, and at most 128, the daemon's list */
+    int32_t contents; /* of a request that ended as E_DAEMON_GONE: pace_contents */
 
     /* Of a reduce. */
     double divisor;             /* what the sum was divided by; 0 where nothing was summed */
     uint64_t rounds;            /* rounds whose results the buffers now hold together: 1 as a rule,
                                    more for a worker that had missed some; their sum, in order */
+    uint64_t entries;           /* elements of the result that top-k chose; 0 for dense */
     uint32_t contributor_count; /* members whose gradients are in the result; of a push: 1, or 0 if
                                    the update of that step had been taken before */
-    uint32_t late;    /* 1: this worker's gradient came after its round had begun; it counts in a
-                         later one, or was dropped */
-    uint32_t resync;  /* 1: call pace_sync now (resync_every) */
-    uint32_t dense;   /* 1: compression was asked for, but all elements are in the result:
-                         dense was faster, or nothing had to travel */
-    uint64_t entries; /* elements of the result that top-k chose; 0 for dense */
+    uint32_t late;   /* 1: this worker's gradient came after its round had begun; it counts in a
+                        later one, or was dropped */
+    uint32_t resync; /* 1: call pace_sync now (resync_every) */
+    uint32_t dense;  /* 1: compression was asked for, but all elements are in the result:
+                        dense was faster, or nothing had to travel */
 
-    /* Of an average with keep_local. */
     uint64_t
-        local_iteration; /* in: the iteration that the worker has reached by now; 0: it has made
-                                 no step since the call */
-    uint64_t staleness;  /* steps that it has made since the call, which the average lacks */
+        staleness; /* of an average with keep_local: steps that the worker has made since the call, which the average lacks */
 
     /* Of a push, a pull, and a broadcast of the server family. */
     uint64_t
         slowest_clock; /* steps that the slowest worker has pushed: with PACE_POLICY_SSP the model is fresh
                                enough for steps up to slowest_clock + staleness_max */
-
-    int32_t contents;   /* of a request that ended as E_DAEMON_GONE: pace_contents */
-    uint32_t reserved2; /* 0 */
 } pace_request_info;
 
 #define PACE_REQUEST_INFO_INIT                                                                   \
     {                                                                                            \
-        (uint32_t)sizeof(pace_request_info), 0, 0, 0, 0, 0, 0, 0, 0.0, 0, 0, NULL, 0, 0, 0.0, 0, \
-            0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                         \
+        (uint32_t)sizeof(pace_request_info), PACE_PENDING, 0, 0, 0, 0, 0, 0, 0, 0, 0.0, 0, 0, 0, \
+            0, 0.0, 0, 0, 0, 0, 0, 0, 0, 0                                                       \
     }
+
+/* A device, in DLPack's numbers (dlpack.h, DLDeviceType), and which of those, as this process counts them. */
+enum { PACE_DEVICE_CPU = 1, PACE_DEVICE_CUDA = 2, PACE_DEVICE_ROCM = 10, PACE_DEVICE_ONEAPI = 14 };
+
+typedef struct pace_device {
+    int32_t type;
+    int32_t id;
+} pace_device;
+
+/* Flags of pace_wait_options. */
+enum {
+    /* The wait returns PACE_INTERRUPTED when its thread has handled a signal, and twice a second besides, so that a trainer in
+     * a language that handles signals between its own steps can look. */
+    PACE_WAIT_SIGNALS = 1
+};
+
+typedef struct pace_wait_options {
+    uint32_t struct_size;
+    uint32_t flags; /* PACE_WAIT_SIGNALS */
+
+    /* Who waits for a result on a GPU. All zero, or PACE_DEVICE_CPU: this thread, until the result is there. PACE_DEVICE_CUDA and the GPU's number:
+     * `stream` (a cudaStream_t or CUstream of that GPU; NULL: its default stream) does, and what is queued there from now on sees
+     * the result. This thread then waits only until the daemon has queued what makes the result: for the other members' calls, and for
+     * what comes from other nodes. Should the daemon die after the wait has returned OK, the stream may see only part of the
+     * result: the next call tells of the death. Of a request whose buffers are on the host it changes nothing. */
+    pace_device device;
+    void* stream;
+
+    uint64_t
+        local_iteration; /* of an average with keep_local: the iteration that the worker has reached by now; 0: it has made
+                                   no step since the call */
+    pace_member* members; /* room for member_capacity members, filled by rank; or NULL */
+    size_t member_capacity;
+} pace_wait_options;
+
+#define PACE_WAIT_OPTIONS_INIT \
+    { (uint32_t)sizeof(pace_wait_options), 0, {0, 0}, NULL, 0, NULL, 0 }
 
 #define PACE_FOREVER (-1)
 
 /* Waits until the request has ended, and collects it: the handle is then void. timeout_ms: 0 looks
- * once, PACE_FOREVER waits without limit. ret_info may be NULL; its members and member_capacity are
- * read before. Spins shortly before it sleeps.
+ * once, PACE_FOREVER waits without limit. options may be NULL, and so may ret_info; its status is written whatever this
+ * returns, the rest when the request is collected. Spins shortly before it sleeps.
  *
- * Returns: OK; TIMEOUT (not ended, not collected); INTERRUPTED (the same, only if the session is
- * interruptible); or the way it ended: ABORTED, CANCELED, STALE or
- * a fault, with the info filled and the request collected. Every request ends exactly once, also
+ * Returns: OK; TIMEOUT (not ended, not collected); INTERRUPTED (the same, only with PACE_WAIT_SIGNALS); or the way it ended: ABORTED,
+ * CANCELED, STALE or a fault, with the info filled and the request collected. Every request ends exactly once, also
  * when the daemon dies (E_DAEMON_GONE). Threads: any; several may wait, each for its own request.
- * Blocks: at most timeout_ms. Fails with: E_INVALID (timeout_ms below PACE_FOREVER, ret_info),
- * E_HANDLE (never made, or collected already), and how the request failed: E_MISMATCH (workers
- * disagree about verb, types or lengths), E_DAEMON_GONE, or another fault.
+ * Blocks: at most timeout_ms. Fails with: E_INVALID (an argument or option is wrong; not collected),
+ * E_HANDLE (never made, or collected already), E_UNSUPPORTED (options->device; not collected), E_CLOSED (the session has left), and how
+ * the request failed: E_REFUSED, E_MISMATCH (workers disagree about verb, types or lengths), E_DAEMON_GONE, or another fault.
+ * ret_info->status tells the two apart: it is PACE_PENDING of a request that has not been collected.
  *
  * Of a request that has lasted for ten seconds (the daemon's setting wait_notice_ms) the message of TIMEOUT, INTERRUPTED and PENDING
  * says for whom it waits, or for what. */
 PACE_API pace_status pace_request_wait(pace_session* session, pace_request request,
-                                       int64_t timeout_ms, pace_request_info* ret_info,
-                                       pace_error* error);
-
-/* As pace_request_wait, but of a request whose buffers are on a GPU not this thread waits for the result on the device: `cuda_stream`
- * (a cudaStream_t or CUstream of that GPU; NULL: its default stream) does, and what is queued there from now on sees it. This
- * thread waits only until the daemon has queued what makes the result: for the other members' calls, and for what comes from other
- * nodes. Of a request without buffers on a GPU it is pace_request_wait. Should the daemon die after this has returned OK, the
- * stream may see only part of the result: the next call tells of the death.
- *
- * Blocks: at most timeout_ms. Fails also with: E_INVALID (a stream of another device; not collected). */
-PACE_API pace_status pace_request_wait_stream(pace_session* session, pace_request request,
-                                              void* cuda_stream, int64_t timeout_ms,
-                                              pace_request_info* ret_info, pace_error* error);
+                                       int64_t timeout_ms, const pace_wait_options* options,
+                                       pace_request_info* ret_info, pace_error* error);
 
 /* As pace_request_wait with timeout 0, but PENDING instead of TIMEOUT; also, of a request with buffers on a GPU, when the descriptor
  * of pace_session_get_fd says already that it has ended, until the result is on the device, and of an average with keep_local,
  * until all of it is added: each call adds a piece, which takes less than a millisecond. Blocks: no. */
 PACE_API pace_status pace_request_test(pace_session* session, pace_request request,
+                                       const pace_wait_options* options,
+                                       pace_request_info* ret_info, pace_error* error);
+
+/* As pace_request_wait, of whichever of the session's requests has ended first: collects it, and writes its handle, void by now, to *ret_request.
+ * options->local_iteration is for averages with keep_local alone. A request that another thread waits for may be taken from it,
+ * which is told E_HANDLE then: use either the one or the other.
+ *
+ * Returns: as pace_request_wait; *ret_request is written exactly when ret_info->status is not PACE_PENDING. Fails also with: E_NOT_FOUND (no
+ * request is in flight or waits to be collected; at once). */
+PACE_API pace_status pace_session_next(pace_session* session, int64_t timeout_ms,
+                                       const pace_wait_options* options, pace_request* ret_request,
                                        pace_request_info* ret_info, pace_error* error);
 
 /* Asks that the request end as CANCELED. One that is in an exchange already, or has ended, ends in
@@ -722,7 +771,7 @@ typedef struct pace_average_options {
      * PENDING: the next one goes on there. The copy is made in the call, which blocks for that, and the first
      * time also for an exchange with the daemon; it stays for the next time, twice the size of the
      * buffers. Only while such a request is in flight may a buffer that it names be written, and
-     * named by no other request. info.local_iteration tells how far the worker has come, and
+     * named by no other request. pace_wait_options.local_iteration tells how far the worker has come, and
      * info.iteration then is the group's newest and the steps since. Not together with an order. */
     uint32_t keep_local;
     uint32_t reserved; /* 0 */
@@ -806,7 +855,7 @@ typedef struct pace_reduce_options {
  * Every member gets bit-identical results here too. Where dense is faster it is used, and info.dense
  * says so. Source: Zhao et al., SparDL.
  *
- * Fails also with E_INVALID at its end: reject_nonfinite is set, and a gradient holds an infinity or a
+ * Fails also with E_REFUSED at its end: reject_nonfinite is set, and a gradient holds an infinity or a
  * NaN, or, with compression f16 or bf16, an element that is infinite as that type. */
 PACE_API pace_status pace_reduce(pace_session* session, const pace_buffer* buffers, size_t count,
                                  const pace_reduce_options* options, pace_request* ret_request,
@@ -852,7 +901,7 @@ typedef struct pace_push_options {
  * A push of a step whose update has been taken before ends as OK too, and changes nothing: info.contributor_count is then 0,
  * else 1, and info.iteration the worker's next step. So one whose end was not heard of (E_DAEMON_GONE) may be repeated.
  *
- * Fails also, at its end, with E_INVALID: a buffer is not of PACE_F32, a range or an index lies outside of the
+ * Fails also, at its end, with E_REFUSED: a buffer is not of PACE_F32, a range or an index lies outside of the
  * model, indices do not rise; STALE: the worker was suspended or is new, or the model is another one (pace_pull), and it must call
  * pace_broadcast or pace_pull first. Nothing has changed then. */
 PACE_API pace_status pace_push(pace_session* session, const pace_buffer* buffers, size_t count,
@@ -872,10 +921,10 @@ typedef struct pace_pull_options {
  * worker is near enough (see the policies), all of it as it was at one moment: of every update all or
  * nothing, and this worker's own that it has pushed before. Called before the push of the step before, it
  * is a prefetch, which lacks that step's update and may wait for it. A worker pulls when its copy is too old,
- * that is, when the last pull's info.slowest_clock + staleness_max < clock. info.group is the model's
- * version, which grows. A model that nobody has broadcast is zero at first. options may be NULL.
+ * that is, when the last pull's info.slowest_clock + staleness_max < clock. info.version is the model's,
+ * which grows. A model that nobody has broadcast is zero at first. options may be NULL.
  *
- * Fails also, at its end, with E_INVALID (a buffer is not of PACE_F32, the range lies outside of the model, a
+ * Fails also, at its end, with E_REFUSED (a buffer is not of PACE_F32, the range lies outside of the model, a
  * clock beyond the step after the last one pushed), STALE (the model is lost with a node that kept a shard of it: pace_broadcast gives it anew;
  * or it is that of a checkpoint again: pace_broadcast or another pull gives it, and info.iteration the worker's step then; or every
  * daemon that knew of the job was gone, and it has begun anew: pace_broadcast makes the root's the model). */
@@ -885,7 +934,7 @@ PACE_API pace_status pace_pull(pace_session* session, const pace_buffer* buffers
 
 /* Has the daemons save the model to their disks, with all updates that this worker has pushed before, and
  * ends when that is durable, on checkpoint_copies nodes each. Other pushes and pulls go on meanwhile; whoever
- * asks at the same time gets the same checkpoint. info.group is the model's version in it. From the newest
+ * asks at the same time gets the same checkpoint. info.version is the model's in it. From the newest
  * whole checkpoint a model that is lost with a node goes on, or another job, later (restore). Calls that are under way then, pushes, and
  * pulls for steps that the checkpoint has not, end as STALE, until the worker has called pace_broadcast or such a pull. Older ones are removed. The clocks are saved too: info.iteration tells each worker
  * where to go on. What is written is in the folder that the daemons' setting `checkpoints` names; while

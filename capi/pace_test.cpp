@@ -1,6 +1,4 @@
 // The C interface as a trainer meets it, against a scripted daemon.
-#include "capi/pace.h"
-
 #include <array>
 #include <memory>
 #include <string>
@@ -8,60 +6,12 @@
 
 #include <gtest/gtest.h>
 
-#include "libclient/testing/fake_daemon.h"
-#include "libclient/testing/temporary_folder.h"
+#include "capi/pace_fixture.h"
 
 namespace pace::capi {
 namespace {
 
-using base::ErrorKind;
-using client::testing::FakeDaemon;
-using client::testing::Peer;
-using client::testing::Script;
-using protocol::SubmissionEntry;
-
-// A script that keeps every submission for the test to end.
-Script holding() {
-    Script script;
-    script.on_submission = [](Peer&, const SubmissionEntry&) {};
-    return script;
-}
-
-class PaceTest : public ::testing::Test {
-  protected:
-    void start(Script script = {}) {
-        daemon_ = std::make_unique<FakeDaemon>(folder_.file("socket"), std::move(script));
-        job_.name = "fashion";
-        job_.world = 4;
-        job_.rank = 2;
-        ASSERT_EQ(pace_session_open(daemon_->endpoint().c_str(), &job_, &session_, &error_),
-                  PACE_OK)
-            << error_.message;
-    }
-    void TearDown() override { pace_session_free(session_); }
-
-    pace_buffer make_buffer() {
-        pace_buffer buffer{};
-        void* data = nullptr;
-        EXPECT_EQ(pace_buffer_create(session_, PACE_F32, 64, nullptr, &buffer, &data, &error_),
-                  PACE_OK)
-            << error_.message;
-        EXPECT_NE(data, nullptr);
-        return buffer;
-    }
-
-    void expect_invalid(pace_status status, const char* word) {
-        EXPECT_EQ(status, PACE_E_INVALID);
-        EXPECT_EQ(error_.status, PACE_E_INVALID);
-        EXPECT_NE(std::string(error_.message).find(word), std::string::npos) << error_.message;
-    }
-
-    client::testing::TemporaryFolder folder_;
-    std::unique_ptr<FakeDaemon> daemon_;
-    pace_job_options job_ = PACE_JOB_OPTIONS_INIT;
-    pace_session* session_ = nullptr;
-    pace_error error_{};
-};
+class PaceTest : public PaceFixture {};
 
 TEST_F(PaceTest, AverageTellsTheWholeStory) {
     Script script;
@@ -87,12 +37,14 @@ TEST_F(PaceTest, AverageTellsTheWholeStory) {
     ASSERT_EQ(pace_average(session_, &buffer, 1, 10, nullptr, &request, &error_), PACE_OK);
     std::array<pace_member, 4> members{};
     pace_request_info info = PACE_REQUEST_INFO_INIT;
-    info.members = members.data();
-    info.member_capacity = members.size();
-    ASSERT_EQ(pace_request_wait(session_, request, PACE_FOREVER, &info, &error_), PACE_OK);
+    pace_wait_options how = PACE_WAIT_OPTIONS_INIT;
+    how.members = members.data();
+    how.member_capacity = members.size();
+    ASSERT_EQ(pace_request_wait(session_, request, PACE_FOREVER, &how, &info, &error_), PACE_OK);
     EXPECT_EQ(info.status, PACE_OK);
     EXPECT_EQ(info.iteration, 13U);
     EXPECT_EQ(info.group, 12U);
+    EXPECT_EQ(info.round, 0U);
     EXPECT_EQ(info.bytes_sent, 100U);
     EXPECT_EQ(info.bytes_received, 200U);
     EXPECT_EQ(info.queued_ns, 5U);
@@ -105,7 +57,8 @@ TEST_F(PaceTest, AverageTellsTheWholeStory) {
     EXPECT_EQ(members[1].rank, 2U);
     EXPECT_EQ(members[1].staleness, 3U);
     EXPECT_EQ(members[1].weight, 0.25);
-    EXPECT_EQ(pace_request_wait(session_, request, 0, &info, &error_), PACE_E_HANDLE);
+    EXPECT_EQ(pace_request_wait(session_, request, 0, nullptr, &info, &error_), PACE_E_HANDLE);
+    EXPECT_EQ(info.status, PACE_PENDING);
     EXPECT_EQ(pace_buffer_free(session_, buffer, &error_), PACE_OK);
 }
 
@@ -129,7 +82,8 @@ TEST_F(PaceTest, ReduceTellsWhatItCameTo) {
         daemon_->with_peer([&](Peer&) { flags = with_flags; });
         pace_request request{};
         EXPECT_EQ(pace_reduce(session_, &buffer, 1, nullptr, &request, &error_), PACE_OK);
-        EXPECT_EQ(pace_request_wait(session_, request, PACE_FOREVER, &info, &error_), PACE_OK);
+        EXPECT_EQ(pace_request_wait(session_, request, PACE_FOREVER, nullptr, &info, &error_),
+                  PACE_OK);
         daemon_->settle();  // it has read the flags
         return info;
     };
@@ -165,9 +119,11 @@ TEST_F(PaceTest, ResidualsNeedATopKCompressionAndFloats) {
     const pace_buffer buffer = make_buffer();
     pace_request request{};
     ASSERT_EQ(pace_residual_save(session_, &buffer, 1, &request, &error_), PACE_OK);
-    EXPECT_EQ(pace_request_wait(session_, request, PACE_FOREVER, nullptr, &error_), PACE_OK);
+    EXPECT_EQ(pace_request_wait(session_, request, PACE_FOREVER, nullptr, nullptr, &error_),
+              PACE_OK);
     ASSERT_EQ(pace_residual_load(session_, &buffer, 1, &request, &error_), PACE_OK);
-    EXPECT_EQ(pace_request_wait(session_, request, PACE_FOREVER, nullptr, &error_), PACE_OK);
+    EXPECT_EQ(pace_request_wait(session_, request, PACE_FOREVER, nullptr, nullptr, &error_),
+              PACE_OK);
     daemon_->settle();
     ASSERT_EQ(seen.size(), 2U);
     EXPECT_EQ(seen[0].verb, protocol::Verb::residual_save);
@@ -187,6 +143,7 @@ TEST_F(PaceTest, ResidualsNeedATopKCompressionAndFloats) {
     ASSERT_EQ(pace_session_open(daemon_->endpoint().c_str(), &job_, &dense, &error_), PACE_OK);
     EXPECT_EQ(pace_residual_save(dense, &buffer, 1, &request, &error_), PACE_E_VERB);
     EXPECT_EQ(pace_residual_load(dense, &buffer, 1, &request, &error_), PACE_E_VERB);
+    pace_session_leave(dense, 1000, nullptr);
     pace_session_free(dense);
 }
 
@@ -202,7 +159,8 @@ TEST_F(PaceTest, EachVerbArrivesAsItself) {
     const pace_buffer buffer = make_buffer();
     pace_request request{};
     const auto finish = [&] {
-        EXPECT_EQ(pace_request_wait(session_, request, PACE_FOREVER, nullptr, &error_), PACE_OK);
+        EXPECT_EQ(pace_request_wait(session_, request, PACE_FOREVER, nullptr, nullptr, &error_),
+                  PACE_OK);
     };
     pace_reduce_options reduce = PACE_REDUCE_OPTIONS_INIT;
     reduce.op = PACE_OP_SUM;
@@ -226,41 +184,6 @@ TEST_F(PaceTest, EachVerbArrivesAsItself) {
     EXPECT_EQ(seen[3].verb, protocol::Verb::barrier);
     EXPECT_EQ(seen[3].buffer_count, 0);
     EXPECT_EQ(pace_average(session_, &buffer, 1, 0, nullptr, &request, &error_), PACE_E_VERB);
-}
-
-TEST_F(PaceTest, WaitingAndTestingTellApartUnendedAndEnded) {
-    start(holding());
-    pace_request request{};
-    ASSERT_EQ(pace_barrier(session_, &request, &error_), PACE_OK);
-    EXPECT_EQ(pace_request_test(session_, request, nullptr, &error_), PACE_PENDING);
-    EXPECT_EQ(pace_request_wait(session_, request, 0, nullptr, &error_), PACE_TIMEOUT);
-    EXPECT_EQ(pace_request_wait(session_, request, 1, nullptr, &error_), PACE_TIMEOUT);
-    expect_invalid(pace_request_wait(session_, request, -2, nullptr, &error_), "timeout_ms");
-    daemon_->with_peer([&](Peer& peer) {
-        protocol::CompletionEntry entry{};
-        entry.id = request.id;
-        entry.outcome = protocol::Outcome::failed;
-        entry.error_kind = static_cast<int32_t>(ErrorKind::mismatch);
-        peer.complete(entry);
-    });
-    pace_request_info info = PACE_REQUEST_INFO_INIT;
-    EXPECT_EQ(pace_request_test(session_, request, &info, &error_), PACE_E_MISMATCH);
-    EXPECT_EQ(info.status, PACE_E_MISMATCH);
-    EXPECT_EQ(error_.status, PACE_E_MISMATCH);
-    EXPECT_STRNE(error_.message, "");
-}
-
-TEST_F(PaceTest, ADeadDaemonEndsRequestsAsGone) {
-    start(holding());
-    pace_request request{};
-    ASSERT_EQ(pace_barrier(session_, &request, &error_), PACE_OK);
-    daemon_->kill();
-    pace_request_info info = PACE_REQUEST_INFO_INIT;
-    EXPECT_EQ(pace_request_wait(session_, request, PACE_FOREVER, &info, &error_),
-              PACE_E_DAEMON_GONE);
-    EXPECT_EQ(info.status, PACE_E_DAEMON_GONE);
-    daemon_->restart({});
-    EXPECT_EQ(pace_barrier(session_, &request, &error_), PACE_OK) << error_.message;
 }
 
 TEST_F(PaceTest, SessionInfoFitsCallersOfAnyAge) {
@@ -305,8 +228,8 @@ TEST_F(PaceTest, ArgumentsThatAreWrongAreNamed) {
     bad_reduce.op = 5;
     pace_buffer_options bad_buffer = PACE_BUFFER_OPTIONS_INIT;
     bad_buffer.struct_size = 0;
-    pace_request_info bad_request = PACE_REQUEST_INFO_INIT;
-    bad_request.member_capacity = 3;
+    pace_wait_options bad_wait = PACE_WAIT_OPTIONS_INIT;
+    bad_wait.member_capacity = 3;
     int fd = -1;
 
     expect_invalid(pace_session_get_info(nullptr, &bad_info, &error_), "session");
@@ -331,7 +254,7 @@ TEST_F(PaceTest, ArgumentsThatAreWrongAreNamed) {
                    "PACE_AVERAGE_OPTIONS_INIT");
     expect_invalid(pace_reduce(session_, &buffer, 1, &bad_reduce, &request, &error_), "op");
     expect_invalid(pace_broadcast(session_, &buffer, 1, 4, &request, &error_), "root");
-    expect_invalid(pace_request_wait(session_, request, 0, &bad_request, &error_), "members");
+    expect_invalid(pace_request_wait(session_, request, 0, &bad_wait, nullptr, &error_), "members");
     expect_invalid(pace_request_cancel(nullptr, request, &error_), "session");
 
     // Nothing was written by all these failures, and no error need be taken.

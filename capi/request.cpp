@@ -1,8 +1,8 @@
 // Requests: waiting, testing, canceling.
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
+#include "capi/device.h"
 #include "capi/guard.h"
 #include "capi/handle.h"
 #include "capi/options.h"
@@ -21,42 +21,70 @@ static_assert(PACE_CONTENTS_TORN == static_cast<int>(protocol::WriteState::writi
 static_assert(PACE_CONTENTS_RESULT == static_cast<int>(protocol::WriteState::whole));
 
 constexpr capi::StructName kRequestInfo{"ret_info", "PACE_REQUEST_INFO_INIT"};
+constexpr capi::StructName kWait{"options", "PACE_WAIT_OPTIONS_INIT"};
 
-// Longer waits are waits without limit; adding them to the clock would overflow.
-constexpr int64_t kLongestMs = int64_t{1000} * 3600 * 24 * 365;
-
-Result<TimePoint> deadline_of(int64_t timeout_ms) {
-    if (timeout_ms == PACE_FOREVER || timeout_ms > kLongestMs) return TimePoint::max();
-    if (timeout_ms < 0)
-        return make_error(ErrorKind::invalid,
-                          "timeout_ms is {}; give milliseconds, 0 to look once, or PACE_FOREVER",
-                          timeout_ms);
-    return pace::base::now() + std::chrono::milliseconds(timeout_ms);
+// Says of the caller's info, if there is one, that it tells of nothing yet; after this what it holds is the request's.
+Result<> void_info(pace_request_info* info) {
+    if (info == nullptr) return {};
+    PACE_TRY(capi::check_size(info->struct_size, kRequestInfo));
+    constexpr size_t kUntilStatus = offsetof(pace_request_info, status) + sizeof(info->status);
+    if (info->struct_size >= kUntilStatus) info->status = PACE_PENDING;
+    return {};
 }
 
-// The caller's struct in this library's shape: what it lacks is zero.
-Result<pace_request_info> read_info(const pace_request_info* given) {
-    pace_request_info info = PACE_REQUEST_INFO_INIT;
-    if (given == nullptr) return info;
-    PACE_TRY(capi::check_size(given->struct_size, kRequestInfo));
-    std::memcpy(&info, given, std::min<size_t>(given->struct_size, sizeof(info)));
-    if (info.members == nullptr && info.member_capacity != 0)
+struct Wait {
+    TimePoint deadline;
+    pace_wait_options options;
+};
+
+Result<Wait> read_wait(int64_t timeout_ms, const pace_wait_options* given) {
+    PACE_TRY_ASSIGN(deadline, capi::deadline_of(timeout_ms));
+    PACE_TRY_ASSIGN(options, capi::read_optional(given, kWait));
+    if ((options.flags & ~uint32_t{PACE_WAIT_SIGNALS}) != 0)
         return make_error(ErrorKind::invalid,
-                          "ret_info->members is NULL but member_capacity is {}; give both or "
+                          "options->flags is {:#x}; use PACE_WAIT_SIGNALS or nothing",
+                          options.flags);
+    if (options.members == nullptr && options.member_capacity != 0)
+        return make_error(ErrorKind::invalid,
+                          "options->members is NULL but member_capacity is {}; give both or "
                           "neither",
-                          info.member_capacity);
-    return info;
+                          options.member_capacity);
+    if (options.stream != nullptr && options.device.type != PACE_DEVICE_CUDA)
+        return make_error(ErrorKind::invalid,
+                          "options->stream is given without its GPU; name that in options->device");
+    return Wait{deadline, options};
+}
+
+client::Waiter waiter_of(const pace_wait_options& options) {
+    const auto gpu = capi::gpu_of(options.device);
+    return {(options.flags & PACE_WAIT_SIGNALS) != 0, gpu.has_value(), gpu.value_or(0),
+            static_cast<pace::base::cuda::CUstream>(options.stream)};
 }
 
 // pace_member has the layout of MemberEntry (handle.h asserts it), and no invariant of its own.
-std::span<protocol::MemberEntry> room_of(const pace_request_info& info) {
-    return {reinterpret_cast<protocol::MemberEntry*>(info.members), info.member_capacity};
+std::span<protocol::MemberEntry> room_of(const pace_wait_options& options) {
+    return {reinterpret_cast<protocol::MemberEntry*>(options.members), options.member_capacity};
+}
+
+// The completion has one field for three numbers.
+void number(pace_request_info& info, protocol::Verb verb, uint64_t number) {
+    switch (verb) {
+        case protocol::Verb::average:
+            info.group = number;
+            break;
+        case protocol::Verb::pull:
+        case protocol::Verb::checkpoint:
+            info.version = number;
+            break;
+        default:
+            info.round = number;
+    }
 }
 
 void fill(pace_request_info& info, pace_status status, const client::RequestEnd& end) {
     info.status = status;
     info.iteration = end.entry.iteration;
-    info.group = end.entry.group;
+    number(info, end.verb, end.entry.group);
     info.bytes_sent = end.entry.bytes_sent;
     info.bytes_received = end.entry.bytes_received;
     info.queued_ns = end.entry.queued_ns;
@@ -85,58 +113,80 @@ pace_status report_end(pace_error* error, pace_status status, std::string_view m
                         fmt::format("the request ended as {}", pace_status_name(status)));
 }
 
-// `unended` is the status of a request that is still in flight at the deadline.
-Result<pace_status> wait(pace_session* session, pace_request request, TimePoint deadline,
-                         pace_request_info* ret_info, pace_error* error, pace_status unended,
-                         client::Waiter waiter = {}) {
-    PACE_TRY_ASSIGN(info, read_info(ret_info));
+pace_status report_unended(pace_session* session, const client::RequestHandle* request,
+                           pace_status status, pace_error* error) {
+    if (request == nullptr)
+        return capi::report(error, status, "no request has ended yet; wait for the next again");
+    constexpr std::string_view kInFlight = "the request is still in flight; wait for it again";
+    const std::string awaited = session->session->awaited(*request);
+    return capi::report(error, status,
+                        awaited.empty() ? std::string(kInFlight)
+                                        : fmt::format("{}: it waits for {}", kInFlight, awaited));
+}
+
+// Waits for the request, or for the next to end if it is null. `unended` is the status of one that is still in flight at the deadline.
+Result<pace_status> wait(pace_session* session, const client::RequestHandle* request,
+                         const Wait& how, pace_status unended, pace_request* ret_request,
+                         pace_request_info* ret_info, pace_error* error) {
+    if (const auto refused = capi::refuse_device(how.options.device, "options->device", error))
+        return *refused;
+    const client::Waiter waiter = waiter_of(how.options);
     client::RequestEnd end;
-    end.room = room_of(info);
-    end.local_iteration = info.local_iteration;
-    PACE_TRY_ASSIGN(ended,
-                    session->session->wait(capi::handle_of(request), deadline, &end, waiter));
-    if (!ended) {
-        constexpr std::string_view kInFlight = "the request is still in flight; wait for it again";
-        const std::string awaited = session->session->awaited(capi::handle_of(request));
-        return capi::report(error, end.interrupted ? PACE_INTERRUPTED : unended,
-                            awaited.empty()
-                                ? std::string(kInFlight)
-                                : fmt::format("{}: it waits for {}", kInFlight, awaited));
-    }
+    end.room = room_of(how.options);
+    end.local_iteration = how.options.local_iteration;
+    client::Session& inside = *session->session;
+    PACE_TRY_ASSIGN(ended, request != nullptr ? inside.wait(*request, how.deadline, &end, waiter)
+                                              : inside.next(how.deadline, &end, waiter));
+    if (!ended)
+        return report_unended(session, request, end.interrupted ? PACE_INTERRUPTED : unended,
+                              error);
     const pace_status status = capi::status_of(end.entry.outcome, end.entry.error_kind);
-    fill(info, status, end);
-    if (ret_info != nullptr)
+    if (ret_request != nullptr) *ret_request = {end.handle.session, end.handle.id};
+    if (ret_info != nullptr) {
+        pace_request_info info = PACE_REQUEST_INFO_INIT;
+        info.struct_size = ret_info->struct_size;
+        fill(info, status, end);
         std::memcpy(ret_info, &info, std::min<size_t>(ret_info->struct_size, sizeof(info)));
+    }
     return report_end(error, status, end.message());
 }
 
 }  // namespace
 
 pace_status pace_request_wait(pace_session* session, pace_request request, int64_t timeout_ms,
-                              pace_request_info* ret_info, pace_error* error) {
+                              const pace_wait_options* options, pace_request_info* ret_info,
+                              pace_error* error) {
     return capi::guard(error, [&]() -> Result<pace_status> {
+        PACE_TRY(void_info(ret_info));
         PACE_TRY(capi::require(session, "session"));
-        PACE_TRY_ASSIGN(deadline, deadline_of(timeout_ms));
-        return wait(session, request, deadline, ret_info, error, PACE_TIMEOUT);
-    });
-}
-
-pace_status pace_request_wait_stream(pace_session* session, pace_request request, void* cuda_stream,
-                                     int64_t timeout_ms, pace_request_info* ret_info,
-                                     pace_error* error) {
-    return capi::guard(error, [&]() -> Result<pace_status> {
-        PACE_TRY(capi::require(session, "session"));
-        PACE_TRY_ASSIGN(deadline, deadline_of(timeout_ms));
-        return wait(session, request, deadline, ret_info, error, PACE_TIMEOUT,
-                    {true, static_cast<pace::base::cuda::CUstream>(cuda_stream)});
+        PACE_TRY_ASSIGN(how, read_wait(timeout_ms, options));
+        const client::RequestHandle handle = capi::handle_of(request);
+        return wait(session, &handle, how, PACE_TIMEOUT, nullptr, ret_info, error);
     });
 }
 
 pace_status pace_request_test(pace_session* session, pace_request request,
+                              const pace_wait_options* options, pace_request_info* ret_info,
+                              pace_error* error) {
+    return capi::guard(error, [&]() -> Result<pace_status> {
+        PACE_TRY(void_info(ret_info));
+        PACE_TRY(capi::require(session, "session"));
+        PACE_TRY_ASSIGN(how, read_wait(0, options));
+        how.deadline = TimePoint::min();
+        const client::RequestHandle handle = capi::handle_of(request);
+        return wait(session, &handle, how, PACE_PENDING, nullptr, ret_info, error);
+    });
+}
+
+pace_status pace_session_next(pace_session* session, int64_t timeout_ms,
+                              const pace_wait_options* options, pace_request* ret_request,
                               pace_request_info* ret_info, pace_error* error) {
     return capi::guard(error, [&]() -> Result<pace_status> {
+        PACE_TRY(void_info(ret_info));
         PACE_TRY(capi::require(session, "session"));
-        return wait(session, request, TimePoint::min(), ret_info, error, PACE_PENDING);
+        PACE_TRY(capi::require(ret_request, "ret_request"));
+        PACE_TRY_ASSIGN(how, read_wait(timeout_ms, options));
+        return wait(session, nullptr, how, PACE_TIMEOUT, ret_request, ret_info, error);
     });
 }
 

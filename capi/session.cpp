@@ -109,6 +109,18 @@ pace_status pace_session_open(const char* endpoint, const pace_job_options* job,
     });
 }
 
+pace_status pace_session_leave(pace_session* session, int64_t timeout_ms, pace_error* error) {
+    return capi::guard(error, [&]() -> Result<pace_status> {
+        PACE_TRY(capi::require(session, "session"));
+        PACE_TRY_ASSIGN(deadline, capi::deadline_of(timeout_ms));
+        PACE_TRY_ASSIGN(answered, session->session->leave(deadline));
+        if (answered) return PACE_OK;
+        return capi::report(error, PACE_TIMEOUT,
+                            "the daemon has been told that the worker leaves, and has not answered "
+                            "in time; the session is over");
+    });
+}
+
 void pace_session_free(pace_session* session) {
     capi::guard(nullptr, [&]() -> Result<> {
         delete session;

@@ -18,7 +18,7 @@ struct Row {
 };
 
 constexpr std::array kRows{
-    Row{ErrorKind::invalid, PACE_E_INVALID, PACE_E_INVALID},
+    Row{ErrorKind::invalid, PACE_E_INVALID, PACE_E_REFUSED},
     Row{ErrorKind::handle, PACE_E_HANDLE, PACE_E_HANDLE},
     Row{ErrorKind::verb, PACE_E_VERB, PACE_E_VERB},
     Row{ErrorKind::mismatch, PACE_E_MISMATCH, PACE_E_MISMATCH},
@@ -130,6 +130,10 @@ const char* pace_status_name(pace_status status) {
             return "PACE_E_CLOSED";
         case PACE_E_INTERNAL:
             return "PACE_E_INTERNAL";
+        case PACE_E_REFUSED:
+            return "PACE_E_REFUSED";
+        case PACE_E_UNSUPPORTED:
+            return "PACE_E_UNSUPPORTED";
         default:
             return "PACE_?";
     }

@@ -45,6 +45,11 @@ TEST(Status, AnEndedRequestNeverLooksUnended) {
     }
 }
 
+TEST(Status, WhatWasRefusedAtTheEndIsNoWrongArgument) {
+    EXPECT_EQ(status_of_call(ErrorKind::invalid), PACE_E_INVALID);
+    EXPECT_EQ(status_of_end(ErrorKind::invalid), PACE_E_REFUSED);
+}
+
 TEST(Status, KindsThatDoNotExistAreInternal) {
     for (const int number : {-1, 0, kLastKind + 1, 1 << 30}) {
         EXPECT_EQ(status_of_call(static_cast<ErrorKind>(number)), PACE_E_INTERNAL);
@@ -62,10 +67,10 @@ TEST(Status, OutcomesHaveTheNumbersOfTheHeader) {
 
 TEST(Status, NamesAreDistinct) {
     std::set<std::string> names;
-    for (pace_status status = PACE_E_INTERNAL; status <= PACE_INTERRUPTED; ++status)
+    for (pace_status status = PACE_E_UNSUPPORTED; status <= PACE_INTERRUPTED; ++status)
         EXPECT_TRUE(names.insert(pace_status_name(status)).second) << status;
     EXPECT_EQ(names.count("PACE_?"), 0U);
-    EXPECT_STREQ(pace_status_name(PACE_E_INTERNAL - 1), "PACE_?");
+    EXPECT_STREQ(pace_status_name(PACE_E_UNSUPPORTED - 1), "PACE_?");
     EXPECT_STREQ(pace_status_name(PACE_INTERRUPTED + 1), "PACE_?");
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace pace::client {
 
@@ -69,6 +70,25 @@ Result<Request*> RequestTable::find(RequestHandle handle) {
     return &slots_[slot];
 }
 
+Result<Request*> RequestTable::ended(const RequestHandle* wanted) {
+    if (wanted != nullptr) {
+        PACE_TRY_ASSIGN(request, find(*wanted));
+        return request->ended ? request : nullptr;
+    }
+    if (in_flight_ + ended_ == 0)
+        return make_error(ErrorKind::not_found,
+                          "the session has no request that could end; a verb gives one");
+    Request* first = nullptr;
+    const auto order = [](const Request& request) {
+        return std::pair(request.adding, request.ended_as);
+    };
+    for (Request& request : slots_) {
+        if (request.id == 0 || !request.ended) continue;
+        if (first == nullptr || order(request) < order(*first)) first = &request;
+    }
+    return first;
+}
+
 Request* RequestTable::in_flight(uint64_t id) {
     const uint64_t slot = id & kSlotMask;
     if (id == 0 || slot >= slots_.size()) return nullptr;
@@ -78,6 +98,7 @@ Request* RequestTable::in_flight(uint64_t id) {
 
 void RequestTable::end(Request& request) {
     request.ended = true;
+    request.ended_as = ++endings_;
     --in_flight_;
     ++ended_;
 }

@@ -26,6 +26,7 @@ struct RequestHandle {
 struct Request {
     uint64_t id = 0;           // 0: the slot is free
     bool ended = false;        // `end` tells how
+    uint64_t ended_as = 0;     // the how manieth of the session to end
     bool keeps_local = false;  // its buffers are the trainer's still; copies of them are averaged
     bool adding = false;       // a thread adds the average to them
     protocol::Verb verb = protocol::Verb::barrier;
@@ -63,6 +64,10 @@ class RequestTable {
     // and collected ones.
     base::Result<Request*> find(RequestHandle handle);
 
+    // The wanted request if it has ended; where none is named, the first to end of those that no thread adds the average of, or
+    // else of all. Null: none has ended yet. Fails with `handle`, and, where none is named, with `not_found` if there is none.
+    base::Result<Request*> ended(const RequestHandle* wanted);
+
     // The request in flight with this id, nullptr if there is none.
     Request* in_flight(uint64_t id);
     uint32_t count_in_flight() const { return in_flight_; }
@@ -86,6 +91,7 @@ class RequestTable {
     uint32_t limit_ = 0;
     uint32_t in_flight_ = 0;
     uint32_t ended_ = 0;
+    uint64_t endings_ = 0;
     std::vector<Request> slots_;
 };
 

@@ -24,7 +24,6 @@ using std::chrono::milliseconds;
 // A session that opens is not kept waiting for a daemon that is not there, except for a moment in
 // which one may be starting.
 constexpr Duration kAbsentAtOpen = milliseconds(250);
-constexpr Duration kLeave = std::chrono::seconds(1);
 
 // A daemon that reserves memory writes every page: allow it a second for each of these, a guess
 // four times slower than the slowest machine seen.
@@ -78,21 +77,46 @@ Session::Session(Endpoint endpoint, KnownJob job, Introduction standing, Duratio
 }
 
 Session::~Session() {
-    // A forked child shares the socket: its goodbye would end the parent's session.
-    if (fork_mark_.in_child() || gone_ || connection_->is_gone()) return;
-    (void)connection_->leave(base::now() + kLeave);
-    connection_->sever();
+    // A forked child shares the socket: to sever it would end the parent's session.
+    if (!fork_mark_.in_child()) connection_->sever();
 }
 
-Result<> Session::check_process() const {
-    if (!fork_mark_.in_child()) return {};
-    return make_error(ErrorKind::invalid,
-                      "the session belongs to the process that opened it, and this is a forked "
-                      "child; open a session here");
+Result<bool> Session::leave(TimePoint deadline) {
+    PACE_TRY(check_open());
+    const std::scoped_lock setup(setup_mutex_);
+    std::shared_ptr<Connection> connection;
+    {
+        const std::scoped_lock lock(mutex_);
+        PACE_TRY(check_open());
+        if (is_connected()) connection = connection_;
+        left_ = true;
+    }
+    Result<> told = make_error(ErrorKind::unavailable,
+                               "the daemon is gone, and cannot be told that the worker leaves: the "
+                               "worker counts as one that died");
+    if (connection) told = connection->leave(deadline);
+
+    const std::scoped_lock lock(mutex_);
+    gone_ = true;
+    connection_->sever();
+    collected_.notify_all();
+    if (told) return true;
+    // A daemon that does not answer in time cannot be told from one that goes at that moment.
+    if (connection && base::now() >= deadline) return false;
+    return std::move(told).error();
+}
+
+Result<> Session::check_open() const {
+    if (fork_mark_.in_child())
+        return make_error(ErrorKind::invalid,
+                          "the session belongs to the process that opened it, and this is a forked "
+                          "child; open a session here");
+    if (left_) return make_error(ErrorKind::closed, "the session has left its job; open another");
+    return {};
 }
 
 Result<SessionInfo> Session::info() {
-    PACE_TRY(check_process());
+    PACE_TRY(check_open());
     const std::scoped_lock lock(mutex_);
     const JoinFacts& facts = connection_->facts();
     return SessionInfo{rank_,           job_.asked.world, facts.under_way, facts.generation,
@@ -101,7 +125,7 @@ Result<SessionInfo> Session::info() {
 
 Result<CreatedBuffer> Session::create_buffer(protocol::DType type, uint64_t count,
                                              uint32_t device) {
-    PACE_TRY(check_process());
+    PACE_TRY(check_open());
     if (!is_valid(type))
         return make_error(ErrorKind::invalid, "type is {}; use PACE_F32, _F64, _F16 or _BF16",
                           static_cast<unsigned>(type));
@@ -137,7 +161,7 @@ Result<CreatedBuffer> Session::create_buffer(protocol::DType type, uint64_t coun
 }
 
 Result<> Session::free_buffer(BufferHandle handle) {
-    PACE_TRY(check_process());
+    PACE_TRY(check_open());
     BufferHandle copy;
     {
         const std::scoped_lock lock(mutex_);

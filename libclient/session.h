@@ -21,8 +21,12 @@
 //     (nothing) ──────────▶ connected ──────────────────▶ gone
 //                               ▲                           │
 //                               └────── reconnect() ────────┘
+//
+// The end. leave() says good-bye, and nothing but the destructor may follow. A session that is destroyed without it has ended as if
+// its worker had died: what is thrown away by a garbage collector or by an exception says no good-bye for a worker.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -70,9 +74,12 @@ struct BufferInfo {
     void* data = nullptr;
 };
 
-// For what a wait makes wait, of a request whose buffers are on a GPU: the calling thread, or a stream.
+// Who waits: the calling thread, or, for the result of a request whose buffers are on a GPU, a stream of that GPU.
 struct Waiter {
+    bool by_signals =
+        false;  // the wait ends, as RequestEnd::interrupted, when a signal has come, and often besides
     bool is_stream = false;
+    uint32_t ordinal = 0;  // of the stream's GPU
     base::cuda::CUstream stream = nullptr;
 };
 
@@ -92,10 +99,12 @@ struct Operation {
 // How a request ended.
 struct RequestEnd {
     std::span<protocol::MemberEntry> room;  // in: where to list members
-    uint64_t local_iteration = 0;           // in: that the worker has reached; 0: the call's
-    uint32_t listed = 0;                    // of them, by rank
-    bool interrupted = false;               // it has not ended: the wait was interrupted
-    uint64_t staleness = 0;                 // steps since the call that the average lacks
+    RequestHandle handle{};                 // which it is
+    protocol::Verb verb = protocol::Verb::barrier;
+    uint64_t local_iteration = 0;  // in: that the worker has reached; 0: the call's
+    uint32_t listed = 0;           // of them, by rank
+    bool interrupted = false;      // it has not ended: the wait was interrupted
+    uint64_t staleness = 0;        // steps since the call that the average lacks
     protocol::WriteState contents = protocol::WriteState::untouched;  // of one that the daemon left
     protocol::CompletionEntry entry{};
 
@@ -105,18 +114,21 @@ struct RequestEnd {
 class Session {
   public:
     // Connects and joins within `connect`; the same time bounds later reconnections and answers. `interruptible`: a signal that comes
-    // meanwhile, or while a call reconnects, ends the call with ErrorKind::interrupted, and waits for requests end as
-    // RequestEnd::interrupted when one has come, and often besides.
+    // meanwhile, or while a call reconnects, ends the call with ErrorKind::interrupted.
     static base::Result<std::unique_ptr<Session>> open(const Endpoint& endpoint,
                                                        const AskedOptions& asked, uint32_t rank,
                                                        base::Duration connect,
                                                        const RunIdentity& run = {},
                                                        bool interruptible = false);
 
-    // Leaves in order; waits at most a second for the daemon's answer.
+    // As if the worker had died, unless it has left.
     ~Session();
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
+
+    // Leaves the job in order; requests that are not collected end unseen. From the call on every other one fails with `closed`. False:
+    // the daemon has been told, and has not answered by the deadline. Fails with `unavailable` if the daemon is gone.
+    base::Result<bool> leave(base::TimePoint deadline);
 
     base::Result<SessionInfo> info();
 
@@ -142,6 +154,9 @@ class Session {
     base::Result<bool> wait(RequestHandle handle, base::TimePoint deadline, RequestEnd* ret_end,
                             Waiter waiter = {});
 
+    // The same of whichever request has ended first; `ret_end` says which. Fails with `not_found` if there is none to end.
+    base::Result<bool> next(base::TimePoint deadline, RequestEnd* ret_end, Waiter waiter = {});
+
     // What a request that is in flight waits for, as its daemon says once it has lasted for long; else empty.
     std::string awaited(RequestHandle handle);
 
@@ -154,7 +169,8 @@ class Session {
     Session(Endpoint endpoint, KnownJob job, Introduction standing, base::Duration connect,
             std::shared_ptr<Connection> connection);
 
-    base::Result<> check_process() const;
+    // Whether this process opened the session, and it has not left.
+    base::Result<> check_open() const;
     base::Result<> check(const Operation& operation) const;
     // Whatever the job's family.
     base::Result<> check_shape(const Operation& operation) const;
@@ -168,7 +184,12 @@ class Session {
     base::Result<> push(const Operation& operation, const Request& request);
     base::Result<> take_completions();
     void collect_now();
-    bool collect(std::unique_lock<std::mutex>& lock, base::TimePoint deadline);
+    bool collect(std::unique_lock<std::mutex>& lock, base::TimePoint deadline, bool by_signals);
+    base::Result<Request*> look(const RequestHandle* wanted, bool late);
+    base::Result<bool> await(const RequestHandle* wanted, base::TimePoint deadline,
+                             RequestEnd* ret_end, Waiter waiter);
+    base::Result<bool> tell(RequestHandle handle, base::TimePoint deadline, RequestEnd* ret_end,
+                            Waiter waiter, std::unique_lock<std::mutex>& lock);
     void end(Request& request);
     void learn_standing(const Request& request);
     void deliver(Request& request, RequestEnd* ret_end);
@@ -204,6 +225,7 @@ class Session {
     const uint64_t stamp_;
     ForkMark fork_mark_;
     bool interruptible_ = false;
+    std::atomic<bool> left_{false};
 
     std::mutex setup_mutex_;
     std::mutex mutex_;

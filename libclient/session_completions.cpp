@@ -21,11 +21,10 @@ Result<> check_progress(const Request& request, const RequestEnd* end) {
     if (!request.keeps_local || end == nullptr || end->local_iteration == 0 ||
         end->local_iteration >= request.iteration)
         return {};
-    return make_error(
-        ErrorKind::invalid,
-        "ret_info->local_iteration is {}, but the average was called at iteration {}; "
-        "give the iteration that the worker has reached, or 0",
-        end->local_iteration, request.iteration);
+    return make_error(ErrorKind::invalid,
+                      "options->local_iteration is {}, but the average was called at iteration {}; "
+                      "give the iteration that the worker has reached, or 0",
+                      end->local_iteration, request.iteration);
 }
 
 uint64_t staleness_of(const Request& request, const RequestEnd& end) {
@@ -38,43 +37,77 @@ uint64_t staleness_of(const Request& request, const RequestEnd& end) {
 
 Result<bool> Session::wait(RequestHandle handle, TimePoint deadline, RequestEnd* ret_end,
                            Waiter waiter) {
-    PACE_TRY(check_process());
+    return await(&handle, deadline, ret_end, waiter);
+}
+
+Result<bool> Session::next(TimePoint deadline, RequestEnd* ret_end, Waiter waiter) {
+    return await(nullptr, deadline, ret_end, waiter);
+}
+
+// `wanted` is null for whichever has ended first.
+Result<bool> Session::await(const RequestHandle* wanted, TimePoint deadline, RequestEnd* ret_end,
+                            Waiter waiter) {
     const TimePoint slice = base::now() + kInterruption;
-    const bool is_sliced = interruptible_ && deadline > slice;
+    const bool is_sliced = waiter.by_signals && deadline > slice;
+    const TimePoint until = is_sliced ? slice : deadline;
+    bool interrupted = false;
     std::unique_lock lock(mutex_);
     for (;;) {
-        PACE_TRY_ASSIGN(request, requests_.find(handle));
-        if (!request->ended && !collecting_) collect_now();
+        // Another thread may have left meanwhile.
+        PACE_TRY(check_open());
         const bool late = base::now() >= deadline;
-        // A waiter learns of the daemon's death while it sleeps; one that only looks must ask.
-        if (late && !request->ended && !collecting_) (void)is_connected();
-        if (request->ended && request->adding) {
+        PACE_TRY_ASSIGN(request, look(wanted, late));
+        if (request != nullptr && request->adding) {
             if (late) return false;
             collected_.wait_until(lock, deadline);
             continue;
         }
-        if (request->ended) {
-            PACE_TRY(check_progress(*request, ret_end));
-            if (request->gpu) {
-                PACE_TRY_ASSIGN(come, meet_gpu(handle, deadline, waiter, lock));
-                if (!come) return false;
-            }
-            if (request->keeps_local && !add_average(*request, deadline, lock)) return false;
-            deliver(**requests_.find(handle), ret_end);
-            return true;
+        if (request != nullptr) {
+            auto told = tell(requests_.handle(*request), deadline, ret_end, waiter, lock);
+            // Somebody else has collected it, while the lock was given away.
+            const bool is_taken = !told && told.error().kind == ErrorKind::handle;
+            if (wanted == nullptr && is_taken) continue;
+            return told;
         }
         if (late) return false;
-        bool interrupted = is_sliced && base::now() >= slice;
-        if (!interrupted && collecting_)
-            collected_.wait_until(lock, is_sliced ? slice : deadline);
-        else if (!interrupted)
-            interrupted = collect(lock, is_sliced ? slice : deadline);
-        if (!interrupted) continue;
-        PACE_TRY_ASSIGN(waited, requests_.find(handle));
-        if (waited->ended) continue;
-        if (ret_end != nullptr) ret_end->interrupted = true;
-        return false;
+        if (interrupted || (is_sliced && base::now() >= slice)) {
+            if (ret_end != nullptr) ret_end->interrupted = true;
+            return false;
+        }
+        if (collecting_)
+            collected_.wait_until(lock, until);
+        else
+            interrupted = collect(lock, until, waiter.by_signals);
     }
+}
+
+// The ended request, null if there is none. `late`: nobody will wait for it after this.
+Result<Request*> Session::look(const RequestHandle* wanted, bool late) {
+    PACE_TRY_ASSIGN(request, requests_.ended(wanted));
+    if (request != nullptr || collecting_) return request;
+    collect_now();
+    PACE_TRY_ASSIGN(arrived, requests_.ended(wanted));
+    // A waiter learns of the daemon's death while it sleeps; one that only looks must ask.
+    if (arrived != nullptr || !late) return arrived;
+    (void)is_connected();
+    return requests_.ended(wanted);
+}
+
+// Of a request that has ended. False: its result is not where it belongs at the deadline.
+Result<bool> Session::tell(RequestHandle handle, TimePoint deadline, RequestEnd* ret_end,
+                           Waiter waiter, std::unique_lock<std::mutex>& lock) {
+    PACE_TRY_ASSIGN(request, requests_.find(handle));
+    PACE_TRY(check_progress(*request, ret_end));
+    if (request->gpu) {
+        PACE_TRY_ASSIGN(come, meet_gpu(handle, deadline, waiter, lock));
+        if (!come) return false;
+        PACE_TRY_ASSIGN(met, requests_.find(handle));
+        request = met;
+    }
+    if (request->keeps_local && !add_average(*request, deadline, lock)) return false;
+    PACE_TRY_ASSIGN(told, requests_.find(handle));
+    deliver(*told, ret_end);
+    return true;
 }
 
 std::string Session::awaited(RequestHandle handle) {
@@ -84,12 +117,12 @@ std::string Session::awaited(RequestHandle handle) {
     return printable(connection_->ring().awaited(handle.id), protocol::kWaitTextBytes);
 }
 
-// True if a signal has come meanwhile, and the session may be interrupted.
-bool Session::collect(std::unique_lock<std::mutex>& lock, TimePoint deadline) {
+// True if a signal has come meanwhile, and the waiter is to be told.
+bool Session::collect(std::unique_lock<std::mutex>& lock, TimePoint deadline, bool by_signals) {
     collecting_ = true;
     const std::shared_ptr<Connection> connection = connection_;
     lock.unlock();
-    const Wake wake = connection->await_completion(deadline, interruptible_);
+    const Wake wake = connection->await_completion(deadline, by_signals);
     lock.lock();
     collecting_ = false;
     // Meanwhile another thread may have lost this connection and made a new one.
@@ -142,6 +175,8 @@ void Session::end(Request& request) {
 
 void Session::deliver(Request& request, RequestEnd* ret_end) {
     if (ret_end != nullptr) {
+        ret_end->handle = requests_.handle(request);
+        ret_end->verb = request.verb;
         ret_end->entry = request.end.entry;
         ret_end->contents = request.contents;
         ret_end->staleness = staleness_of(request, *ret_end);
@@ -158,7 +193,7 @@ void Session::deliver(Request& request, RequestEnd* ret_end) {
 }
 
 Result<int> Session::ready_fd() {
-    PACE_TRY(check_process());
+    PACE_TRY(check_open());
     const std::scoped_lock lock(mutex_);
     if (signal_) return signal_->fd();
     PACE_TRY_ASSIGN(signal, ReadySignal::create());

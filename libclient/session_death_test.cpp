@@ -48,12 +48,15 @@ TEST_F(SessionDeathTest, FreeingABufferNeedsNoDaemon) {
     EXPECT_TRUE(session->free_buffer(second));
 }
 
-TEST_F(SessionDeathTest, ClosingASessionWithoutDaemonEndsAtOnce) {
+TEST_F(SessionDeathTest, LeavingWithoutDaemonFailsAtOnce) {
     start(dying_at(wire::Body::Leave));
-    open().reset();
     auto session = open();
+    EXPECT_EQ(session->leave(base::TimePoint::max()).error().kind, ErrorKind::unavailable);
+    EXPECT_EQ(session->leave(base::TimePoint::max()).error().kind, ErrorKind::closed);
+    daemon_->restart({});
+    auto other = open();
     daemon_->kill();
-    session.reset();
+    EXPECT_EQ(other->leave(base::TimePoint::max()).error().kind, ErrorKind::unavailable);
 }
 
 TEST_F(SessionDeathTest, RequestsInFlightEndOnceAsGone) {

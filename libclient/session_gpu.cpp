@@ -47,14 +47,14 @@ Result<> Session::share_gpus(Connection& connection, TimePoint deadline) {
 }
 
 Result<> Session::set_stream(base::cuda::CUstream stream) {
-    PACE_TRY(check_process());
+    PACE_TRY(check_open());
     const std::scoped_lock lock(mutex_);
     stream_ = stream;
     return {};
 }
 
 Result<BufferInfo> Session::buffer_info(BufferHandle handle) {
-    PACE_TRY(check_process());
+    PACE_TRY(check_open());
     const std::scoped_lock lock(mutex_);
     PACE_TRY_ASSIGN(buffer, buffers_.find(handle));
     const uint32_t device = buffer->gpu() == nullptr ? 0 : buffer->gpu()->ordinal() + 1;
@@ -97,6 +97,11 @@ Result<bool> Session::meet_gpu(RequestHandle handle, TimePoint deadline, Waiter 
         }
         const uint32_t slot = request->slot();
         if (waiter.is_stream) {
+            if (waiter.ordinal != request->gpu->ordinal())
+                return make_error(ErrorKind::invalid,
+                                  "options->device.id is {}, but the buffers are on GPU {}; give a "
+                                  "stream of that",
+                                  waiter.ordinal, request->gpu->ordinal());
             PACE_TRY(request->gpu->await_on(slot, waiter.stream));
             return true;
         }

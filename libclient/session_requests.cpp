@@ -84,7 +84,7 @@ Result<> Session::check_shape(const Operation& operation) const {
 }
 
 Result<RequestHandle> Session::submit(const Operation& operation) {
-    PACE_TRY(check_process());
+    PACE_TRY(check_open());
     PACE_TRY(check(operation));
     if (operation.keep_local) {
         PACE_TRY(rehearse(operation));
@@ -192,7 +192,7 @@ Result<> Session::push(const Operation& operation, const Request& request) {
 }
 
 Result<> Session::note(Verb verb, uint64_t iteration) {
-    PACE_TRY(check_process());
+    PACE_TRY(check_open());
     if (job_.policy != nullptr && !job_.is_of(protocol::Family::averaging))
         return make_error(ErrorKind::verb,
                           "job \"{}\" has a policy in which nobody averages in groups; leave out "
@@ -231,7 +231,7 @@ void Session::lose(std::string_view reason) {
 }
 
 Result<> Session::ready(RequestHandle handle, uint64_t elements) {
-    PACE_TRY(check_process());
+    PACE_TRY(check_open());
     const std::scoped_lock lock(mutex_);
     PACE_TRY_ASSIGN(request, requests_.find(handle));
     if (request->order == protocol::Order::all_at_once)
@@ -251,7 +251,7 @@ Result<> Session::ready(RequestHandle handle, uint64_t elements) {
 }
 
 Result<> Session::cancel(RequestHandle handle) {
-    PACE_TRY(check_process());
+    PACE_TRY(check_open());
     std::shared_ptr<Connection> connection;
     {
         const std::scoped_lock lock(mutex_);

@@ -342,17 +342,5 @@ TEST_F(SessionTest, AForkedChildIsRefusedAndDoesNotDisturbItsParent) {
     wait(*session, barrier(*session));
 }
 
-TEST_F(SessionTest, LeavesInOrderWhenItIsClosed) {
-    std::atomic<bool> left{false};
-    Script script;
-    script.on_packet = [&](Peer&, Packet& packet) {
-        if (packet.type() == wire::Body::Leave) left = true;
-        return false;
-    };
-    start(std::move(script));
-    open().reset();
-    EXPECT_TRUE(left);
-}
-
 }  // namespace
 }  // namespace pace::client::testing

@@ -61,6 +61,49 @@ TEST_F(SessionThreadsTest, EachOfManyWaitersGetsItsOwnEndWhateverTheOrder) {
     EXPECT_EQ(ended, kThreads * kRounds);
 }
 
+TEST_F(SessionThreadsTest, LeavingEndsTheWaitsOfOtherThreads) {
+    for (int i = 0; i < 20; ++i) {
+        start(holding());
+        auto session = open();
+        std::array<std::thread, 3> waiters;
+        std::atomic<int> told{0};
+        for (std::thread& waiter : waiters) {
+            const RequestHandle request = barrier(*session);
+            waiter = std::thread([&, request] {
+                const auto ended = session->wait(request, base::TimePoint::max(), nullptr);
+                if (!ended && ended.error().kind == ErrorKind::closed) ++told;
+            });
+        }
+        EXPECT_TRUE(session->leave(base::now() + kPatience));
+        for (std::thread& waiter : waiters) waiter.join();
+        EXPECT_EQ(told, 3);
+    }
+}
+
+TEST_F(SessionThreadsTest, EachEndComesToOneOfManyThatTakeTheNext) {
+    constexpr int kRequests = 300;
+    start();
+    auto session = open();
+    std::atomic<int> taken{0};
+    std::atomic<int> begun{0};
+    std::array<std::thread, 3> threads;
+    for (std::thread& thread : threads) {
+        thread = std::thread([&] {
+            while (begun++ < kRequests) {
+                (void)barrier(*session);
+                RequestEnd end;
+                const auto next = session->next(base::TimePoint::max(), &end);
+                // Each thread takes as many as it has begun, so that there is one for everyone.
+                ASSERT_TRUE(next) << next.error().message;
+                EXPECT_EQ(end.entry.outcome, protocol::Outcome::done);
+                ++taken;
+            }
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(taken, kRequests);
+}
+
 TEST_F(SessionThreadsTest, BuffersComeAndGoWhileOthersWait) {
     start();
     auto session = open();

@@ -174,7 +174,9 @@ void measure_copies(const Options& options) {
 class Worker {
   public:
     Worker(const Options& options, uint32_t rank)
-        : on_host_(options.on_host), gpu_(static_cast<int>(rank % options.gpus)) {
+        : on_host_(options.on_host),
+          ordinal_(static_cast<int32_t>(rank % options.gpus)),
+          gpu_(ordinal_) {
         pace_job_options job = PACE_JOB_OPTIONS_INIT;
         job.name = "gpu-exchange";
         job.rank = rank;
@@ -195,7 +197,10 @@ class Worker {
         must(pace_session_set_stream(session_, stream_, &error_), error_);
         if (options.density > 0) make_gradient(options.bytes, rank);
     }
-    ~Worker() { pace_session_free(session_); }
+    ~Worker() {
+        pace_session_leave(session_, 1000, nullptr);
+        pace_session_free(session_);
+    }
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
 
@@ -216,8 +221,12 @@ class Worker {
     void exchange() {
         pace_request request{};
         must(pace_reduce(session_, &buffer_, 1, nullptr, &request, &error_), error_);
-        must(pace_request_wait_stream(session_, request, stream_, PACE_FOREVER, nullptr, &error_),
-             error_);
+        pace_wait_options how = PACE_WAIT_OPTIONS_INIT;
+        if (!on_host_) {
+            how.device = {PACE_DEVICE_CUDA, ordinal_};
+            how.stream = stream_;
+        }
+        must(pace_request_wait(session_, request, PACE_FOREVER, &how, nullptr, &error_), error_);
         if (!on_host_) must(driver().stream_synchronize(stream_), "wait");
     }
 
@@ -234,6 +243,7 @@ class Worker {
     }
 
     bool on_host_;
+    int32_t ordinal_;
     std::vector<float> gradient_;
     CUdeviceptr on_gpu_ = 0;
     void* data_ = nullptr;

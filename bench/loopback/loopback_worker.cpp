@@ -73,9 +73,12 @@ class Worker {
         reduces_ = job.policy == PACE_POLICY_ALL_REDUCE;
         pace_request request{};
         check(pace_barrier(session_, &request, &error_));
-        check(pace_request_wait(session_, request, PACE_FOREVER, nullptr, &error_));
+        check(pace_request_wait(session_, request, PACE_FOREVER, nullptr, nullptr, &error_));
     }
-    ~Worker() { pace_session_free(session_); }
+    ~Worker() {
+        pace_session_leave(session_, 1000, nullptr);
+        pace_session_free(session_);
+    }
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
 
@@ -148,11 +151,12 @@ class Worker {
     void collect(const Update& update, uint64_t local_iteration) {
         if (update.request.id == 0) return;
         pace_request_info info = PACE_REQUEST_INFO_INIT;
-        info.local_iteration = local_iteration;
-        check(pace_request_wait(session_, update.request, PACE_FOREVER, &info, &error_));
+        pace_wait_options how = PACE_WAIT_OPTIONS_INIT;
+        how.local_iteration = local_iteration;
+        check(pace_request_wait(session_, update.request, PACE_FOREVER, &how, &info, &error_));
         const uint64_t moves = update.called + info.queued_ns / 1000;
-        print({info.group, info.queued_ns / 1000, now_us() - last_end_, update.began,
-               update.computed, moves, moves + info.moving_ns / 1000});
+        print({reduces_ ? info.round : info.group, info.queued_ns / 1000, now_us() - last_end_,
+               update.began, update.computed, moves, moves + info.moving_ns / 1000});
         last_end_ = now_us();
     }
 

@@ -37,7 +37,10 @@ class Worker {
         check("pace_broadcast", pace_broadcast(session_, &buffer_, 1, 0, &request, &error_));
         wait("pace_broadcast", request);
     }
-    ~Worker() { pace_session_free(session_); }
+    ~Worker() {
+        pace_session_leave(session_, 1000, nullptr);
+        pace_session_free(session_);
+    }
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
 
@@ -75,7 +78,7 @@ class Worker {
 
     uint64_t wait(const char* call, pace_request request) {
         info_ = PACE_REQUEST_INFO_INIT;
-        check(call, pace_request_wait(session_, request, PACE_FOREVER, &info_, &error_));
+        check(call, pace_request_wait(session_, request, PACE_FOREVER, nullptr, &info_, &error_));
         return info_.iteration;
     }
 

@@ -33,7 +33,10 @@ class RealWorker {
           learner_(data, options.learner, number, options.workers),
           model_(data.features, 0.0F),
           random_(options.seed + number) {}
-    ~RealWorker() { pace_session_free(session_); }
+    ~RealWorker() {
+        pace_session_leave(session_, 1000, nullptr);
+        pace_session_free(session_);
+    }
     RealWorker(const RealWorker&) = delete;
     RealWorker& operator=(const RealWorker&) = delete;
 
@@ -70,7 +73,7 @@ class RealWorker {
             std::copy_n(pulled_data_, data_.features, model_.begin());
             if (ret_snapshots != nullptr) ret_snapshots->push_back({since(begin), updates, model_});
         }
-        pace_session_free(std::exchange(session_, nullptr));  // nobody waits for it
+        pace_session_leave(session_, 1000, nullptr);  // nobody waits for it
         return true;
     }
     const pace_error& error() const { return error_; }
@@ -107,13 +110,14 @@ class RealWorker {
         push.entries = entries.size();
         pace_request request{};
         return pace_push(session_, update_, 2, clock, &push, &request, &error_) == PACE_OK &&
-               pace_request_wait(session_, request, PACE_FOREVER, nullptr, &error_) == PACE_OK;
+               pace_request_wait(session_, request, PACE_FOREVER, nullptr, nullptr, &error_) ==
+                   PACE_OK;
     }
     bool pull(uint64_t clock, uint64_t& ret_fresh) {
         pace_request request{};
         pace_request_info info = PACE_REQUEST_INFO_INIT;
         if (pace_pull(session_, &pulled_, 1, clock, nullptr, &request, &error_) != PACE_OK ||
-            pace_request_wait(session_, request, PACE_FOREVER, &info, &error_) != PACE_OK)
+            pace_request_wait(session_, request, PACE_FOREVER, nullptr, &info, &error_) != PACE_OK)
             return false;
         ret_fresh = info.slowest_clock;
         return true;

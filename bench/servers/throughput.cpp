@@ -76,7 +76,10 @@ class Worker {
             indices[i] = static_cast<uint32_t>(i * options.elements / options.entries);
         std::fill_n(entries, options.entries, 1.0F);
     }
-    ~Worker() { pace_session_free(session_); }
+    ~Worker() {
+        pace_session_leave(session_, 1000, nullptr);
+        pace_session_free(session_);
+    }
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
 
@@ -109,7 +112,7 @@ class Worker {
         return data;
     }
     void finish(pace_request request) {
-        check(pace_request_wait(session_, request, PACE_FOREVER, nullptr, &error_));
+        check(pace_request_wait(session_, request, PACE_FOREVER, nullptr, nullptr, &error_));
     }
     void check(pace_status status) const {
         if (status != PACE_OK) fail(std::string(pace_status_name(status)) + " " + error_.message);

@@ -1,5 +1,6 @@
 #include "event_log.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
@@ -27,7 +28,7 @@ void EventLog::write(double seconds, uint64_t step, const Outcome& outcome) {
     const nlohmann::json event = {{"seconds", seconds},
                                   {"step", step},
                                   {"iteration", outcome.info.iteration},
-                                  {"group", outcome.info.group},
+                                  {"group", std::max(outcome.info.group, outcome.info.round)},
                                   {"members", ranks},
                                   {"weights", weights},
                                   {"staleness", staleness},

@@ -12,6 +12,7 @@ namespace {
 
 // How often a worker that waits looks up: is the run over, is its model wanted?
 constexpr int64_t kLookMs = 50;
+constexpr int64_t kLeaveMs = 10'000;
 
 void check(const std::string& what, pace_status status, const pace_error& error) {
     if (status != PACE_OK)
@@ -46,21 +47,28 @@ Buffer Exchange::make_buffer(size_t count) {
     return buffer;
 }
 
+void Exchange::leave() {
+    pace_error error{};
+    check("leave the job", pace_session_leave(session_.get(), kLeaveMs, &error), error);
+}
+
 Outcome Exchange::run(const char* verb, const Begin& begin,
                       const std::function<bool()>& should_leave) {
     for (;;) {
         Outcome outcome;
         outcome.members.resize(world_);
         outcome.info = PACE_REQUEST_INFO_INIT;
-        outcome.info.members = outcome.members.data();
-        outcome.info.member_capacity = world_;
+        pace_wait_options how = PACE_WAIT_OPTIONS_INIT;
+        how.members = outcome.members.data();
+        how.member_capacity = outcome.members.size();
 
         pace_request request{};
         pace_error error{};
         check(verb, begin(&request, &error), error);
         pace_status status = PACE_TIMEOUT;
         while (status == PACE_TIMEOUT) {
-            status = pace_request_wait(session_.get(), request, kLookMs, &outcome.info, &error);
+            status =
+                pace_request_wait(session_.get(), request, kLookMs, &how, &outcome.info, &error);
             if (status == PACE_TIMEOUT && should_leave())
                 check(verb, pace_request_cancel(session_.get(), request, &error), error);
         }

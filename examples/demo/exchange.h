@@ -45,6 +45,9 @@ class Exchange {
     Outcome average(const Buffer& buffer, uint64_t iteration,
                     const std::function<bool()>& should_leave);
 
+    // Leaves the job in order. Without it, as when something is thrown, the worker counts as one that died.
+    void leave();
+
   private:
     using Begin = std::function<pace_status(pace_request*, pace_error*)>;
 

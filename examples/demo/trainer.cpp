@@ -57,7 +57,9 @@ Result Trainer::run() {
         train_on_common_steps();
     else
         train_with_whoever_is_ready();
-    return end_together();
+    const Result result = end_together();
+    exchange_.leave();
+    return result;
 }
 
 // Everyone starts from worker 0's model, at one moment.

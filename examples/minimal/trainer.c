@@ -29,13 +29,14 @@ int main(int argc, char** argv) {
     check(pace_session_open(argc > 3 ? argv[3] : NULL, &job, &session, &error), &error);
     check(pace_buffer_create(session, PACE_F32, 1, NULL, &model, (void**)&x, &error), &error);
     check(pace_broadcast(session, &model, 1, 0, &request, &error), &error);
-    check(pace_request_wait(session, request, PACE_FOREVER, &info, &error), &error);
+    check(pace_request_wait(session, request, PACE_FOREVER, NULL, &info, &error), &error);
     for (uint64_t k = info.iteration; k < 1000; k = info.iteration + 1) {
         *x -= 0.01F * (*x - (float)job.rank); /* the local step */
         check(pace_average(session, &model, 1, k, NULL, &request, &error), &error);
-        check(pace_request_wait(session, request, PACE_FOREVER, &info, &error), &error);
+        check(pace_request_wait(session, request, PACE_FOREVER, NULL, &info, &error), &error);
     }
     printf("worker %u: x = %.2f\n", (unsigned)job.rank, (double)*x);
+    pace_session_leave(session, 1000, NULL);
     pace_session_free(session);
     return 0;
 }

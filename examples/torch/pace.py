@@ -5,8 +5,11 @@ import ctypes as c
 F32 = 1
 ALL_REDUCE = 1
 FOREVER = -1
+LEAVE_MS = 1000
 STALE = 4
 INTERRUPTED = 6
+WAIT_SIGNALS = 1
+CUDA = 2
 
 
 class _JobOptions(c.Structure):
@@ -50,6 +53,14 @@ class _Request(c.Structure):
     _fields_ = [("session", c.c_uint64), ("id", c.c_uint64)]
 
 
+class _Device(c.Structure):
+    _fields_ = [("type", c.c_int32), ("id", c.c_int32)]
+
+
+class _WaitOptions(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("flags", c.c_uint32), ("device", _Device), ("stream", c.c_void_p)]
+
+
 class _RequestInfo(c.Structure):
     # The first fields; struct_size says that there are no more.
     _fields_ = [("struct_size", c.c_uint32), ("status", c.c_int32), ("iteration", c.c_uint64)]
@@ -86,11 +97,8 @@ class Session:
         self._pace = c.CDLL(library)
         # Handles are passed by value, and a timeout has 64 bits.
         self._pace.pace_buffer_get_info.argtypes = [c.c_void_p, _Buffer, c.c_void_p, c.c_void_p]
-        for wait in (self._pace.pace_request_wait, self._pace.pace_request_wait_stream):
-            wait.restype = c.c_int32
-        self._pace.pace_request_wait.argtypes = [c.c_void_p, _Request, c.c_int64, c.c_void_p, c.c_void_p]
-        self._pace.pace_request_wait_stream.argtypes = [c.c_void_p, _Request, c.c_void_p, c.c_int64, c.c_void_p,
-                                                        c.c_void_p]
+        self._pace.pace_request_wait.argtypes = [c.c_void_p, _Request, c.c_int64, c.c_void_p, c.c_void_p, c.c_void_p]
+        self._pace.pace_session_leave.argtypes = [c.c_void_p, c.c_int64, c.c_void_p]
         self._error = _Error()
         self._session = c.c_void_p()
         options = _JobOptions(c.sizeof(_JobOptions), rank, world, ALL_REDUCE, job.encode(), interruptible=1)
@@ -115,16 +123,19 @@ class Session:
         return self._begin(self._pace.pace_reduce, handle, c.byref(options))
 
     def wait(self, request):
-        return self._end(self._pace.pace_request_wait, request)
+        return self._end(request, _Device())
 
     def use_stream(self, stream):
         """Calls follow what is on this stream (a cudaStream_t) by then."""
         self._call(self._pace.pace_session_set_stream, self._session, c.c_void_p(stream))
 
-    def wait_on_stream(self, request, stream):
-        return self._end(self._pace.pace_request_wait_stream, request, c.c_void_p(stream))
+    def wait_on_stream(self, request, stream, cuda=0):
+        """The stream of the CUDA device of that number waits for the result."""
+        return self._end(request, _Device(CUDA, cuda), stream)
 
     def close(self):
+        """Leaves the job in order. A session that is not closed ends as if its worker had died."""
+        self._pace.pace_session_leave(self._session, LEAVE_MS, None)
         self._pace.pace_session_free(self._session)
 
     def _begin(self, verb, handle, argument):
@@ -132,10 +143,10 @@ class Session:
         self._call(verb, self._session, c.byref(handle), c.c_size_t(1), argument, c.byref(request))
         return request
 
-    def _end(self, function, *which):
+    def _end(self, request, device, stream=None):
+        how = _WaitOptions(c.sizeof(_WaitOptions), WAIT_SIGNALS, device, stream)
         info = _RequestInfo(struct_size=c.sizeof(_RequestInfo))
-        arguments = (self._session, *which, FOREVER, c.byref(info))
-        self._call(function, *arguments)
+        self._call(self._pace.pace_request_wait, self._session, request, FOREVER, c.byref(how), c.byref(info))
         return info.iteration
 
     def _call(self, function, *arguments):

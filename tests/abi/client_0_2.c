@@ -30,6 +30,7 @@ int train(const char* endpoint, uint32_t rank, uint64_t steps);
 int train(const char* endpoint, uint32_t rank, uint64_t steps) {
     pace_job_options job = PACE_JOB_OPTIONS_INIT;
     pace_request_info info = PACE_REQUEST_INFO_INIT;
+    pace_wait_options how = PACE_WAIT_OPTIONS_INIT;
     pace_session* session = NULL;
     pace_buffer model;
     pace_request request;
@@ -51,18 +52,21 @@ int train(const char* endpoint, uint32_t rank, uint64_t steps) {
     if (pace_buffer_create(session, PACE_F32, 1000, NULL, &model, &data, &error) != PACE_OK)
         return 1;
     weights = (float*)data;
-    info.members = members;
-    info.member_capacity = 8;
+    how.flags = PACE_WAIT_SIGNALS;
+    how.members = members;
+    how.member_capacity = 8;
     pace_broadcast(session, &model, 1, 0, &request, &error);
-    pace_request_wait(session, request, PACE_FOREVER, &info, &error);
+    pace_request_wait(session, request, PACE_FOREVER, &how, &info, &error);
     for (k = info.iteration; k < steps; k = info.iteration + 1) {
         weights[k % 1000] += 1.0F;
         pace_average(session, &model, 1, k, NULL, &request, &error);
-        while (pace_request_test(session, request, &info, &error) == PACE_PENDING) continue;
+        while (pace_request_test(session, request, NULL, &info, &error) == PACE_PENDING) continue;
     }
     pace_barrier(session, &request, &error);
+    pace_session_next(session, 0, &how, &request, &info, &error);
     pace_request_cancel(session, request, &error);
     pace_buffer_free(session, model, &error);
+    pace_session_leave(session, 1000, NULL);
     pace_session_free(session);
     return 0;
 }
@@ -143,7 +147,7 @@ static void check_null_session(void) {
                 "session");
     check_error(pace_sync(NULL, &buffer, 1, &request, &error), PACE_E_INVALID, &error, "session");
     check_error(pace_buffer_free(NULL, buffer, &error), PACE_E_INVALID, &error, "session");
-    check_error(pace_request_wait(NULL, request, 0, NULL, &error), PACE_E_INVALID, &error,
+    check_error(pace_request_wait(NULL, request, 0, NULL, NULL, &error), PACE_E_INVALID, &error,
                 "session");
 }
 

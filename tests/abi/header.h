@@ -7,11 +7,12 @@ static size_t sizes(void) {
     pace_buffer_options buffer = PACE_BUFFER_OPTIONS_INIT;
     pace_buffer_info buffer_info = PACE_BUFFER_INFO_INIT;
     pace_request_info request = PACE_REQUEST_INFO_INIT;
+    pace_wait_options wait = PACE_WAIT_OPTIONS_INIT;
     pace_average_options average = PACE_AVERAGE_OPTIONS_INIT;
     pace_reduce_options reduce = PACE_REDUCE_OPTIONS_INIT;
     pace_push_options push = PACE_PUSH_OPTIONS_INIT;
     pace_pull_options pull = PACE_PULL_OPTIONS_INIT;
     return (size_t)job.struct_size + session.struct_size + buffer.struct_size +
-           buffer_info.struct_size + request.struct_size + average.struct_size +
+           buffer_info.struct_size + request.struct_size + wait.struct_size + average.struct_size +
            reduce.struct_size + push.struct_size + pull.struct_size;
 }

@@ -31,9 +31,11 @@ static void print_statuses(void) {
     VALUE(PACE_E_DENIED);
     VALUE(PACE_E_CLOSED);
     VALUE(PACE_E_INTERNAL);
+    VALUE(PACE_E_REFUSED);
+    VALUE(PACE_E_UNSUPPORTED);
 }
 
-static void print_choices(void) {
+static void print_values(void) {
     VALUE(PACE_POLICY_DEFAULT);
     VALUE(PACE_POLICY_ALL_REDUCE);
     VALUE(PACE_POLICY_PARTIAL_REDUCE);
@@ -46,24 +48,16 @@ static void print_choices(void) {
     VALUE(PACE_POLICY_BSP);
     VALUE(PACE_POLICY_SSP);
     VALUE(PACE_POLICY_ASP);
+    VALUE(PACE_RATE_DEFAULT);
+    VALUE(PACE_RATE_SUM);
+    VALUE(PACE_RATE_CONSTANT);
+    VALUE(PACE_RATE_DYNAMIC);
     VALUE(PACE_WEIGHTS_DEFAULT);
     VALUE(PACE_WEIGHTS_CONSTANT);
     VALUE(PACE_WEIGHTS_DYNAMIC);
     VALUE(PACE_MISSING_DEFAULT);
     VALUE(PACE_MISSING_CLOSEST);
     VALUE(PACE_MISSING_INITIAL);
-    VALUE(PACE_F32);
-    VALUE(PACE_F64);
-    VALUE(PACE_F16);
-    VALUE(PACE_BF16);
-    VALUE(PACE_U32);
-    VALUE(PACE_OP_MEAN);
-    VALUE(PACE_OP_SUM);
-    VALUE(PACE_FOREVER);
-    VALUE(PACE_MESSAGE_MAX);
-}
-
-static void print_collective_choices(void) {
     VALUE(PACE_QUORUM_DEFAULT);
     VALUE(PACE_QUORUM_ALL);
     VALUE(PACE_QUORUM_SOLO);
@@ -92,6 +86,9 @@ static void print_collective_choices(void) {
     VALUE(PACE_TEAM_GATHER_DEFAULT);
     VALUE(PACE_TEAM_GATHER_AUTOMATIC);
     VALUE(PACE_TEAM_GATHER_RECURSIVE);
+}
+
+static void print_more_values_1(void) {
     VALUE(PACE_TEAM_GATHER_BRUCK);
     VALUE(PACE_INDICES_DEFAULT);
     VALUE(PACE_INDICES_PLAIN);
@@ -106,13 +103,30 @@ static void print_collective_choices(void) {
     VALUE(PACE_DENSE_FALLBACK_DEFAULT);
     VALUE(PACE_DENSE_FALLBACK_AUTOMATIC);
     VALUE(PACE_DENSE_FALLBACK_NEVER);
+    VALUE(PACE_F32);
+    VALUE(PACE_F64);
+    VALUE(PACE_F16);
+    VALUE(PACE_BF16);
+    VALUE(PACE_U32);
     VALUE(PACE_CONTENTS_AS_CALLED);
     VALUE(PACE_CONTENTS_TORN);
     VALUE(PACE_CONTENTS_RESULT);
-    VALUE(PACE_RATE_DEFAULT);
-    VALUE(PACE_RATE_SUM);
-    VALUE(PACE_RATE_CONSTANT);
-    VALUE(PACE_RATE_DYNAMIC);
+    VALUE(PACE_DEVICE_CPU);
+    VALUE(PACE_DEVICE_CUDA);
+    VALUE(PACE_DEVICE_ROCM);
+    VALUE(PACE_DEVICE_ONEAPI);
+    VALUE(PACE_WAIT_SIGNALS);
+    VALUE(PACE_ORDER_DEFAULT);
+    VALUE(PACE_ORDER_FORWARD);
+    VALUE(PACE_ORDER_BACKWARD);
+    VALUE(PACE_OP_MEAN);
+    VALUE(PACE_OP_SUM);
+}
+
+static void print_error(void) {
+    STRUCT(pace_error);
+    FIELD(pace_error, status);
+    FIELD(pace_error, message);
 }
 
 static void print_job_options(void) {
@@ -121,7 +135,7 @@ static void print_job_options(void) {
     FIELD(pace_job_options, rank);
     FIELD(pace_job_options, world);
     FIELD(pace_job_options, policy);
-    FIELD(pace_job_options, name);
+    FIELD(pace_job_options, name); /* NOLINT(bugprone-sizeof-expression): the pointer is meant */
     FIELD(pace_job_options, group_size);
     FIELD(pace_job_options, group_min);
     FIELD(pace_job_options, weights);
@@ -151,7 +165,7 @@ static void print_job_options(void) {
     FIELD(pace_job_options, reject_nonfinite);
     FIELD(pace_job_options, progress_gap);
     FIELD(pace_job_options, edge_count);
-    FIELD(pace_job_options, edges);
+    FIELD(pace_job_options, edges); /* NOLINT(bugprone-sizeof-expression): the pointer is meant */
     FIELD(pace_job_options, elements);
     FIELD(pace_job_options, rate);
     FIELD(pace_job_options, has_filter);
@@ -162,15 +176,12 @@ static void print_job_options(void) {
     FIELD(pace_job_options, checkpoint_copies);
     FIELD(pace_job_options, restore);
     FIELD(pace_job_options, unsynchronized);
-    FIELD(pace_job_options, run_id);
+    FIELD(pace_job_options, run_id); /* NOLINT(bugprone-sizeof-expression): the pointer is meant */
     FIELD(pace_job_options, resume);
     FIELD(pace_job_options, interruptible);
 }
 
-static void print_session_and_buffer(void) {
-    STRUCT(pace_error);
-    FIELD(pace_error, status);
-    FIELD(pace_error, message);
+static void print_session_info(void) {
     STRUCT(pace_session_info);
     FIELD(pace_session_info, struct_size);
     FIELD(pace_session_info, rank);
@@ -181,18 +192,27 @@ static void print_session_and_buffer(void) {
     FIELD(pace_session_info, node);
     FIELD(pace_session_info, run);
     FIELD(pace_session_info, run_began);
+}
+
+static void print_buffer(void) {
     STRUCT(pace_buffer);
     FIELD(pace_buffer, session);
     FIELD(pace_buffer, index);
     FIELD(pace_buffer, generation);
+}
+
+static void print_buffer_options(void) {
     STRUCT(pace_buffer_options);
     FIELD(pace_buffer_options, struct_size);
     FIELD(pace_buffer_options, device);
+}
+
+static void print_buffer_info(void) {
     STRUCT(pace_buffer_info);
     FIELD(pace_buffer_info, struct_size);
     FIELD(pace_buffer_info, type);
     FIELD(pace_buffer_info, count);
-    FIELD(pace_buffer_info, data);
+    FIELD(pace_buffer_info, data); /* NOLINT(bugprone-sizeof-expression): the pointer is meant */
     FIELD(pace_buffer_info, device);
     FIELD(pace_buffer_info, dl_device_type);
     FIELD(pace_buffer_info, dl_device_id);
@@ -206,16 +226,24 @@ static void print_request(void) {
     STRUCT(pace_request);
     FIELD(pace_request, session);
     FIELD(pace_request, id);
+}
+
+static void print_member(void) {
     STRUCT(pace_member);
     FIELD(pace_member, rank);
     FIELD(pace_member, reserved);
     FIELD(pace_member, staleness);
     FIELD(pace_member, weight);
+}
+
+static void print_request_info(void) {
     STRUCT(pace_request_info);
     FIELD(pace_request_info, struct_size);
     FIELD(pace_request_info, status);
     FIELD(pace_request_info, iteration);
     FIELD(pace_request_info, group);
+    FIELD(pace_request_info, round);
+    FIELD(pace_request_info, version);
     FIELD(pace_request_info, bytes_sent);
     FIELD(pace_request_info, bytes_received);
     FIELD(pace_request_info, queued_ns);
@@ -223,48 +251,85 @@ static void print_request(void) {
     FIELD(pace_request_info, initial_weight);
     FIELD(pace_request_info, member_count);
     FIELD(pace_request_info, node_count);
-    FIELD(pace_request_info,
-          members); /* NOLINT(bugprone-sizeof-expression): the pointer is meant */
-    FIELD(pace_request_info, member_capacity);
     FIELD(pace_request_info, member_listed);
+    FIELD(pace_request_info, contents);
     FIELD(pace_request_info, divisor);
     FIELD(pace_request_info, rounds);
+    FIELD(pace_request_info, entries);
     FIELD(pace_request_info, contributor_count);
     FIELD(pace_request_info, late);
     FIELD(pace_request_info, resync);
     FIELD(pace_request_info, dense);
-    FIELD(pace_request_info, entries);
-    FIELD(pace_request_info, local_iteration);
     FIELD(pace_request_info, staleness);
     FIELD(pace_request_info, slowest_clock);
-    FIELD(pace_request_info, contents);
-    FIELD(pace_request_info, reserved2);
+}
+
+static void print_device(void) {
+    STRUCT(pace_device);
+    FIELD(pace_device, type);
+    FIELD(pace_device, id);
+}
+
+static void print_wait_options(void) {
+    STRUCT(pace_wait_options);
+    FIELD(pace_wait_options, struct_size);
+    FIELD(pace_wait_options, flags);
+    FIELD(pace_wait_options, device);
+    FIELD(pace_wait_options, stream); /* NOLINT(bugprone-sizeof-expression): the pointer is meant */
+    FIELD(pace_wait_options, local_iteration);
+    FIELD(pace_wait_options,
+          members); /* NOLINT(bugprone-sizeof-expression): the pointer is meant */
+    FIELD(pace_wait_options, member_capacity);
+}
+
+static void print_average_options(void) {
     STRUCT(pace_average_options);
     FIELD(pace_average_options, struct_size);
     FIELD(pace_average_options, order);
     FIELD(pace_average_options, keep_local);
     FIELD(pace_average_options, reserved);
-    STRUCT(pace_push_options);
-    FIELD(pace_push_options, struct_size);
-    FIELD(pace_push_options, sparse);
-    FIELD(pace_push_options, entries);
-    FIELD(pace_push_options, first);
-    STRUCT(pace_pull_options);
-    FIELD(pace_pull_options, struct_size);
-    FIELD(pace_pull_options, reserved);
-    FIELD(pace_pull_options, first);
+}
+
+static void print_reduce_options(void) {
     STRUCT(pace_reduce_options);
     FIELD(pace_reduce_options, struct_size);
     FIELD(pace_reduce_options, op);
     FIELD(pace_reduce_options, iteration);
 }
 
+static void print_push_options(void) {
+    STRUCT(pace_push_options);
+    FIELD(pace_push_options, struct_size);
+    FIELD(pace_push_options, sparse);
+    FIELD(pace_push_options, entries);
+    FIELD(pace_push_options, first);
+}
+
+static void print_pull_options(void) {
+    STRUCT(pace_pull_options);
+    FIELD(pace_pull_options, struct_size);
+    FIELD(pace_pull_options, reserved);
+    FIELD(pace_pull_options, first);
+}
+
 int main(void) {
     print_statuses();
-    print_choices();
-    print_collective_choices();
+    print_values();
+    print_more_values_1();
+    print_error();
     print_job_options();
-    print_session_and_buffer();
+    print_session_info();
+    print_buffer();
+    print_buffer_options();
+    print_buffer_info();
     print_request();
+    print_member();
+    print_request_info();
+    print_device();
+    print_wait_options();
+    print_average_options();
+    print_reduce_options();
+    print_push_options();
+    print_pull_options();
     return 0;
 }

@@ -98,7 +98,7 @@ TEST(Checkpoints, ARestartedDaemonHasItsShardsAgainWithClocksThatMatch) {
     for (auto& worker : workers) worker->finish(worker->pull(1));
     workers[0]->finish(workers[0]->push(1));
     workers[0]->finish(workers[0]->checkpoint());
-    EXPECT_GT(workers[0]->info().group, 0U);
+    EXPECT_GT(workers[0]->info().version, 0U);
     push_all(workers, 2);
 
     cluster.daemon(2).signal(SIGKILL);

@@ -315,7 +315,7 @@ TEST_F(GpuTopK, WhatIsOwedIsAskedForAtAnyTime) {
         EXPECT_EQ(job.try_call(1, pace_residual_save), PACE_OK) << job.complaint(1);
         loaded = job.try_call(1, pace_residual_load);
     }
-    EXPECT_EQ(loaded, PACE_E_INVALID) << job.complaint(1);
+    EXPECT_EQ(loaded, PACE_E_REFUSED) << job.complaint(1);
     EXPECT_EQ(job.try_call(1, pace_residual_save), PACE_OK) << job.complaint(1);
     const pace_request second = job.begin_one(2, random);
     const pace_request third = job.begin_one(3, random);

@@ -125,13 +125,15 @@ pace_status GpuWorker::broadcast(pace_request& ret_request, uint32_t root) {
 
 pace_status GpuWorker::wait(pace_request request, int64_t timeout_ms) {
     info_ = PACE_REQUEST_INFO_INIT;
-    return pace_request_wait(session(), request, timeout_ms, &info_, &error_);
+    return pace_request_wait(session(), request, timeout_ms, nullptr, &info_, &error_);
 }
 
 pace_status GpuWorker::wait_on_stream(pace_request request) {
     info_ = PACE_REQUEST_INFO_INIT;
-    return pace_request_wait_stream(session(), request, stream_, Worker::kPatienceMs, &info_,
-                                    &error_);
+    pace_wait_options how = PACE_WAIT_OPTIONS_INIT;
+    how.device = {PACE_DEVICE_CUDA, static_cast<int32_t>(ordinal_)};
+    how.stream = stream_;
+    return pace_request_wait(session(), request, Worker::kPatienceMs, &how, &info_, &error_);
 }
 
 }  // namespace pace::cluster

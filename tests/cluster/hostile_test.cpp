@@ -112,8 +112,9 @@ TEST(Hostile, AShardThatDoesNotFitAnyMoreEndsRequestsAndNothingElse) {
     pace_request request{};
     ASSERT_EQ(pace_pull(second.session(), &part, 1, 0, nullptr, &request, &error), PACE_OK);
     pace_request_info info = PACE_REQUEST_INFO_INIT;
-    EXPECT_EQ(pace_request_wait(second.session(), request, Worker::kPatienceMs, &info, &error),
-              PACE_E_LIMIT);
+    EXPECT_EQ(
+        pace_request_wait(second.session(), request, Worker::kPatienceMs, nullptr, &info, &error),
+        PACE_E_LIMIT);
     EXPECT_NE(std::string(error.message).find("user_bytes_max"), std::string::npos)
         << error.message;
     expect_served(cluster, "another");

@@ -40,6 +40,7 @@ int PartialTrainer::run() {
     }
     if (told_to_finish() && !finish_together()) return 1;
     tell_end();
+    pace_session_leave(session_, 1000, nullptr);
     pace_session_free(session_);
     return wrong_ ? 4 : 0;
 }
@@ -74,6 +75,7 @@ bool PartialTrainer::step(float gradient) {
         const pace_status status = reduce(gradient);
         if (status == PACE_OK && is_daemon_new()) {
             // What this worker has missed meanwhile only another one's model has.
+            pace_session_leave(session_, 1000, nullptr);
             pace_session_free(session_);
             return open() && take_model();
         }

@@ -29,11 +29,11 @@ TEST(PartialVerbs, ABarrierLeavesLateWorkersWhatTheyMissed) {
         for (const double gradient : {1, 2}) crew.reduce(0, gradient);
         crew.barrier();
         crew.reduce(0, 4);
-        const uint64_t newest = crew.worker(0).info().group;
+        const uint64_t newest = crew.worker(0).info().round;
         crew.barrier();
-        EXPECT_EQ(crew.worker(1).info().group, newest + 1);
+        EXPECT_EQ(crew.worker(1).info().round, newest + 1);
         EXPECT_EQ(crew.reduce(1, 100), 7);
-        EXPECT_EQ(crew.worker(1).info().group, newest) << "of the last sum, not of the barrier";
+        EXPECT_EQ(crew.worker(1).info().round, newest) << "of the last sum, not of the barrier";
         EXPECT_EQ(crew.worker(1).info().rounds, 3U);
         EXPECT_EQ(crew.worker(1).info().late, 1U);
         EXPECT_EQ(crew.reduce(0, 8), 108);

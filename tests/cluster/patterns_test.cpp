@@ -127,7 +127,7 @@ TEST(Patterns, AWorkerWhoseGradientWasRefusedGivesZerosAndTheOthersNoticeNothing
     std::vector<pace_request> requests;
     data[2][7] = std::numeric_limits<float>::infinity();
     for (const auto& worker : workers) requests.push_back(worker->reduce(PACE_OP_MEAN));
-    EXPECT_EQ(workers[2]->wait(requests[2]), PACE_E_INVALID);
+    EXPECT_EQ(workers[2]->wait(requests[2]), PACE_E_REFUSED);
     std::fill_n(data[2], kElements, 0.0F);
     requests[2] = workers[2]->reduce(PACE_OP_MEAN);
     for (size_t rank = 0; rank < 3; ++rank) {

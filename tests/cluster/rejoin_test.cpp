@@ -170,6 +170,27 @@ TEST(Rejoin, ANewcomerBeforeTheFirstRoundTakesPartInItsBroadcast) {
     EXPECT_EQ(crew.value(2), 4);
 }
 
+// What is kept for a worker that died is not kept for one that has left.
+TEST(Rejoin, ASessionThatIsFreedWithoutLeavingIsAWorkerThatDied) {
+    for (const bool leaves : {false, true}) {
+        Cluster cluster({.nodes = 1});
+        WorkerOptions options{.endpoint = cluster.endpoint(0), .world = 2};
+        Worker stays(options);
+        options.rank = 1;
+        {
+            Worker goes(options);
+            ASSERT_EQ(goes.opened(), PACE_OK) << goes.complaint();
+            goes.add_floats(1000, 5);
+            if (!leaves) goes.drop();
+        }
+        Worker again(options);
+        ASSERT_EQ(again.opened(), PACE_OK) << again.complaint();
+        const auto* data = static_cast<const float*>(again.add_buffer(PACE_F32, 1000));
+        ASSERT_NE(data, nullptr) << again.complaint();
+        EXPECT_EQ(data[999], leaves ? 0 : 5);
+    }
+}
+
 // An upgrade under two trainers that average: one goes on by itself, the other is started anew and asks for the model.
 class Upgrade : public testing::TestWithParam<bool> {};
 

@@ -135,8 +135,8 @@ TEST(Requests, ManyInFlightEndInTheirOrderAndOneTooManyIsRefused) {
     uint64_t last = 0;
     for (const pace_request request : requests) {
         workers[0].finish(request);
-        EXPECT_GE(workers[0].info().group, last);
-        last = workers[0].info().group;
+        EXPECT_GE(workers[0].info().round, last);
+        last = workers[0].info().round;
     }
 }
 

@@ -227,9 +227,7 @@ TEST(Rerun, UnderTheOnlyDaemonThatDiedBeforeItsTrainersTrainsWithAllOfThem) {
 // Ctrl-C, in a language that runs its handlers between two calls.
 TEST(Interruption, EndsAWaitForAWorkerThatNeverJoins) {
     Cluster cluster({.nodes = 1});
-    Worker alone({.endpoint = cluster.endpoint(0), .world = 2, .tune = [](pace_job_options& job) {
-                      job.interruptible = 1;
-                  }});
+    Worker alone({.endpoint = cluster.endpoint(0), .world = 2, .wait_flags = PACE_WAIT_SIGNALS});
     ASSERT_EQ(alone.opened(), PACE_OK) << alone.complaint();
     alone.add_floats(10, 1);
     const pace_request request = alone.reduce();

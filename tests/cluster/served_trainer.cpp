@@ -32,6 +32,7 @@ int ServedTrainer::run() {
         ++step_;
     }
     say("done");
+    pace_session_leave(session_, 1000, nullptr);
     pace_session_free(session_);
     return wrong_ ? 4 : 0;
 }
@@ -89,7 +90,7 @@ pace_status ServedTrainer::step() {
 
 pace_status ServedTrainer::finish(pace_request request) {
     info_ = PACE_REQUEST_INFO_INIT;
-    return outcome(pace_request_wait(session_, request, PACE_FOREVER, &info_, &error_));
+    return outcome(pace_request_wait(session_, request, PACE_FOREVER, nullptr, &info_, &error_));
 }
 
 pace_status ServedTrainer::outcome(pace_status status) const {

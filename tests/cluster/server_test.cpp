@@ -265,7 +265,7 @@ TEST(Server, AWorkersSuccessorOnTheSameNodePushesForItself) {
 // -------------------------------------------------------------------------------------- bad input
 
 void expect_refused(ServerWorker& worker, pace_request request, const std::string& named) {
-    EXPECT_EQ(worker.session().wait(request), PACE_E_INVALID) << named;
+    EXPECT_EQ(worker.session().wait(request), PACE_E_REFUSED) << named;
     EXPECT_NE(worker.session().complaint().find(named), std::string::npos)
         << worker.session().complaint();
 }
@@ -336,7 +336,7 @@ TEST(Server, TypesAndVerbsThatDoNotFitAreRefused) {
     ASSERT_EQ(pace_buffer_create(session.session(), PACE_F16, 10, nullptr, &halves, &data, &error),
               PACE_OK);
     ASSERT_EQ(pace_push(session.session(), &halves, 1, 0, nullptr, &request, &error), PACE_OK);
-    EXPECT_EQ(session.wait(request), PACE_E_INVALID);
+    EXPECT_EQ(session.wait(request), PACE_E_REFUSED);
     EXPECT_NE(session.complaint().find("f16"), std::string::npos) << session.complaint();
     EXPECT_EQ(pace_reduce(session.session(), &halves, 1, nullptr, &request, &error), PACE_E_VERB);
     EXPECT_NE(std::string(error.message).find("pace_push"), std::string::npos) << error.message;

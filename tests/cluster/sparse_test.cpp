@@ -326,7 +326,7 @@ TEST(Sparse, WhatIsNoNumberIsRefusedBeforeAnythingMoves) {
             for (uint64_t i = 0; i < kElements; ++i) crew.at(rank, i) = 1;
         crew.at(0, 700) = bad;
         const pace_request other = crew.workers[1]->reduce(PACE_OP_SUM);
-        EXPECT_EQ(crew.workers[0]->wait(crew.workers[0]->reduce(PACE_OP_SUM)), PACE_E_INVALID);
+        EXPECT_EQ(crew.workers[0]->wait(crew.workers[0]->reduce(PACE_OP_SUM)), PACE_E_REFUSED);
         const std::string complaint = crew.workers[0]->complaint();
         EXPECT_NE(complaint.find("buffers[1]"), std::string::npos) << complaint;
         EXPECT_NE(complaint.find("element 200"), std::string::npos) << complaint;
@@ -348,7 +348,7 @@ TEST(Sparse, TeamsThatDoNotDivideTheNodesAreRefused) {
     std::vector<pace_request> requests;
     for (const auto& worker : crew.workers) requests.push_back(worker->reduce(PACE_OP_SUM));
     for (size_t rank = 0; rank < 3; ++rank) {
-        EXPECT_EQ(crew.workers[rank]->wait(requests[rank]), PACE_E_INVALID);
+        EXPECT_EQ(crew.workers[rank]->wait(requests[rank]), PACE_E_REFUSED);
         const std::string complaint = crew.workers[rank]->complaint();
         EXPECT_NE(complaint.find("teams"), std::string::npos) << complaint;
     }

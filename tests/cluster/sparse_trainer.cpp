@@ -43,6 +43,7 @@ int SparseTrainer::run() {
         if (!step()) return 1;
     }
     if (all_finish_ && !report()) return 1;
+    pace_session_leave(session_, 1000, nullptr);
     pace_session_free(session_);
     return wrong_ ? 4 : 0;
 }
@@ -94,6 +95,7 @@ bool SparseTrainer::step() {
             if (is_daemon_new()) {
                 // This worker has missed what came since.
                 tell_lost();
+                pace_session_leave(session_, 1000, nullptr);
                 pace_session_free(session_);
                 return open() && take_model();
             }
@@ -135,12 +137,12 @@ pace_status SparseTrainer::reduce() {
 }
 
 pace_status SparseTrainer::save() {
-    const uint64_t round = info_.group;
+    const uint64_t round = info_.round;
     pace_request request{};
     pace_status status =
         pace_residual_save(session_, debt_buffers_.data(), debt_buffers_.size(), &request, &error_);
     if (status == PACE_OK)
-        status = pace_request_wait(session_, request, PACE_FOREVER, nullptr, &error_);
+        status = pace_request_wait(session_, request, PACE_FOREVER, nullptr, nullptr, &error_);
     if (status != PACE_OK || is_daemon_new()) return status;
     last_saved_ = saved();
     saved_round_ = round;
@@ -165,7 +167,7 @@ void SparseTrainer::count_step() {
     uint64_t mask = 0;
     for (uint32_t i = 0; i < info_.member_listed; ++i) mask |= uint64_t{1} << members_[i].rank;
     std::printf("step %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", step_,
-                now_us(), info_.group, hash_of(gradients_, options_.elements), mask);
+                now_us(), info_.round, hash_of(gradients_, options_.elements), mask);
     ++step_;
 }
 

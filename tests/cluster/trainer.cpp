@@ -51,6 +51,7 @@ class Trainer {
         if (options_.mode == "average" && options_.hold && !synchronize()) return 1;
         say("done");
         if (options_.hold) hold();
+        pace_session_leave(session_, 1000, nullptr);
         pace_session_free(session_);
         return wrong_ ? 4 : 0;
     }
@@ -118,7 +119,8 @@ class Trainer {
         const size_t count = averaging ? buffers_.size() : 1;
         if (!ok(pace_broadcast(session_, what, count, 0, &request, &error_))) return false;
         pace_request_info info = PACE_REQUEST_INFO_INIT;
-        if (!ok(pace_request_wait(session_, request, PACE_FOREVER, &info, &error_))) return false;
+        if (!ok(pace_request_wait(session_, request, PACE_FOREVER, nullptr, &info, &error_)))
+            return false;
         std::printf("model at %" PRIu64 "\n", info.iteration);
         std::fflush(stdout);
         if (info.iteration > 0) step_ = info.iteration + 1;
@@ -219,9 +221,10 @@ class Trainer {
     pace_status finish(pace_request request) {
         info_ = PACE_REQUEST_INFO_INIT;
         members_.resize(options_.world);
-        info_.members = members_.data();
-        info_.member_capacity = options_.world;
-        return outcome(pace_request_wait(session_, request, PACE_FOREVER, &info_, &error_));
+        pace_wait_options how = PACE_WAIT_OPTIONS_INIT;
+        how.members = members_.data();
+        how.member_capacity = members_.size();
+        return outcome(pace_request_wait(session_, request, PACE_FOREVER, &how, &info_, &error_));
     }
 
     void check_uniform(float lowest, float highest) {

@@ -49,9 +49,10 @@ uint64_t TrainerSession::generation() {
 pace_status TrainerSession::finish(pace_request request) {
     info_ = PACE_REQUEST_INFO_INIT;
     members_.resize(options_.world);
-    info_.members = members_.data();
-    info_.member_capacity = options_.world;
-    return pace_request_wait(session_, request, PACE_FOREVER, &info_, &error_);
+    pace_wait_options how = PACE_WAIT_OPTIONS_INIT;
+    how.members = members_.data();
+    how.member_capacity = members_.size();
+    return pace_request_wait(session_, request, PACE_FOREVER, &how, &info_, &error_);
 }
 
 pace_status TrainerSession::outcome(pace_status status) const {

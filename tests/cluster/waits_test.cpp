@@ -167,8 +167,9 @@ TEST_P(Waits, AreNamedByTheLibraryTheLogAndPacectl) {
     }
     ASSERT_NE(said.find(told), std::string::npos) << said << cluster.logs();
     pace_error error{};
-    EXPECT_EQ(pace_request_test(waiting.worker.session(), waiting.request, nullptr, &error),
-              PACE_PENDING);
+    EXPECT_EQ(
+        pace_request_test(waiting.worker.session(), waiting.request, nullptr, nullptr, &error),
+        PACE_PENDING);
     EXPECT_NE(std::string(error.message).find(told), std::string::npos) << error.message;
     EXPECT_TRUE(cluster.wait_until_said(Cluster::name(waiting.node), told, 1, deadline))
         << cluster.logs();

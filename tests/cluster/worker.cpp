@@ -7,7 +7,8 @@
 
 namespace pace::cluster {
 
-Worker::Worker(const WorkerOptions& options) : world_(options.world) {
+Worker::Worker(const WorkerOptions& options)
+    : world_(options.world), wait_flags_(options.wait_flags) {
     pace_job_options job = PACE_JOB_OPTIONS_INIT;
     job.name = options.job.c_str();
     job.rank = options.rank;
@@ -22,11 +23,17 @@ Worker::Worker(const WorkerOptions& options) : world_(options.world) {
 }
 
 Worker::~Worker() {
+    pace_session_leave(session_, 1000, nullptr);
     pace_session_free(session_);
+}
+
+void Worker::drop() {
+    pace_session_free(std::exchange(session_, nullptr));
 }
 
 Worker::Worker(Worker&& other) noexcept
     : world_(other.world_),
+      wait_flags_(other.wait_flags_),
       session_(std::exchange(other.session_, nullptr)),
       opened_(other.opened_),
       error_(other.error_),
@@ -146,15 +153,18 @@ int Worker::ready_fd() {
 pace_status Worker::wait(pace_request request, int64_t timeout_ms) {
     members_.resize(world_);
     info_ = PACE_REQUEST_INFO_INIT;
-    info_.members = members_.data();
-    info_.member_capacity = world_;
-    return pace_request_wait(session_, request, timeout_ms, &info_, &error_);
+    pace_wait_options how = PACE_WAIT_OPTIONS_INIT;
+    how.flags = wait_flags_;
+    how.members = members_.data();
+    how.member_capacity = members_.size();
+    return pace_request_wait(session_, request, timeout_ms, &how, &info_, &error_);
 }
 
 void Worker::finish_kept(pace_request request, uint64_t local_iteration) {
     info_ = PACE_REQUEST_INFO_INIT;
-    info_.local_iteration = local_iteration;
-    expect_ok(pace_request_wait(session_, request, kPatienceMs, &info_, &error_),
+    pace_wait_options how = PACE_WAIT_OPTIONS_INIT;
+    how.local_iteration = local_iteration;
+    expect_ok(pace_request_wait(session_, request, kPatienceMs, &how, &info_, &error_),
               "pace_request_wait");
 }
 

@@ -21,13 +21,17 @@ struct WorkerOptions {
     uint32_t group_min = 0;
     int32_t weights = PACE_WEIGHTS_DEFAULT;
     uint32_t connect_ms = 20000;
+    uint32_t wait_flags = 0;
     std::function<void(pace_job_options&)> tune = {};  // sets whatever else
 };
 
 class Worker {
   public:
     explicit Worker(const WorkerOptions& options);
+    // Leaves in order.
     ~Worker();
+    // Frees the session without leaving: it is over as if the worker had died.
+    void drop();
     Worker(Worker&& other) noexcept;
     Worker& operator=(Worker&&) = delete;
     Worker(const Worker&) = delete;
@@ -77,6 +81,7 @@ class Worker {
     void expect_ok(pace_status status, const char* call);
 
     uint32_t world_;
+    uint32_t wait_flags_;
     pace_session* session_ = nullptr;
     pace_status opened_ = PACE_E_INTERNAL;
     pace_error error_{};

@@ -31,13 +31,14 @@ int main(int argc, char** argv) {
     check(pace_buffer_create(session, PACE_F32, COUNT, NULL, &gradient, (void**)&x, &error), &error,
           "buffer");
     check(pace_barrier(session, &request, &error), &error, "barrier");
-    check(pace_request_wait(session, request, PACE_FOREVER, &info, &error), &error, "wait");
+    check(pace_request_wait(session, request, PACE_FOREVER, NULL, &info, &error), &error, "wait");
     for (int i = 0; i < COUNT; ++i) x[i] = (float)i;
     check(pace_reduce(session, &gradient, 1, &sum, &request, &error), &error, "reduce");
-    check(pace_request_wait(session, request, PACE_FOREVER, &info, &error), &error, "wait");
+    check(pace_request_wait(session, request, PACE_FOREVER, NULL, &info, &error), &error, "wait");
     for (int i = 0; i < COUNT; ++i)
         if (x[i] != (float)(i * (int)job.world))
             return fprintf(stderr, "element %d is %f\n", i, (double)x[i]), 1;
+    pace_session_leave(session, 1000, NULL);
     pace_session_free(session);
     puts("reduced");
     return 0;

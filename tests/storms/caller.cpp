@@ -76,12 +76,14 @@ pace_status Caller::collect(const char* verb, size_t buffer, const Begin& begin)
 }
 
 pace_status Caller::wait(const char* verb, pace_request request) {
-    info_.members = members_.data();
-    info_.member_capacity = kMembers;
+    pace_wait_options how = PACE_WAIT_OPTIONS_INIT;
+    how.members = members_.data();
+    how.member_capacity = kMembers;
     bool told = false;
     while (true) {
         const uint64_t began = now_ns();
-        const pace_status status = pace_request_wait(session_, request, kLookMs, &info_, &error_);
+        const pace_status status =
+            pace_request_wait(session_, request, kLookMs, &how, &info_, &error_);
         // A look that took much longer is one during which this process was frozen itself.
         waited_ms_ += std::min<uint64_t>((now_ns() - began) / 1'000'000, kLookMs);
         if (status != PACE_TIMEOUT) return status;

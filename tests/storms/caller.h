@@ -20,7 +20,10 @@ class Caller {
     // `is_over` tells that whoever still waits is to give up.
     Caller(std::string endpoint, const pace_job_options& options, uint64_t elements,
            bool (*is_over)(), const Diary& diary);
-    ~Caller() { pace_session_free(session_); }
+    ~Caller() {
+        pace_session_leave(session_, 1000, nullptr);
+        pace_session_free(session_);
+    }
     Caller(const Caller&) = delete;
     Caller& operator=(const Caller&) = delete;
 

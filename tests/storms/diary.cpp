@@ -37,7 +37,7 @@ void Diary::calls(const char* verb, const std::string& handed_in) const {
 void Diary::ended_well(const char* verb, const pace_request_info& info, const Finding& finding,
                        uint64_t waited_ms) const {
     write_line("ok", verb,
-               "ms=" + std::to_string(waited_ms) + " group=" + std::to_string(info.group) +
+               "ms=" + std::to_string(waited_ms) + " group=" + std::to_string(number_of(info)) +
                    " rounds=" + std::to_string(info.rounds) + " " + about(finding));
 }
 

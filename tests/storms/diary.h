@@ -3,6 +3,7 @@
 // A line is "KIND NS VERB NAME=VALUE ... | TEXT": NS is when it was written, by CLOCK_MONOTONIC.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -11,6 +12,11 @@
 namespace pace::storms {
 
 uint64_t now_ns();
+
+// Of the group, the round or the model's version, whichever the request's verb has; the others are 0.
+inline uint64_t number_of(const pace_request_info& info) {
+    return std::max({info.group, info.round, info.version});
+}
 
 class Diary {
   public:

@@ -4,7 +4,8 @@ GRACE_NS = 5e9  # how long a disturbance is felt after it is over
 
 # A trainer that does as the documents say is never told these.
 NEVER = {"PACE_E_INVALID", "PACE_E_HANDLE", "PACE_E_VERB", "PACE_E_MISMATCH", "PACE_E_VERSION", "PACE_E_LIMIT",
-         "PACE_E_MEMORY", "PACE_E_DISK", "PACE_E_DENIED", "PACE_E_CLOSED", "PACE_E_INTERNAL", "PACE_CANCELED"}
+         "PACE_E_MEMORY", "PACE_E_DISK", "PACE_E_DENIED", "PACE_E_CLOSED", "PACE_E_INTERNAL", "PACE_E_REFUSED", "PACE_E_UNSUPPORTED",
+         "PACE_CANCELED"}
 # What its own process or node alone excuses, and what the controller does, too.
 OWN = {"PACE_E_DAEMON_GONE"}
 OWN_OR_CONTROLLER = {"PACE_E_NO_CONTROLLER", "PACE_E_TAKEN"}

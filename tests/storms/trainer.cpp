@@ -80,8 +80,8 @@ class Trainer {
         look(verb);
         const bool is_average = family_.kind() == Kind::averages;
         iteration_ = (is_average ? caller_.info().iteration : iteration_) + 1;
-        if (family_.owes() && caller_.info().group % kOwedEvery == 0)
-            tell_owed(caller_.info().group);
+        if (family_.owes() && number_of(caller_.info()) % kOwedEvery == 0)
+            tell_owed(number_of(caller_.info()));
         return Next::step;
     }
 
@@ -206,10 +206,10 @@ class Trainer {
         Finding finding = family_.look_at(model());
         family_.take(model(), caller_.info(), caller_.members(), finding);
         if (finding.wrong.empty() && family_.kind() < Kind::averages)
-            finding.wrong = sequence_.came(caller_.info().group, caller_.info().rounds);
+            finding.wrong = sequence_.came(number_of(caller_.info()), caller_.info().rounds);
         if (!finding.wrong.empty())
-            diary_.wrong(verb,
-                         "group " + std::to_string(caller_.info().group) + ": " + finding.wrong);
+            diary_.wrong(
+                verb, "group " + std::to_string(number_of(caller_.info())) + ": " + finding.wrong);
         diary_.ended_well(verb, caller_.info(), finding, caller_.waited_ms());
     }
 

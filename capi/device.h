@@ -1,0 +1,35 @@
+// Devices as callers name them, by DLPack's numbers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "capi/guard.h"
+#include "capi/pace.h"
+
+namespace pace::capi {
+
+// The number of the GPU that is named; nothing: the host, or no device at all.
+inline std::optional<uint32_t> gpu_of(pace_device device) {
+    if (device.type != PACE_DEVICE_CUDA) return {};
+    return static_cast<uint32_t>(device.id);
+}
+
+// Nothing if the device is one for which this library is built; else it has been reported, by the argument's name.
+inline std::optional<pace_status> refuse_device(pace_device device, std::string_view name,
+                                                pace_error* error) {
+    const bool is_host = device.type == 0 || device.type == PACE_DEVICE_CPU;
+    if (!is_host && device.type != PACE_DEVICE_CUDA)
+        return report(error, PACE_E_UNSUPPORTED,
+                      fmt::format("{}.type is {}; this library is built for PACE_DEVICE_CPU and "
+                                  "PACE_DEVICE_CUDA",
+                                  name, device.type));
+    if (device.id < 0 || (is_host && device.id != 0))
+        return report(error, PACE_E_INVALID,
+                      fmt::format("{}.id is {}; give {}", name, device.id,
+                                  is_host ? "0 with the host" : "the number of a GPU, from 0 on"));
+    return {};
+}
+
+}  // namespace pace::capi

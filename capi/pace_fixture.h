@@ -1,0 +1,67 @@
+// PaceFixture: a session through the C interface, against a scripted daemon.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "capi/pace.h"
+#include "libclient/testing/fake_daemon.h"
+#include "libclient/testing/temporary_folder.h"
+
+namespace pace::capi {
+
+using base::ErrorKind;
+using client::testing::FakeDaemon;
+using client::testing::Peer;
+using client::testing::Script;
+using protocol::SubmissionEntry;
+
+// A script that keeps every submission for the test to end.
+inline Script holding() {
+    Script script;
+    script.on_submission = [](Peer&, const SubmissionEntry&) {};
+    return script;
+}
+
+class PaceFixture : public ::testing::Test {
+  protected:
+    void start(Script script = {}) {
+        daemon_ = std::make_unique<FakeDaemon>(folder_.file("socket"), std::move(script));
+        job_.name = "fashion";
+        job_.world = 4;
+        job_.rank = 2;
+        ASSERT_EQ(pace_session_open(daemon_->endpoint().c_str(), &job_, &session_, &error_),
+                  PACE_OK)
+            << error_.message;
+    }
+    void TearDown() override {
+        pace_session_leave(session_, 1000, nullptr);
+        pace_session_free(session_);
+    }
+
+    pace_buffer make_buffer() {
+        pace_buffer buffer{};
+        void* data = nullptr;
+        EXPECT_EQ(pace_buffer_create(session_, PACE_F32, 64, nullptr, &buffer, &data, &error_),
+                  PACE_OK)
+            << error_.message;
+        EXPECT_NE(data, nullptr);
+        return buffer;
+    }
+
+    void expect_invalid(pace_status status, const char* word) {
+        EXPECT_EQ(status, PACE_E_INVALID);
+        EXPECT_EQ(error_.status, PACE_E_INVALID);
+        EXPECT_NE(std::string(error_.message).find(word), std::string::npos) << error_.message;
+    }
+
+    client::testing::TemporaryFolder folder_;
+    std::unique_ptr<FakeDaemon> daemon_;
+    pace_job_options job_ = PACE_JOB_OPTIONS_INIT;
+    pace_session* session_ = nullptr;
+    pace_error error_{};
+};
+
+}  // namespace pace::capi

@@ -1,0 +1,124 @@
+// How requests and sessions end, as the C interface tells it.
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "capi/pace_fixture.h"
+
+namespace pace::capi {
+namespace {
+
+class WaitTest : public PaceFixture {};
+
+TEST_F(WaitTest, WaitingAndTestingTellApartUnendedAndEnded) {
+    start(holding());
+    pace_request request{};
+    ASSERT_EQ(pace_barrier(session_, &request, &error_), PACE_OK);
+    EXPECT_EQ(pace_request_test(session_, request, nullptr, nullptr, &error_), PACE_PENDING);
+    EXPECT_EQ(pace_request_wait(session_, request, 0, nullptr, nullptr, &error_), PACE_TIMEOUT);
+    EXPECT_EQ(pace_request_wait(session_, request, 1, nullptr, nullptr, &error_), PACE_TIMEOUT);
+    pace_request_info info = PACE_REQUEST_INFO_INIT;
+    info.status = PACE_OK;
+    EXPECT_EQ(pace_request_test(session_, request, nullptr, &info, &error_), PACE_PENDING);
+    EXPECT_EQ(info.status, PACE_PENDING);
+    info.status = PACE_OK;
+    expect_invalid(pace_request_wait(session_, request, -2, nullptr, &info, &error_), "timeout_ms");
+    EXPECT_EQ(info.status, PACE_PENDING);
+    daemon_->with_peer([&](Peer& peer) {
+        protocol::CompletionEntry entry{};
+        entry.id = request.id;
+        entry.outcome = protocol::Outcome::failed;
+        entry.error_kind = static_cast<int32_t>(ErrorKind::mismatch);
+        peer.complete(entry);
+    });
+    EXPECT_EQ(pace_request_test(session_, request, nullptr, &info, &error_), PACE_E_MISMATCH);
+    EXPECT_EQ(info.status, PACE_E_MISMATCH);
+    EXPECT_EQ(error_.status, PACE_E_MISMATCH);
+    EXPECT_STRNE(error_.message, "");
+}
+
+TEST_F(WaitTest, WhatWasRefusedAtItsEndIsNoWrongArgument) {
+    Script script;
+    script.on_submission = [](Peer& peer, const SubmissionEntry& submission) {
+        protocol::CompletionEntry entry{};
+        entry.id = submission.id;
+        entry.outcome = protocol::Outcome::failed;
+        entry.error_kind = static_cast<int32_t>(ErrorKind::invalid);
+        peer.complete(entry);
+    };
+    start(std::move(script));
+    pace_request request{};
+    ASSERT_EQ(pace_barrier(session_, &request, &error_), PACE_OK);
+    pace_request_info info = PACE_REQUEST_INFO_INIT;
+    EXPECT_EQ(pace_request_wait(session_, request, PACE_FOREVER, nullptr, &info, &error_),
+              PACE_E_REFUSED);
+    EXPECT_EQ(info.status, PACE_E_REFUSED);
+}
+
+TEST_F(WaitTest, AWaitForADeviceThatIsNotBuiltInSaysSoAndCollectsNothing) {
+    start();
+    pace_request request{};
+    ASSERT_EQ(pace_barrier(session_, &request, &error_), PACE_OK);
+    pace_wait_options how = PACE_WAIT_OPTIONS_INIT;
+    pace_request_info info = PACE_REQUEST_INFO_INIT;
+    for (const int type : {int{PACE_DEVICE_ROCM}, int{PACE_DEVICE_ONEAPI}, 4711}) {
+        how.device.type = type;
+        EXPECT_EQ(pace_request_wait(session_, request, PACE_FOREVER, &how, &info, &error_),
+                  PACE_E_UNSUPPORTED);
+        EXPECT_EQ(info.status, PACE_PENDING);
+    }
+    how.device = {PACE_DEVICE_CUDA, -1};
+    expect_invalid(pace_request_wait(session_, request, 0, &how, &info, &error_), "device.id");
+    how.device = {PACE_DEVICE_CPU, 0};
+    how.stream = &how;
+    expect_invalid(pace_request_wait(session_, request, 0, &how, &info, &error_), "stream");
+    how.stream = nullptr;
+    how.flags = 6;
+    expect_invalid(pace_request_wait(session_, request, 0, &how, &info, &error_), "flags");
+    how.flags = PACE_WAIT_SIGNALS;
+    EXPECT_EQ(pace_request_wait(session_, request, PACE_FOREVER, &how, &info, &error_), PACE_OK);
+}
+
+TEST_F(WaitTest, TheNextRequestToEndIsNamed) {
+    start(holding());
+    pace_request first{};
+    pace_request second{};
+    pace_request next{};
+    pace_request_info info = PACE_REQUEST_INFO_INIT;
+    EXPECT_EQ(pace_session_next(session_, PACE_FOREVER, nullptr, &next, &info, &error_),
+              PACE_E_NOT_FOUND);
+    ASSERT_EQ(pace_barrier(session_, &first, &error_), PACE_OK);
+    ASSERT_EQ(pace_barrier(session_, &second, &error_), PACE_OK);
+    EXPECT_EQ(pace_session_next(session_, 0, nullptr, &next, &info, &error_), PACE_TIMEOUT);
+    EXPECT_EQ(next.id, 0U);
+    daemon_->with_peer([&](Peer& peer) { peer.complete_done(second.id); });
+    EXPECT_EQ(pace_session_next(session_, PACE_FOREVER, nullptr, &next, &info, &error_), PACE_OK);
+    EXPECT_EQ(next.id, second.id);
+    EXPECT_EQ(info.status, PACE_OK);
+    expect_invalid(pace_session_next(session_, 0, nullptr, nullptr, &info, &error_), "ret_request");
+}
+
+TEST_F(WaitTest, ASessionThatHasLeftIsOver) {
+    start();
+    expect_invalid(pace_session_leave(session_, -2, &error_), "timeout_ms");
+    EXPECT_EQ(pace_session_leave(session_, PACE_FOREVER, &error_), PACE_OK);
+    EXPECT_EQ(pace_session_leave(session_, PACE_FOREVER, &error_), PACE_E_CLOSED);
+    pace_request request{};
+    EXPECT_EQ(pace_barrier(session_, &request, &error_), PACE_E_CLOSED);
+}
+
+TEST_F(WaitTest, ADeadDaemonEndsRequestsAsGone) {
+    start(holding());
+    pace_request request{};
+    ASSERT_EQ(pace_barrier(session_, &request, &error_), PACE_OK);
+    daemon_->kill();
+    pace_request_info info = PACE_REQUEST_INFO_INIT;
+    EXPECT_EQ(pace_request_wait(session_, request, PACE_FOREVER, nullptr, &info, &error_),
+              PACE_E_DAEMON_GONE);
+    EXPECT_EQ(info.status, PACE_E_DAEMON_GONE);
+    daemon_->restart({});
+    EXPECT_EQ(pace_barrier(session_, &request, &error_), PACE_OK) << error_.message;
+}
+
+}  // namespace
+}  // namespace pace::capi
