@@ -10,23 +10,32 @@
 #include <type_traits>
 
 #include "base/result.h"
+#include "capi/argument.h"
 #include "capi/pace.h"
 #include "capi/status.h"
 
 namespace pace::capi {
 
+// What is cut is cut between characters, not inside one (UTF-8).
+template <size_t size>
+void copy_text(char (&ret_field)[size], std::string_view text) noexcept {
+    size_t bytes = std::min(text.size(), size - 1);
+    while (bytes < text.size() && bytes > 0 &&
+           (static_cast<unsigned char>(text[bytes]) & 0xC0U) == 0x80U)
+        --bytes;
+    std::memcpy(ret_field, text.data(), bytes);
+    ret_field[bytes] = '\0';
+}
+
 // Writes the caller's error, if there is one, and returns the status.
 inline pace_status report(pace_error* error, pace_status status,
                           std::string_view message) noexcept {
     if (error == nullptr) return status;
+    *error = pace_error{};
     error->status = status;
-    size_t bytes = std::min(message.size(), sizeof(error->message) - 1);
-    // A message that is cut is cut between characters, not inside one (UTF-8).
-    while (bytes < message.size() && bytes > 0 &&
-           (static_cast<unsigned char>(message[bytes]) & 0xC0U) == 0x80U)
-        --bytes;
-    std::memcpy(error->message, message.data(), bytes);
-    error->message[bytes] = '\0';
+    copy_text(error->message, message);
+    if (status == PACE_E_INVALID || status == PACE_E_UNSUPPORTED)
+        copy_text(error->argument, argument_of(message));
     return status;
 }
 

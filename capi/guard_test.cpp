@@ -35,11 +35,23 @@ TEST(Guard, FillsTheErrorOnFailureOnly) {
     EXPECT_STREQ(error.message, "held");
 }
 
+TEST(Guard, SaysWhichArgumentIsWrongAndNothingOfOtherFailures) {
+    static_assert(sizeof(pace_error) == 512);
+    pace_error error{};
+    report(&error, PACE_E_INVALID, "topk.density is 2; give a number above 0 and at most 1");
+    EXPECT_STREQ(error.argument, "topk.density");
+    report(&error, PACE_E_TAKEN, "rank is held");
+    EXPECT_STREQ(error.argument, "");
+    report(&error, PACE_E_INVALID, "there is no option '" + std::string(60, 'x') + "'");
+    EXPECT_EQ(std::string(error.argument), std::string(31, 'x'));
+}
+
 TEST(Guard, CutsLongMessagesBetweenCharacters) {
     pace_error error{};
-    // 510 bytes, then a character of two bytes that does not fit any more.
-    report(&error, PACE_E_INVALID, std::string(510, 'a') + "\xC3\xA9" + "b");
-    EXPECT_EQ(std::string(error.message), std::string(510, 'a'));
+    // One byte less than fits, then a character of two bytes.
+    const std::string most(sizeof(error.message) - 2, 'a');
+    report(&error, PACE_E_INVALID, most + "\xC3\xA9" + "b");
+    EXPECT_EQ(std::string(error.message), most);
     report(&error, PACE_E_INVALID, std::string(600, 'a'));
     EXPECT_EQ(std::string(error.message).size(), sizeof(error.message) - 1);
 }

@@ -14,8 +14,6 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "capi/pace.h"
-#include "libclient/job_options.h"
-#include "libclient/run.h"
 
 namespace pace::capi {
 
@@ -23,8 +21,8 @@ namespace pace::capi {
 inline constexpr uint32_t kStructSizeMax = 4096;
 
 struct StructName {
-    std::string_view argument;  // "job"
-    std::string_view init;      // "PACE_JOB_OPTIONS_INIT"
+    std::string_view argument;  // "options"
+    std::string_view init;      // "PACE_SESSION_OPTIONS_INIT"
 };
 
 // Refuses a size that no INIT macro can have set.
@@ -52,18 +50,13 @@ base::Result<Options> read_optional(const Options* given, StructName name) {
     return read_options(given, name);
 }
 
+// So long: PACE_FOREVER and what is longer than a year are a year.
+base::Duration duration_of(int64_t milliseconds);
+
 // When a wait ends that may take so long.
 base::Result<base::TimePoint> deadline_of(int64_t timeout_ms);
 
 // Refuses a reserved field that is not zero.
 base::Result<> check_reserved(uint32_t reserved, std::string_view name);
-
-// The job options in libclient's terms. Each message names the field.
-base::Result<protocol::AskedOptions> job_options_of(const pace_job_options& options);
-
-base::Result<bool> is_interruptible(const pace_job_options& options);
-
-// Of which run the worker is, by its options or the environment.
-base::Result<client::RunIdentity> run_of(const pace_job_options& options);
 
 }  // namespace pace::capi

@@ -4,10 +4,11 @@
  * its parameters or gradients in buffers that the daemon owns, and calls a verb. Every verb begins
  * an operation and returns a request; pace_request_wait learns its end.
  *
- *     pace_job_options job = PACE_JOB_OPTIONS_INIT;
- *     job.name = "fashion"; job.rank = rank; job.world = 8;
- *     job.policy = PACE_POLICY_PARTIAL_REDUCE; job.group_size = 3;
- *     pace_session_open(NULL, &job, &session, &error);
+ *     pace_option options[] = {PACE_OPTION_INT("group.size", 3)};
+ *     pace_session_options where = PACE_SESSION_OPTIONS_INIT;
+ *     where.job = "fashion"; where.policy = "partial-reduce"; where.rank = rank; where.world = 8;
+ *     where.options = options; where.option_count = 1;
+ *     pace_session_open(&where, &session, &error);
  *     pace_buffer_create(session, PACE_F32, count, NULL, &model, (void **)&weights, &error);
  *     pace_broadcast(session, &model, 1, 0, &request, &error);
  *     pace_request_wait(session, request, PACE_FOREVER, NULL, &info, &error);
@@ -29,9 +30,9 @@
  * Outputs. Parameters named ret_ are written only when the call succeeds; ret_info of a wait also
  * when the request has ended in another way, and its status always. They may be NULL where so stated.
  *
- * Options. Every options struct begins with its own size, set by its _INIT macro. Zero means
- * default. Fields are only ever appended; a library refuses non-zero bytes that it does not know,
- * and fields named reserved that are not 0.
+ * Structs. Every options and info struct begins with its own size, set by its _INIT macro, which sets the defaults too. Fields are only ever
+ * appended; a library refuses non-zero bytes that it does not know, and fields named reserved that are not 0. pace_error, pace_option and the
+ * handles never grow.
  *
  * Threads. A session and all its handles may be used from any thread; calls on one session are
  * serialized inside. Different sessions are independent; a process may have several.
@@ -84,7 +85,7 @@ enum {
         5, /* still in flight: what pace_request_test says, and the info of a request that has not been collected */
     PACE_INTERRUPTED =
         6, /* a wait with PACE_WAIT_SIGNALS: a signal has come, or half a second has passed, in which one may have; the request is
-                             still in flight. A call that opens an interruptible session, or has to reconnect it: a signal has
+                             still in flight. A call that opens a session with PACE_SESSION_SIGNALS, or has to reconnect it: a signal has
                              come; nothing was begun, call again */
 
     /* Faults. */
@@ -118,13 +119,15 @@ enum {
  * Blocks: no. */
 PACE_API const char* pace_status_name(pace_status status);
 
-#define PACE_MESSAGE_MAX 512
-
-/* Filled whenever a call that takes one returns something else than PACE_OK; untouched otherwise.
+/* Filled whenever a call that takes one returns something else than PACE_OK; untouched otherwise. Needs no initialization. 512 bytes for ever.
  * Owns: the caller; nothing to free. */
 typedef struct pace_error {
     pace_status status;
-    char message[PACE_MESSAGE_MAX]; /* one sentence or two, zero-terminated */
+    uint32_t reserved[7];
+    char argument
+        [32]; /* the argument, field or option that is wrong: "topk.density", "timeout_ms"; or "" */
+    char message
+        [448]; /* what, with which value, what to do: one sentence or two, zero-terminated, UTF-8 */
 } pace_error;
 
 /* The version of the library that is loaded, as 10000 * major + 100 * minor + patch. Threads: any.
@@ -132,313 +135,213 @@ typedef struct pace_error {
 PACE_API uint32_t pace_library_version(void);
 
 /* ----------------------------------------------------------------------------------------------------
- * jobs */
+ * jobs
+ *
+ * A policy says what the buffers of a job hold, and so which verbs fit (its family), and who exchanges with whom. Its options say how.
+ * docs/options.md tells of each policy and option what it means, where it comes from, its values, its default, and with which others it counts;
+ * pace_query gives the same to programs. */
 
-typedef enum pace_policy {
-    PACE_POLICY_DEFAULT = 0,    /* partial reduce */
-    PACE_POLICY_ALL_REDUCE = 1, /* collective family: buffers hold gradients, verb pace_reduce,
-                                   everyone waits for all unless `quorum` says otherwise */
-    PACE_POLICY_PARTIAL_REDUCE =
-        2, /* averaging family: buffers hold parameters, verb pace_average, groups of group_size */
+/* Policies.
+ *
+ * Collective family: buffers hold gradients, verb pace_reduce. Everyone waits for all, unless the option quorum says otherwise.
+ *     all-reduce
+ * Averaging family: buffers hold parameters, verb pace_average, over a group.
+ *     partial-reduce   whoever is ready
+ *     prague-random, prague-smart, ad-psgd, full   groups that are named before their members have called: a call waits until all of its group have;
+ *                      who is dead, suspended, or has not called for ten median steps (at least a second) is left out
+ *     prague-static    groups that follow from the members' nodes and from how many times each has called, without the controller: for workers of
+ *                      equal speed, since a late one holds up its node
+ *     auto             one of those with ordered groups, and a group size, by how unequal steps are and how long averages take
+ * Server family: buffers hold updates, verbs pace_push and pace_pull; the daemons keep the model, in shards. A worker whose step is `clock` gets
+ * the model when the slowest worker is at most so many steps behind:
+ *     bsp 0, ssp server.staleness, asp any */
+#define PACE_POLICY_ALL_REDUCE "all-reduce"
+#define PACE_POLICY_PARTIAL_REDUCE "partial-reduce"
+#define PACE_POLICY_PRAGUE_RANDOM "prague-random"
+#define PACE_POLICY_PRAGUE_SMART "prague-smart"
+#define PACE_POLICY_AD_PSGD "ad-psgd"
+#define PACE_POLICY_FULL "full"
+#define PACE_POLICY_PRAGUE_STATIC "prague-static"
+#define PACE_POLICY_AUTO "auto"
+#define PACE_POLICY_BSP "bsp"
+#define PACE_POLICY_SSP "ssp"
+#define PACE_POLICY_ASP "asp"
 
-    /* The others are of the averaging family too, but name their groups before the members have
-     * called: a call waits until all of its group have. Who is dead, suspended, or has not called for
-     * ten median steps (at least a second) is left out. */
-    PACE_POLICY_PRAGUE_RANDOM =
-        3, /* whoever has no group gets one with others drawn from all. Source: Luo et al., Prague,
-              ASPLOS 2020, section 4.1 */
-    PACE_POLICY_PRAGUE_SMART =
-        4, /* whoever has no group divides all that have none into groups, the slow left out; among
-              the nodes first, then within each. Source: the same, section 5 */
-    PACE_POLICY_AD_PSGD = 5, /* pairs. Source: Lian et al., ICML 2018 */
-    PACE_POLICY_FULL = 6,    /* everyone, as in local SGD: call it every so many steps */
+/* Options. Those of a family carry its prefix: average and group of averages, quorum, reduce, compression and topk of reductions, server of
+ * parameter servers; worker of every job. */
+#define PACE_OPT_WORKER_TIMEOUT_MS "worker.timeout_ms"
+#define PACE_OPT_GROUP_SIZE "group.size"
+#define PACE_OPT_GROUP_MIN "group.min"
+#define PACE_OPT_GROUP_WAIT_MS "group.wait_ms"
+#define PACE_OPT_GROUP_WINDOW "group.window"
+#define PACE_OPT_GROUP_PROGRESS_GAP "group.progress_gap"
+#define PACE_OPT_GROUP_EDGES "group.edges"
+#define PACE_OPT_AVERAGE_WEIGHTS "average.weights"
+#define PACE_OPT_AVERAGE_ALPHA "average.alpha"
+#define PACE_OPT_AVERAGE_MISSING "average.missing"
+#define PACE_OPT_QUORUM "quorum"
+#define PACE_OPT_QUORUM_COUNT "quorum.count"
+#define PACE_OPT_QUORUM_LATE "quorum.late"
+#define PACE_OPT_QUORUM_STALENESS_MAX "quorum.staleness_max"
+#define PACE_OPT_QUORUM_DIVIDE_BY "quorum.divide_by"
+#define PACE_OPT_REDUCE_RESYNC_EVERY "reduce.resync_every"
+#define PACE_OPT_REDUCE_REJECT_NONFINITE "reduce.reject_nonfinite"
+#define PACE_OPT_COMPRESSION "compression"
+#define PACE_OPT_TOPK_DENSITY "topk.density"
+#define PACE_OPT_TOPK_RESIDUALS "topk.residuals"
+#define PACE_OPT_TOPK_TEAMS "topk.teams"
+#define PACE_OPT_TOPK_TEAM_GATHER "topk.team_gather"
+#define PACE_OPT_TOPK_INDICES "topk.indices"
+#define PACE_OPT_TOPK_VALUES "topk.values"
+#define PACE_OPT_TOPK_HIERARCHY "topk.hierarchy"
+#define PACE_OPT_TOPK_DENSE_FALLBACK "topk.dense_fallback"
+#define PACE_OPT_SERVER_ELEMENTS "server.elements"
+#define PACE_OPT_SERVER_STALENESS "server.staleness"
+#define PACE_OPT_SERVER_RATE "server.rate"
+#define PACE_OPT_SERVER_CONSTANT_RATE "server.constant_rate"
+#define PACE_OPT_SERVER_FILTER "server.filter"
+#define PACE_OPT_SERVER_SHARDS "server.shards"
+#define PACE_OPT_SERVER_CHECKPOINT_EVERY_MS "server.checkpoint_every_ms"
+#define PACE_OPT_SERVER_CHECKPOINT_COPIES "server.checkpoint_copies"
+#define PACE_OPT_SERVER_RESTORE "server.restore"
+#define PACE_OPT_SERVER_UNSYNCHRONIZED "server.unsynchronized"
 
-    /* Also of the averaging family, but without the controller: who meets whom follows from the
-     * nodes that the members are on and from how many times each has called since the membership
-     * last changed. Four phases: one worker of every node, the others in pairs; each node; pairs
-     * within a node and between opposite ones; each node. Whoever has no group in a phase gets its
-     * own buffers back at once. For workers of equal speed: a late one holds up its node. Source:
-     * Luo et al., Prague, ASPLOS 2020, section 4.2, figure 10 */
-    PACE_POLICY_PRAGUE_STATIC = 7,
+/* What kind of value an option has. An integer does for a real number. */
+enum { PACE_INT = 1, PACE_REAL = 2, PACE_TEXT = 3, PACE_BYTES = 4 };
 
-    /* Of the averaging family: which of the policies with ordered groups, and with which group size,
-     * follows from how unequal the steps are and how long averages take. It is looked at again as
-     * these change; the choice and its reason are in the controller's log and in `pacectl status`. */
-    PACE_POLICY_AUTO = 8,
+/* Flags of pace_option. */
+enum {
+    PACE_OPTION_HINT =
+        1 /* a library, daemon or controller that does not know the name ignores it */
+};
 
-    /* Server family: buffers hold updates, verbs pace_push and pace_pull; the daemons keep the model, in
-     * shards. A worker whose step is `clock` gets the model when the slowest worker is at most so many steps
-     * behind. Source: Jiang et al., "Heterogeneity-aware Distributed Parameter Servers", SIGMOD 2017. */
-    PACE_POLICY_BSP = 9,  /* none: everyone waits for the slowest */
-    PACE_POLICY_SSP = 10, /* staleness_max */
-    PACE_POLICY_ASP = 11  /* any: nobody waits */
-} pace_policy;
+/* One option of a job. 32 bytes for ever (where a pointer has 8). Copied by the call that it is given to. */
+typedef struct pace_option {
+    const char* name; /* "topk.density", or PACE_OPT_TOPK_DENSITY */
+    int32_t kind;     /* PACE_INT, ... */
+    uint32_t flags;
+    union {
+        int64_t i; /* of a switch: 0 or 1 */
+        double r;
+        const char* text; /* of a choice: its word, "dynamic" */
+        const void* data; /* group.edges: pairs of ranks as 32-bit numbers, the least byte first */
+    } value;
+    uint64_t bytes; /* of data; else 0 */
+} pace_option;
 
-/* What an update counts in the model (server family). Source: the same, Algorithms 1 and 2. */
-typedef enum pace_rate {
-    PACE_RATE_DEFAULT = 0,  /* dynamic */
-    PACE_RATE_SUM = 1,      /* 1: it is added as it is (SSPSGD) */
-    PACE_RATE_CONSTANT = 2, /* constant_rate (ConSGD) */
-    PACE_RATE_DYNAMIC =
-        3 /* those that were computed on one version of the model count as their mean,
-                               however late some of them come (DynSGD) */
-} pace_rate;
+/* PACE_OPTION_INT("group.size", 3) and its kin: values of pace_option, for C and C++. */
+static inline pace_option pace_option_int(const char* name, int64_t number) {
+    pace_option option = {NULL, PACE_INT, 0, {0}, 0};
+    option.name = name;
+    option.value.i = number;
+    return option;
+}
+static inline pace_option pace_option_real(const char* name, double number) {
+    pace_option option = {NULL, PACE_REAL, 0, {0}, 0};
+    option.name = name;
+    option.value.r = number;
+    return option;
+}
+static inline pace_option pace_option_text(const char* name, const char* text) {
+    pace_option option = {NULL, PACE_TEXT, 0, {0}, 0};
+    option.name = name;
+    option.value.text = text;
+    return option;
+}
+static inline pace_option pace_option_bytes(const char* name, const void* data, uint64_t bytes) {
+    pace_option option = {NULL, PACE_BYTES, 0, {0}, 0};
+    option.name = name;
+    option.value.data = data;
+    option.bytes = bytes;
+    return option;
+}
+#define PACE_OPTION_INT(name, number) pace_option_int(name, number)
+#define PACE_OPTION_REAL(name, number) pace_option_real(name, number)
+#define PACE_OPTION_TEXT(name, text) pace_option_text(name, text)
+#define PACE_OPTION_BYTES(name, data, bytes) pace_option_bytes(name, data, bytes)
 
-typedef enum pace_weights {
-    PACE_WEIGHTS_DEFAULT = 0,  /* constant */
-    PACE_WEIGHTS_CONSTANT = 1, /* 1/P each */
-    PACE_WEIGHTS_DYNAMIC =
-        2 /* older models count less: exponential moving average over iterations */
-} pace_weights;
+/* Gives a JSON document, zero-terminated, in *ret_json. what:
+ *     "options"   a list of objects: name, kind, values, default, family ("any": of every one), policies that take it, help, and where there are such,
+ *                 choices, least, greatest, needs
+ *     "policies"  a list of objects: name, family, help
+ *     "versions"  an object: library, protocol (least, greatest); with an endpoint also daemon, node
+ *     "status"    the cluster as `pacectl status --json` shows it
+ * endpoint: NULL asks this library alone, which knows no status; else the daemon there is asked, as pace_session_open names it, and "" is the
+ * one that pace_session_open finds by itself.
+ *
+ * Owns: the caller; free with pace_text_free.  Threads: any.  Blocks: without an endpoint, no; with one, at most ten seconds for connecting
+ * and ten for the answer. Fails with: E_INVALID (what; endpoint), and with an endpoint as pace_session_open. */
+PACE_API pace_status pace_query(const char* endpoint, const char* what, char** ret_json,
+                                pace_error* error);
 
-/* Who gets the weight of an iteration that no member of the group has (dynamic weights only). */
-typedef enum pace_missing {
-    PACE_MISSING_DEFAULT = 0, /* closest */
-    PACE_MISSING_CLOSEST = 1, /* the members of the nearest iteration */
-    PACE_MISSING_INITIAL = 2  /* the model of the first pace_broadcast, which must come first */
-} pace_missing;
-
-/* How many workers must have called before a reduce goes on. The others contribute what they have:
- * nothing, or a late gradient. Source: Li et al., PPoPP 2020 (eager-SGD), for solo and majority. */
-typedef enum pace_quorum {
-    PACE_QUORUM_DEFAULT = 0,  /* all */
-    PACE_QUORUM_ALL = 1,      /* everyone waits for all */
-    PACE_QUORUM_SOLO = 2,     /* the first to call starts the round */
-    PACE_QUORUM_MAJORITY = 3, /* a worker starts it that is drawn for each round, from a seed that
-                                 all share: half of them have called, on average */
-    PACE_QUORUM_MAJORITY_STRICT = 4, /* ceil(N/2) of N have called */
-    PACE_QUORUM_COUNT = 5            /* quorum_count have called, or all that do not wait
-                                        in a verb for all members, if they are fewer */
-} pace_quorum;
-
-/* What becomes of a gradient whose round has begun without it. */
-typedef enum pace_late {
-    PACE_LATE_DEFAULT = 0,    /* accumulate */
-    PACE_LATE_ACCUMULATE = 1, /* it is added to the worker's next one, and so counts in exactly one
-                                 later round */
-    PACE_LATE_DROP = 2        /* it is lost, as with backup workers */
-} pace_late;
-
-/* By what PACE_OP_MEAN divides the sum. */
-typedef enum pace_divide_by {
-    PACE_DIVIDE_BY_DEFAULT = 0, /* world */
-    PACE_DIVIDE_BY_WORLD = 1,   /* the number of members, whoever contributed */
-    PACE_DIVIDE_BY_CONTRIBUTORS = 2
-} pace_divide_by;
-
-/* What of the gradients travels between nodes. With the top-k ones, the `density` largest of the
- * elements do; what is cut comes again in later rounds, as `residuals` says. */
-typedef enum pace_compression {
-    PACE_COMPRESSION_DEFAULT = 0, /* none */
-    PACE_COMPRESSION_NONE = 1,    /* every element as it is */
-    PACE_COMPRESSION_F16 = 2,     /* every element; those of PACE_F32 as halves */
-    PACE_COMPRESSION_BF16 = 3,    /* the same, as bfloat16 */
-    PACE_COMPRESSION_SPARDL = 4,  /* top-k by SparDL. Source: Zhao et al., SparDL */
-    PACE_COMPRESSION_TOPKA = 5,   /* top-k by its rivals, for comparison */
-    PACE_COMPRESSION_TOPKDSA = 6,
-    PACE_COMPRESSION_GTOPK = 7,
-    PACE_COMPRESSION_OKTOPK = 8
-} pace_compression;
-
-/* Which of the values that a top-k compression cuts come again in later rounds. All but the first are
- * for comparison. Source: SparDL, section 3.2. */
-typedef enum pace_residuals {
-    PACE_RESIDUALS_DEFAULT = 0, /* global */
-    PACE_RESIDUALS_GLOBAL = 1,  /* all, so that nothing is lost */
-    PACE_RESIDUALS_PARTIAL = 2, /* those that a participant left out itself, or sent in vain */
-    PACE_RESIDUALS_LOCAL = 3    /* those that a participant left out itself */
-} pace_residuals;
-
-/* How the teams of SparDL gather each other's results. Source: SparDL, section 3.3. */
-typedef enum pace_team_gather {
-    PACE_TEAM_GATHER_DEFAULT = 0,   /* automatic */
-    PACE_TEAM_GATHER_AUTOMATIC = 1, /* whichever is cheaper for the number of teams */
-    PACE_TEAM_GATHER_RECURSIVE = 2,
-    PACE_TEAM_GATHER_BRUCK = 3
-} pace_team_gather;
-
-/* How a top-k compression writes the indices of the elements that it sends. */
-typedef enum pace_indices {
-    PACE_INDICES_DEFAULT = 0, /* compressed */
-    PACE_INDICES_PLAIN = 1,   /* four bytes each */
-    PACE_INDICES_COMPRESSED = 2
-} pace_indices;
-
-/* How it writes their values. */
-typedef enum pace_values {
-    PACE_VALUES_DEFAULT = 0, /* f32 */
-    PACE_VALUES_F32 = 1,
-    PACE_VALUES_F16 = 2,
-    PACE_VALUES_BF16 = 3
-} pace_values;
-
-/* Who takes part in a top-k exchange. */
-typedef enum pace_hierarchy {
-    PACE_HIERARCHY_DEFAULT = 0, /* node */
-    PACE_HIERARCHY_NODE = 1,    /* each node: the gradients of its workers are summed first */
-    PACE_HIERARCHY_FLAT = 2     /* each worker, as in the paper */
-} pace_hierarchy;
-
-typedef enum pace_dense_fallback {
-    PACE_DENSE_FALLBACK_DEFAULT = 0,   /* automatic */
-    PACE_DENSE_FALLBACK_AUTOMATIC = 1, /* exchanges for which dense would be faster go dense */
-    PACE_DENSE_FALLBACK_NEVER = 2 /* for comparisons: among nodes none does. Of a single node (or,
-                                          flat, member) nothing travels and nothing is cut: info.dense
-                                          says so */
-} pace_dense_fallback;
-
-typedef struct pace_job_options {
-    uint32_t struct_size;
-    uint32_t rank;    /* this worker, 0 .. world-1 */
-    uint32_t world;   /* workers of the job, 1 .. 65536 */
-    int32_t policy;   /* pace_policy */
-    const char* name; /* letters, digits, '.', '_', '-'; 1 to 63 of them. Copied. */
-
-    /* Of the averaging family. With PACE_POLICY_ALL_REDUCE, which forms no groups, one that is set to
-     * something else than its default is refused. */
-    uint32_t group_size; /* P, 2 .. world; default 3, or world if that is less, but at least 2.
-                            PACE_POLICY_AD_PSGD has 2, PACE_POLICY_FULL world, and
-                            PACE_POLICY_PRAGUE_STATIC none of the options here but constant weights */
-    uint32_t group_min;  /* of partial reduce: the smallest group that is closed when group_wait_ms
-                            has passed, 2 .. group_size; default 2 */
-    int32_t weights;     /* pace_weights */
-    int32_t missing;     /* pace_missing */
-    double alpha;        /* decay of dynamic weights, 0 <= alpha < 1; default 0.5. Counts only with
-                            has_alpha: set without it, or given where weights are not dynamic, it
-                            is refused */
-    uint32_t has_alpha;  /* 1: alpha is set (so that 0 can be asked for), else 0 */
-    uint32_t
-        group_wait_ms; /* of partial reduce: longest wait for a full group; default: adaptive */
-    uint32_t history_window; /* groups that must connect all workers, at least
-                                ceil((world-1)/(group_size-1)); default twice that */
-
-    /* Of every policy. */
-    uint32_t worker_timeout_ms; /* a worker that computes longer than this is suspended when others
-                                   wait for it; default: ten of its median steps, at least 30 s */
-    uint32_t connect_ms;        /* longest wait for the daemon and its controller; default 10000 */
-    uint32_t reserved;          /* 0 */
-
-    /* Of PACE_POLICY_ALL_REDUCE. With partial reduce, one that is set to something else than its
-     * default is refused. So is one without meaning beside the others: late, staleness_max and
-     * divide_by need another quorum than all; teams and team_gather need compression spardl;
-     * density, residuals, indices, values, hierarchy and dense_fallback need a top-k compression.
-     * A compression needs quorum all, so far. */
-
-    int32_t quorum;        /* pace_quorum */
-    uint32_t quorum_count; /* 1 .. world; with PACE_QUORUM_COUNT only */
-    int32_t late;          /* pace_late */
-
-    /* Rounds. When a contribution would become older, the next round waits for its owner;
-     * default 32. It does not wait for one that waits in a verb for all members: the gradient after
-     * a barrier may be older by the rounds that went on meanwhile. */
-    uint32_t staleness_max;
-    int32_t divide_by; /* pace_divide_by */
-
-    /* Every so many rounds info.resync asks all workers to call pace_sync on their parameters;
-     * 0: never. */
-    uint32_t resync_every;
-    int32_t compression; /* pace_compression */
-    int32_t residuals;   /* pace_residuals */
-    double density;      /* share of the elements that top-k chooses, above 0, at most 1;
-                            default 0.01 */
-
-    /* SparDL's d, which must divide the number of participants; 0: chosen by the cost model. */
-    uint32_t teams;
-    int32_t team_gather;    /* pace_team_gather */
-    int32_t indices;        /* pace_indices */
-    int32_t values;         /* pace_values */
-    int32_t hierarchy;      /* pace_hierarchy */
-    int32_t dense_fallback; /* pace_dense_fallback */
-
-    /* 1: a reduce of gradients with an infinity or a NaN is refused, with any compression or none;
-     * else 0. */
-    uint32_t reject_nonfinite;
-
-    /* Of PACE_POLICY_PRAGUE_SMART: a worker that has called so many times less is in no group that a
-     * faster one waits for; default 4. */
-    uint32_t progress_gap;
-    uint32_t edge_count; /* see edges */
-
-    /* Of PACE_POLICY_AD_PSGD: the communication graph, as edge_count pairs of ranks that may average
-     * with each other, at most 4096; it must connect all workers. NULL: any two may. Copied. */
-    const uint32_t* edges;
-
-    /* Of the server family. With other policies, one that is set is refused. staleness_max, above, is of
-     * PACE_POLICY_SSP too: steps; default 3. */
-    uint64_t elements;    /* of the model, all buffers together; must be given */
-    int32_t rate;         /* pace_rate */
-    uint32_t has_filter;  /* 1: filter is set (so that 0 can be asked for), else 0 */
-    double constant_rate; /* with PACE_RATE_CONSTANT, above 0, at most 1; default 1/world */
-    double
-        filter; /* elements of updates whose magnitude is below this are not sent; they wait in the
-                             daemon until they have grown. Default 1e-6; 0: all are sent. Counts only with
-                             has_filter: set without it, it is refused */
-    uint32_t
-        shards; /* parts of the model, at most 4096 and elements; default: one for each node of the first
-                   workers */
-    uint32_t
-        checkpoint_every_ms; /* how often the daemons save the model to their disks, if it has changed;
-                                     default: when a worker calls pace_checkpoint */
-    uint32_t
-        checkpoint_copies; /* nodes whose disks have each shard's part of a checkpoint: 2, so that it outlives
-                                     any one node, or 1, for a folder that all nodes share; default 2 */
-    uint32_t
-        restore; /* 1: the job begins with the newest checkpoint of a job of this user and name, if its nodes have
-                         one: each worker's first call is pace_broadcast, or pace_pull for its step 0, which gives it
-                         that model, and info.iteration says with which step it goes on. Without a whole one
-                         on its nodes it begins at step 0, and the controller's log says so. Else 0: with the root's
-                         model of pace_broadcast */
-    uint32_t
-        unsynchronized; /* 1: a push has its place in the order before it has come to all shards, so that a
-                                pull, which takes each shard as it is, waits for less and may see an update in one and
-                                not in another, this worker's own too (for comparison); else 0 */
-
-    /* Which execution of the job this worker is of: 1 to 63 printable characters without spaces, the same
-     * for all of its workers; copied. NULL: the environment's PACE_RUN_ID, or what torchrun
-     * (TORCHELASTIC_RUN_ID) or Slurm (SLURM_JOB_ID, _STEP_ID, _RESTART_COUNT) say, or none. A job whose
-     * workers are all gone is kept for some minutes. Who opens it then with the same run_id, or
-     * PACE_RUN_ID, is one of its workers that returns; with another identity it begins a new run, which
-     * starts when all `world` workers have joined. So does, of a launcher's run or without an identity, who
-     * opens it after all its workers have died or left: a launcher that starts workers anew starts all. While
-     * workers of another run live, it is refused (E_TAKEN, after connect_ms). */
-    const char* run_id;
-    uint32_t resume; /* 1: this worker goes on with the run of this identity though all its workers
-                           have died; else 0 */
-    uint32_t
-        interruptible; /* 1: pace_session_open, and verbs and buffer calls that reconnect, return PACE_INTERRUPTED when a signal
-                               comes while they wait; else 0. For waits, see PACE_WAIT_SIGNALS */
-} pace_job_options;
-
-#define PACE_JOB_OPTIONS_INIT                                                                      \
-    {                                                                                              \
-        (uint32_t)sizeof(pace_job_options), 0, 0, 0, NULL, 0, 0, 0, 0, 0.0, 0, 0, 0, 0, 0, 0, 0,   \
-            0, 0, 0, 0, 0, 0, 0, 0.0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0.0, 0.0, 0, 0, 0, \
-            0, 0, NULL, 0, 0                                                                       \
-    }
+/* Frees what pace_query gave. NULL does nothing. Threads: any.  Blocks: no. */
+PACE_API void pace_text_free(char* text);
 
 /* -------------------------------------------------------------------------------------------------
  * sessions */
 
 typedef struct pace_session pace_session;
 
+#define PACE_FOREVER (-1)
+
+/* Flags of pace_session_options. */
+enum {
+    /* This worker goes on with the run of this identity though all its workers have died. */
+    PACE_SESSION_RESUME = 1,
+    /* pace_session_open, and verbs and buffer calls that reconnect, return PACE_INTERRUPTED when a signal comes while they wait. For waits, see
+     * PACE_WAIT_SIGNALS. */
+    PACE_SESSION_SIGNALS = 2
+};
+
+typedef struct pace_session_options {
+    uint32_t struct_size;
+    uint32_t rank;  /* this worker, 0 .. world-1 */
+    uint32_t world; /* workers of the job, 1 .. 65536; must be given */
+    uint32_t flags;
+    int64_t
+        connect_ms; /* longest wait for the daemon and its controller, at the opening and whenever the session reconnects: 10000; 0 looks
+                           once, PACE_FOREVER waits without limit */
+
+    /* "unix:PATH", a daemon's socket; "embedded:" or "embedded:FILE.toml", a daemon hosted in this process by libpaced.so (all sessions of the
+     * process with the same endpoint share it); NULL: the environment's PACE_ENDPOINT, else the socket of this node's daemon,
+     * /run/pace/paced.sock. */
+    const char* endpoint;
+    const char* job; /* its name: letters, digits, '.', '_', '-'; 1 to 63 of them; must be given */
+    const char* policy; /* its word, "partial-reduce"; must be given */
+
+    /* What is absent has its default. At most 256. */
+    const pace_option* options;
+    size_t option_count;
+
+    /* Which execution of the job this worker is of: 1 to 63 printable characters without spaces, the same
+     * for all of its workers. NULL: the environment's PACE_RUN_ID, or what torchrun
+     * (TORCHELASTIC_RUN_ID) or Slurm (SLURM_JOB_ID, _STEP_ID, _RESTART_COUNT) say, or none. A job whose
+     * workers are all gone is kept for some minutes. Who opens it then with the same identity, given here or by
+     * PACE_RUN_ID, is one of its workers that returns; with another identity it begins a new run, which
+     * starts when all `world` workers have joined. So does, of a launcher's run or without an identity, who
+     * opens it after all its workers have died or left: a launcher that starts workers anew starts all. While
+     * workers of another run live, it is refused (E_TAKEN, after connect_ms). */
+    const char* run;
+} pace_session_options;
+
+#define PACE_SESSION_OPTIONS_INIT \
+    { (uint32_t)sizeof(pace_session_options), 0, 0, 0, 10000, NULL, NULL, NULL, NULL, 0, NULL }
+
 /* Connects to a daemon and joins the job, creating it if this worker is the first. All workers of a
- * job give the same options, rank, connect_ms, resume and interruptible excepted.
- *
- * endpoint: "unix:PATH", a daemon's socket; "embedded:" or "embedded:FILE.toml", a daemon hosted in
- * this process by libpaced.so (all sessions of the process with the same endpoint share it); NULL:
- * the environment's PACE_ENDPOINT, else the socket of this node's daemon, /run/pace/paced.sock.
+ * job give the same world, policy, options and run. What options points to is copied.
  *
  * Owns: the caller gets *ret_session, to be freed with pace_session_free.  Threads: any.
  * Blocks: until the job is joined, at most connect_ms; it does not wait for the other workers. A
  * daemon that is not there at all is waited for a quarter of a second, a controller that the daemon
  * cannot reach for the whole of connect_ms.
- * Fails with: E_INVALID (argument or option named), E_NOT_FOUND or E_DAEMON_GONE (no daemon there,
+ * Fails with: E_INVALID (argument or option named, with what to give instead: one that is unknown, of another kind, out of its bounds, given twice,
+ * or without meaning in this job), E_NOT_FOUND or E_DAEMON_GONE (no daemon there,
  * or none that answers), E_VERSION, E_NO_CONTROLLER, E_TAKEN (rank held by a live worker, the job by
  * another run, or the node's name by another daemon), E_MISMATCH (the job has other options: each is named), E_DENIED
  * (of the socket, or the job is another user's), E_LIMIT, E_MEMORY, E_DISK (the controller's
- * journal has no room for a new job). Returns also: INTERRUPTED (a signal has come; only with interruptible; there is no session: call
+ * journal has no room for a new job). Returns also: INTERRUPTED (a signal has come; only with PACE_SESSION_SIGNALS; there is no session: call
  * again). */
-PACE_API pace_status pace_session_open(const char* endpoint, const pace_job_options* job,
+PACE_API pace_status pace_session_open(const pace_session_options* options,
                                        pace_session** ret_session, pace_error* error);
 
 /* Leaves the job in order: the others go on without this worker at once, and its rank is free when this returns OK, on every node,
@@ -620,7 +523,7 @@ typedef struct pace_request_info {
     uint64_t queued_ns;    /* from the call to the start of the exchange: forming the group, waiting
                                for others */
     uint64_t moving_ns;    /* from there to the result */
-    double initial_weight; /* weight of the initial model (PACE_MISSING_INITIAL) */
+    double initial_weight; /* weight of the initial model (average.missing initial) */
     uint32_t member_count; /* members of the exchange */
     uint32_t node_count;   /* nodes they are on */
     uint32_t
@@ -637,7 +540,7 @@ typedef struct pace_request_info {
                                    the update of that step had been taken before */
     uint32_t late;   /* 1: this worker's gradient came after its round had begun; it counts in a
                         later one, or was dropped */
-    uint32_t resync; /* 1: call pace_sync now (resync_every) */
+    uint32_t resync; /* 1: call pace_sync now (reduce.resync_every) */
     uint32_t dense;  /* 1: compression was asked for, but all elements are in the result:
                         dense was faster, or nothing had to travel */
 
@@ -646,8 +549,8 @@ typedef struct pace_request_info {
 
     /* Of a push, a pull, and a broadcast of the server family. */
     uint64_t
-        slowest_clock; /* steps that the slowest worker has pushed: with PACE_POLICY_SSP the model is fresh
-                               enough for steps up to slowest_clock + staleness_max */
+        slowest_clock; /* steps that the slowest worker has pushed: with policy ssp the model is fresh
+                               enough for steps up to slowest_clock + server.staleness */
 } pace_request_info;
 
 #define PACE_REQUEST_INFO_INIT                                                                   \
@@ -692,8 +595,6 @@ typedef struct pace_wait_options {
 
 #define PACE_WAIT_OPTIONS_INIT \
     { (uint32_t)sizeof(pace_wait_options), 0, {0, 0}, NULL, 0, NULL, 0 }
-
-#define PACE_FOREVER (-1)
 
 /* Waits until the request has ended, and collects it: the handle is then void. timeout_ms: 0 looks
  * once, PACE_FOREVER waits without limit. options may be NULL, and so may ret_info; its status is written whatever this
@@ -814,7 +715,7 @@ PACE_API pace_status pace_withdraw(pace_session* session, pace_error* error);
 
 typedef enum pace_op {
     PACE_OP_MEAN = 0, /* the sum divided by the number of members, or of those who contributed, as
-                         divide_by says */
+                         quorum.divide_by says */
     PACE_OP_SUM = 1
 } pace_op;
 
@@ -840,22 +741,22 @@ typedef struct pace_reduce_options {
  *
  * With a quorum other than all, a round goes on as soon as the quorum has called. A worker that
  * calls after that is late: it gets at once the sum of the rounds that it missed, in order
- * (info.rounds tells how many), and its own gradient goes to the next round (PACE_LATE_ACCUMULATE)
- * or is lost (PACE_LATE_DROP). So all workers apply the same results in the same order, some of them
+ * (info.rounds tells how many), and its own gradient goes to the next round (quorum.late accumulate)
+ * or is lost (drop). So all workers apply the same results in the same order, some of them
  * several at a time. Each step is one call that names all of its buffers, since one decision is made
  * for them together; every call names buffers of the same types and lengths. Parameters then differ
  * by rounding at most: pace_sync and pace_broadcast make them equal again, and what a worker had
  * missed until then and not been given is forgotten. A worker that joins such a job while it is under
  * way calls pace_broadcast first: its model lacks rounds, and until then every other verb ends as
  * STALE. A call that is canceled after its gradient was taken still counts in that round; a barrier
- * or broadcast counts as a round for staleness_max. Source: Li et al., PPoPP 2020.
+ * or broadcast counts as a round for quorum.staleness_max. Source: Li et al., PPoPP 2020.
  *
  * With a top-k compression, the result holds the largest elements of the sum and is 0 elsewhere
  * (info.entries tells how many); what was cut is kept by the daemon and added to later gradients.
  * Every member gets bit-identical results here too. Where dense is faster it is used, and info.dense
  * says so. Source: Zhao et al., SparDL.
  *
- * Fails also with E_REFUSED at its end: reject_nonfinite is set, and a gradient holds an infinity or a
+ * Fails also with E_REFUSED at its end: reduce.reject_nonfinite is set, and a gradient holds an infinity or a
  * NaN, or, with compression f16 or bf16, an element that is infinite as that type. */
 PACE_API pace_status pace_reduce(pace_session* session, const pace_buffer* buffers, size_t count,
                                  const pace_reduce_options* options, pace_request* ret_request,
@@ -891,7 +792,7 @@ typedef struct pace_push_options {
 #define PACE_PUSH_OPTIONS_INIT \
     { (uint32_t)sizeof(pace_push_options), 0, 0, 0 }
 
-/* Adds an update of this worker, computed in its step `clock` (0, 1, ...), to the model, as the job's rate says
+/* Adds an update of this worker, computed in its step `clock` (0, 1, ...), to the model, as server.rate says
  * (server family). The update is dense, all of the model's elements or a range of them, or sparse, indices
  * and values; it costs what it has of elements. It is taken into the daemon's memory at once, and the
  * buffers are free when the request ends, which waits for nobody, unless four earlier updates of this worker
@@ -921,7 +822,7 @@ typedef struct pace_pull_options {
  * worker is near enough (see the policies), all of it as it was at one moment: of every update all or
  * nothing, and this worker's own that it has pushed before. Called before the push of the step before, it
  * is a prefetch, which lacks that step's update and may wait for it. A worker pulls when its copy is too old,
- * that is, when the last pull's info.slowest_clock + staleness_max < clock. info.version is the model's,
+ * that is, when the last pull's info.slowest_clock + server.staleness < clock. info.version is the model's,
  * which grows. A model that nobody has broadcast is zero at first. options may be NULL.
  *
  * Fails also, at its end, with E_REFUSED (a buffer is not of PACE_F32, the range lies outside of the model, a
@@ -933,9 +834,9 @@ PACE_API pace_status pace_pull(pace_session* session, const pace_buffer* buffers
                                pace_request* ret_request, pace_error* error);
 
 /* Has the daemons save the model to their disks, with all updates that this worker has pushed before, and
- * ends when that is durable, on checkpoint_copies nodes each. Other pushes and pulls go on meanwhile; whoever
+ * ends when that is durable, on server.checkpoint_copies nodes each. Other pushes and pulls go on meanwhile; whoever
  * asks at the same time gets the same checkpoint. info.version is the model's in it. From the newest
- * whole checkpoint a model that is lost with a node goes on, or another job, later (restore). Calls that are under way then, pushes, and
+ * whole checkpoint a model that is lost with a node goes on, or another job, later (server.restore). Calls that are under way then, pushes, and
  * pulls for steps that the checkpoint has not, end as STALE, until the worker has called pace_broadcast or such a pull. Older ones are removed. The clocks are saved too: info.iteration tells each worker
  * where to go on. What is written is in the folder that the daemons' setting `checkpoints` names; while
  * it is written, a node needs memory for a copy of its shards.
@@ -948,8 +849,8 @@ PACE_API pace_status pace_checkpoint(pace_session* session, pace_request* ret_re
 
 /* Writes what a top-k compression still owes to later rounds into the buffers, for a checkpoint: one
  * PACE_F32 buffer for each buffer of the pace_reduce that it belongs to, of the same counts; zeros
- * before the first one. With PACE_HIERARCHY_NODE the first of a node's workers gets what the node
- * owes and the others zeros, with PACE_HIERARCHY_FLAT each its own. No other worker need call.
+ * before the first one. With topk.hierarchy node the first of a node's workers gets what the node
+ * owes and the others zeros, with flat each its own. No other worker need call.
  * Fails also with: E_VERB (the job has no top-k compression), E_INVALID (a buffer of another type,
  * named), E_MISMATCH (what is owed has other counts). */
 PACE_API pace_status pace_residual_save(pace_session* session, const pace_buffer* buffers,

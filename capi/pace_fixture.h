@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "capi/pace.h"
+#include "capi/testing/asked_session.h"
 #include "libclient/testing/fake_daemon.h"
 #include "libclient/testing/temporary_folder.h"
 
@@ -27,14 +28,14 @@ inline Script holding() {
 
 class PaceFixture : public ::testing::Test {
   protected:
+    PaceFixture() { asked_.policy = PACE_POLICY_PARTIAL_REDUCE; }
     void start(Script script = {}) {
         daemon_ = std::make_unique<FakeDaemon>(folder_.file("socket"), std::move(script));
-        job_.name = "fashion";
-        job_.world = 4;
-        job_.rank = 2;
-        ASSERT_EQ(pace_session_open(daemon_->endpoint().c_str(), &job_, &session_, &error_),
-                  PACE_OK)
-            << error_.message;
+        asked_.endpoint = daemon_->endpoint();
+        asked_.job = "fashion";
+        asked_.world = 4;
+        asked_.rank = 2;
+        ASSERT_EQ(asked_.open(&session_, &error_), PACE_OK) << error_.message;
     }
     void TearDown() override {
         pace_session_leave(session_, 1000, nullptr);
@@ -59,7 +60,7 @@ class PaceFixture : public ::testing::Test {
 
     client::testing::TemporaryFolder folder_;
     std::unique_ptr<FakeDaemon> daemon_;
-    pace_job_options job_ = PACE_JOB_OPTIONS_INIT;
+    AskedSession asked_;
     pace_session* session_ = nullptr;
     pace_error error_{};
 };

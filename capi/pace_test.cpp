@@ -75,7 +75,7 @@ TEST_F(PaceTest, ReduceTellsWhatItCameTo) {
         entry.flags = flags;
         peer.complete(entry);
     };
-    job_.policy = PACE_POLICY_ALL_REDUCE;
+    asked_.policy = PACE_POLICY_ALL_REDUCE;
     start(std::move(script));
     const pace_buffer buffer = make_buffer();
     const auto reduce = [&](uint32_t with_flags, pace_request_info info) {
@@ -113,8 +113,8 @@ TEST_F(PaceTest, ResidualsNeedATopKCompressionAndFloats) {
         seen.push_back(entry);
         peer.complete_done(entry.id);
     };
-    job_.policy = PACE_POLICY_ALL_REDUCE;
-    job_.compression = PACE_COMPRESSION_SPARDL;
+    asked_.policy = PACE_POLICY_ALL_REDUCE;
+    asked_.set(PACE_OPT_COMPRESSION, "spardl");
     start(std::move(script));
     const pace_buffer buffer = make_buffer();
     pace_request request{};
@@ -139,8 +139,8 @@ TEST_F(PaceTest, ResidualsNeedATopKCompressionAndFloats) {
     expect_invalid(pace_residual_load(session_, &buffer, 0, &request, &error_), "count");
 
     pace_session* dense = nullptr;
-    job_.compression = PACE_COMPRESSION_NONE;
-    ASSERT_EQ(pace_session_open(daemon_->endpoint().c_str(), &job_, &dense, &error_), PACE_OK);
+    asked_.set(PACE_OPT_COMPRESSION, "none");
+    ASSERT_EQ(asked_.open(&dense, &error_), PACE_OK);
     EXPECT_EQ(pace_residual_save(dense, &buffer, 1, &request, &error_), PACE_E_VERB);
     EXPECT_EQ(pace_residual_load(dense, &buffer, 1, &request, &error_), PACE_E_VERB);
     pace_session_leave(dense, 1000, nullptr);
@@ -154,7 +154,7 @@ TEST_F(PaceTest, EachVerbArrivesAsItself) {
         seen.push_back(entry);
         peer.complete_done(entry.id);
     };
-    job_.policy = PACE_POLICY_ALL_REDUCE;
+    asked_.policy = PACE_POLICY_ALL_REDUCE;
     start(std::move(script));
     const pace_buffer buffer = make_buffer();
     pace_request request{};

@@ -1,11 +1,11 @@
 // Sessions and buffers.
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
 #include "capi/guard.h"
 #include "capi/handle.h"
 #include "capi/options.h"
+#include "capi/session_options.h"
 
 using pace::base::ErrorKind;
 using pace::base::make_error;
@@ -16,9 +16,6 @@ namespace protocol = pace::protocol;
 
 namespace {
 
-constexpr uint32_t kDefaultConnectMs = 10000;
-
-constexpr capi::StructName kJob{"job", "PACE_JOB_OPTIONS_INIT"};
 constexpr capi::StructName kBuffer{"options", "PACE_BUFFER_OPTIONS_INIT"};
 constexpr capi::StructName kBufferInfo{"info", "PACE_BUFFER_INFO_INIT"};
 constexpr capi::StructName kSessionInfo{"info", "PACE_SESSION_INFO_INIT"};
@@ -90,20 +87,14 @@ pace_buffer_info info_of(const client::BufferInfo& inside, uint32_t struct_size)
 
 }  // namespace
 
-pace_status pace_session_open(const char* endpoint, const pace_job_options* job,
-                              pace_session** ret_session, pace_error* error) {
+pace_status pace_session_open(const pace_session_options* options, pace_session** ret_session,
+                              pace_error* error) {
     return capi::guard(error, [&]() -> Result<> {
-        PACE_TRY(capi::require(job, "job"));
+        PACE_TRY(capi::require(options, "options"));
         PACE_TRY(capi::require(ret_session, "ret_session"));
-        PACE_TRY_ASSIGN(given, capi::read_options(job, kJob));
-        PACE_TRY_ASSIGN(options, capi::job_options_of(given));
-        PACE_TRY_ASSIGN(run, capi::run_of(given));
-        PACE_TRY_ASSIGN(interruptible, capi::is_interruptible(given));
-        PACE_TRY_ASSIGN(where, client::resolve_endpoint(endpoint));
-        const std::chrono::milliseconds connect(given.connect_ms == 0 ? kDefaultConnectMs
-                                                                      : given.connect_ms);
-        PACE_TRY_ASSIGN(session, client::Session::open(where, options, given.rank, connect, run,
-                                                       interruptible));
+        PACE_TRY_ASSIGN(asked, capi::read_session(options));
+        PACE_TRY_ASSIGN(session, client::Session::open(asked.endpoint, asked.job, asked.rank,
+                                                       asked.connect, asked.run, asked.by_signals));
         *ret_session = new pace_session{std::move(session)};
         return {};
     });

@@ -15,14 +15,14 @@ namespace {
 Result<> check_name(const std::string& name) {
     if (name.empty())
         return make_error(ErrorKind::invalid,
-                          "name is empty; give the job a name that all of its "
+                          "job is empty; give the job a name that all of its "
                           "workers use");
     if (name.size() > protocol::kNameBytesMax)
-        return make_error(ErrorKind::invalid, "name has {} characters; at most {} are allowed",
+        return make_error(ErrorKind::invalid, "job has {} characters; at most {} are allowed",
                           name.size(), protocol::kNameBytesMax);
     if (!protocol::is_name(name))
         return make_error(ErrorKind::invalid,
-                          "name is \"{}\"; use letters, digits, '.', '_' and '-' only", name);
+                          "job is \"{}\"; use letters, digits, '.', '_' and '-' only", name);
     return {};
 }
 
@@ -55,6 +55,9 @@ Result<KnownJob> known_job(const AskedOptions& asked) {
         return make_error(ErrorKind::invalid,
                           "world is {}; give the number of workers of the job, 1 to {}",
                           asked.world, protocol::kWorldMax);
+    if (asked.policy.empty() || asked.policy.size() > protocol::kOptionNameBytesMax)
+        return make_error(ErrorKind::invalid, "policy has {} characters; use {}",
+                          asked.policy.size(), protocol::listed(words_of(protocol::Policy{})));
     PACE_TRY(check_sizes(asked));
     KnownJob job{asked, protocol::find_policy(asked.policy)};
     if (job.policy == nullptr) return job;

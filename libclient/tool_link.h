@@ -28,7 +28,7 @@ class ToolLink {
     const std::string& daemon_version() const { return greeting_.daemon_version; }
     uint64_t generation() const { return greeting_.generation; }
 
-    // The JSON document called `what`: "status" or "daemon". Not parsed here.
+    // The JSON document called `what`: "status", "daemon", "options" or "policies". Not parsed here.
     base::Result<std::string> query(std::string_view what);
 
     // Creates a job without workers. The daemon answers Done.

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/cuda_driver.h"
+#include "capi/testing/asked_session.h"
 #include "pace.h"
 
 namespace {
@@ -177,18 +178,18 @@ class Worker {
         : on_host_(options.on_host),
           ordinal_(static_cast<int32_t>(rank % options.gpus)),
           gpu_(ordinal_) {
-        pace_job_options job = PACE_JOB_OPTIONS_INIT;
-        job.name = "gpu-exchange";
+        pace::AskedSession job;
+        job.job = "gpu-exchange";
         job.rank = rank;
         job.world = options.workers;
         job.policy = PACE_POLICY_ALL_REDUCE;
         if (options.density > 0) {
-            job.compression = PACE_COMPRESSION_SPARDL;
-            job.density = options.density;
-            job.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
+            job.set(PACE_OPT_COMPRESSION, "spardl");
+            job.set(PACE_OPT_TOPK_DENSITY, options.density);
+            job.set(PACE_OPT_TOPK_DENSE_FALLBACK, "never");
         }
-        const std::string& endpoint = options.endpoints[rank % options.endpoints.size()];
-        must(pace_session_open(endpoint.c_str(), &job, &session_, &error_), error_);
+        job.endpoint = options.endpoints[rank % options.endpoints.size()];
+        must(job.open(&session_, &error_), error_);
         pace_buffer_options where = PACE_BUFFER_OPTIONS_INIT;
         if (!on_host_) where.device = PACE_CUDA(rank % options.gpus);
         must(pace_buffer_create(session_, PACE_F32, options.bytes / sizeof(float), &where, &buffer_,

@@ -9,11 +9,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <initializer_list>
-#include <map>
 #include <string>
 
 #include <time.h>
 
+#include "capi/testing/asked_session.h"
 #include "pace.h"
 
 namespace {
@@ -29,20 +29,6 @@ struct Options {
     uint64_t step_us = 0;
     uint64_t elements = 0;
 };
-
-int32_t policy_of(const std::string& word) {
-    static const std::map<std::string, int32_t> policies = {
-        {"all-reduce", PACE_POLICY_ALL_REDUCE},
-        {"partial-reduce", PACE_POLICY_PARTIAL_REDUCE},
-        {"prague-random", PACE_POLICY_PRAGUE_RANDOM},
-        {"prague-smart", PACE_POLICY_PRAGUE_SMART},
-        {"ad-psgd", PACE_POLICY_AD_PSGD},
-        {"full", PACE_POLICY_FULL},
-        {"prague-static", PACE_POLICY_PRAGUE_STATIC},
-        {"auto", PACE_POLICY_AUTO}};
-    const auto policy = policies.find(word);
-    return policy == policies.end() ? PACE_POLICY_DEFAULT : policy->second;
-}
 
 uint64_t now_us() {
     timespec time{};
@@ -60,13 +46,14 @@ void compute(uint64_t duration_us) {
 class Worker {
   public:
     explicit Worker(const Options& options) : options_(options) {
-        pace_job_options job = PACE_JOB_OPTIONS_INIT;
-        job.name = "loopback";
+        pace::AskedSession job;
+        job.endpoint = options.endpoint;
+        job.job = "loopback";
         job.rank = options.rank;
         job.world = options.world;
-        job.policy = policy_of(options.policy);
-        job.group_size = options.group_size;
-        check(pace_session_open(options.endpoint.c_str(), &job, &session_, &error_));
+        job.policy = options.policy;
+        if (options.group_size != 0) job.set(PACE_OPT_GROUP_SIZE, options.group_size);
+        check(job.open(&session_, &error_));
         void* data = nullptr;
         check(pace_buffer_create(session_, PACE_F32, options.elements, nullptr, &buffer_, &data,
                                  &error_));

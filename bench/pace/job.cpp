@@ -12,61 +12,58 @@ namespace {
 struct Word {
     std::string_view name;
     bool number;
-    void (*apply)(pace_job_options& job, uint32_t number);
+    void (*apply)(AskedSession& job, uint32_t number);
 };
 
-void set_sparse(pace_job_options& job, pace_compression compression) {
-    job.compression = compression;
-    job.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
-    job.indices = PACE_INDICES_PLAIN;
-    job.values = PACE_VALUES_F32;
+void set_sparse(AskedSession& job, const char* compression) {
+    job.set(PACE_OPT_COMPRESSION, compression);
+    job.set(PACE_OPT_TOPK_DENSE_FALLBACK, "never");
+    job.set(PACE_OPT_TOPK_INDICES, "plain");
+    job.set(PACE_OPT_TOPK_VALUES, "f32");
 }
 
-void set_spardl(pace_job_options& job, uint32_t teams, pace_team_gather gather) {
-    set_sparse(job, PACE_COMPRESSION_SPARDL);
-    job.teams = teams;
-    job.team_gather = gather;
+void set_spardl(AskedSession& job, uint32_t teams, const char* gather) {
+    set_sparse(job, "spardl");
+    if (teams != 0) job.set(PACE_OPT_TOPK_TEAMS, teams);
+    job.set(PACE_OPT_TOPK_TEAM_GATHER, gather);
 }
 
-void set_compact(pace_job_options& job, uint32_t teams) {
-    set_spardl(job, teams, PACE_TEAM_GATHER_AUTOMATIC);
-    job.indices = PACE_INDICES_COMPRESSED;
-    job.values = PACE_VALUES_F16;
+void set_compact(AskedSession& job, uint32_t teams) {
+    set_spardl(job, teams, "automatic");
+    job.set(PACE_OPT_TOPK_INDICES, "compressed");
+    job.set(PACE_OPT_TOPK_VALUES, "f16");
 }
 
-void set_average(pace_job_options& job) {
+void set_average(AskedSession& job) {
     job.policy = PACE_POLICY_PARTIAL_REDUCE;
     // All workers, and no group that closes without one whom the system has held up.
-    job.group_size = job.world;
-    job.group_wait_ms = 60'000;
+    job.set(PACE_OPT_GROUP_SIZE, job.world);
+    job.set(PACE_OPT_GROUP_WAIT_MS, 60'000);
 }
 
-using Job = pace_job_options;
+using Job = AskedSession;
 
 constexpr Word kWords[] = {
     {"reduce", false, [](Job&, uint32_t) {}},
     {"average", false, [](Job& job, uint32_t) { set_average(job); }},
-    {"all", false, [](Job& job, uint32_t) { job.quorum = PACE_QUORUM_ALL; }},
-    {"solo", false, [](Job& job, uint32_t) { job.quorum = PACE_QUORUM_SOLO; }},
-    {"majority", false, [](Job& job, uint32_t) { job.quorum = PACE_QUORUM_MAJORITY; }},
+    {"all", false, [](Job& job, uint32_t) { job.set(PACE_OPT_QUORUM, "all"); }},
+    {"solo", false, [](Job& job, uint32_t) { job.set(PACE_OPT_QUORUM, "solo"); }},
+    {"majority", false, [](Job& job, uint32_t) { job.set(PACE_OPT_QUORUM, "majority"); }},
     {"majority-strict", false,
-     [](Job& job, uint32_t) { job.quorum = PACE_QUORUM_MAJORITY_STRICT; }},
+     [](Job& job, uint32_t) { job.set(PACE_OPT_QUORUM, "majority-strict"); }},
     {"quorum", true,
      [](Job& job, uint32_t count) {
-         job.quorum = PACE_QUORUM_COUNT;
-         job.quorum_count = count;
+         job.set(PACE_OPT_QUORUM, "count");
+         job.set(PACE_OPT_QUORUM_COUNT, count);
      }},
-    {"topka", false, [](Job& job, uint32_t) { set_sparse(job, PACE_COMPRESSION_TOPKA); }},
-    {"topkdsa", false, [](Job& job, uint32_t) { set_sparse(job, PACE_COMPRESSION_TOPKDSA); }},
-    {"gtopk", false, [](Job& job, uint32_t) { set_sparse(job, PACE_COMPRESSION_GTOPK); }},
-    {"oktopk", false, [](Job& job, uint32_t) { set_sparse(job, PACE_COMPRESSION_OKTOPK); }},
-    {"spardl", false, [](Job& job, uint32_t) { set_spardl(job, 1, PACE_TEAM_GATHER_AUTOMATIC); }},
-    {"spardl-auto", false,
-     [](Job& job, uint32_t) { set_spardl(job, 0, PACE_TEAM_GATHER_AUTOMATIC); }},
-    {"spardl-rsag", true,
-     [](Job& job, uint32_t teams) { set_spardl(job, teams, PACE_TEAM_GATHER_RECURSIVE); }},
-    {"spardl-bsag", true,
-     [](Job& job, uint32_t teams) { set_spardl(job, teams, PACE_TEAM_GATHER_BRUCK); }},
+    {"topka", false, [](Job& job, uint32_t) { set_sparse(job, "topka"); }},
+    {"topkdsa", false, [](Job& job, uint32_t) { set_sparse(job, "topkdsa"); }},
+    {"gtopk", false, [](Job& job, uint32_t) { set_sparse(job, "gtopk"); }},
+    {"oktopk", false, [](Job& job, uint32_t) { set_sparse(job, "oktopk"); }},
+    {"spardl", false, [](Job& job, uint32_t) { set_spardl(job, 1, "automatic"); }},
+    {"spardl-auto", false, [](Job& job, uint32_t) { set_spardl(job, 0, "automatic"); }},
+    {"spardl-rsag", true, [](Job& job, uint32_t teams) { set_spardl(job, teams, "recursive"); }},
+    {"spardl-bsag", true, [](Job& job, uint32_t teams) { set_spardl(job, teams, "bruck"); }},
     {"spardl-compact", false, [](Job& job, uint32_t) { set_compact(job, 1); }},
     {"spardl-compact-auto", false, [](Job& job, uint32_t) { set_compact(job, 0); }},
 };
@@ -83,9 +80,10 @@ std::optional<uint32_t> number_of(std::string_view text, std::string_view name) 
 
 }  // namespace
 
-std::optional<pace_job_options> job_of(const Options& options) {
-    pace_job_options job = PACE_JOB_OPTIONS_INIT;
-    job.name = options.job.c_str();
+std::optional<AskedSession> job_of(const Options& options) {
+    AskedSession job;
+    job.endpoint = options.endpoint;
+    job.job = options.job;
     job.rank = options.rank;
     job.world = options.world;
     job.policy = PACE_POLICY_ALL_REDUCE;
@@ -97,18 +95,18 @@ std::optional<pace_job_options> job_of(const Options& options) {
             number = 0;
         if (!number) continue;
         word.apply(job, *number);
-        if (is_sparse(job)) job.density = options.density;
+        if (is_sparse(job)) job.set(PACE_OPT_TOPK_DENSITY, options.density);
         return job;
     }
     return std::nullopt;
 }
 
-bool is_partial(const pace_job_options& job) {
-    return job.quorum != PACE_QUORUM_DEFAULT && job.quorum != PACE_QUORUM_ALL;
+bool is_partial(const AskedSession& job) {
+    return job.has(PACE_OPT_QUORUM) && !job.has(PACE_OPT_QUORUM, "all");
 }
 
-bool is_sparse(const pace_job_options& job) {
-    return job.compression != PACE_COMPRESSION_DEFAULT;
+bool is_sparse(const AskedSession& job) {
+    return job.has(PACE_OPT_COMPRESSION);
 }
 
 }  // namespace pace::bench

@@ -17,15 +17,15 @@
 #include <optional>
 
 #include "bench/common/options.h"
-#include "pace.h"
+#include "capi/testing/asked_session.h"
 
 namespace pace::bench {
 
-// Nothing if the word is none of these. `options` must outlive the result, which points into it.
-std::optional<pace_job_options> job_of(const Options& options);
+// Nothing if the word is none of these.
+std::optional<AskedSession> job_of(const Options& options);
 
 // Whether rounds may go on without a worker, and whether only the largest elements travel.
-bool is_partial(const pace_job_options& job);
-bool is_sparse(const pace_job_options& job);
+bool is_partial(const AskedSession& job);
+bool is_sparse(const AskedSession& job);
 
 }  // namespace pace::bench

@@ -24,10 +24,9 @@ namespace bench = pace::bench;
 // A session of this worker in the job, one buffer, and the exchange on it.
 class Worker {
   public:
-    Worker(const bench::Options& options, const pace_job_options& job)
+    Worker(const bench::Options& options, const pace::AskedSession& job)
         : options_(options), averaging_(job.policy == PACE_POLICY_PARTIAL_REDUCE) {
-        check("pace_session_open",
-              pace_session_open(options.endpoint.c_str(), &job, &session_, &error_));
+        check("pace_session_open", job.open(&session_, &error_));
         void* data = nullptr;
         const size_t count = options.bytes / sizeof(float);
         check("pace_buffer_create",
@@ -103,7 +102,7 @@ std::string library_version() {
 int main(int argc, char** argv) {
     const bench::Options options = bench::parse_options(argc, argv);
     bench::Scoreboard board(options.board, options.world, options.rank);
-    const std::optional<pace_job_options> job = bench::job_of(options);
+    const std::optional<pace::AskedSession> job = bench::job_of(options);
     if (!job) {
         std::fprintf(stderr, "there is no --algorithm %s\n", options.algorithm.c_str());
         return 2;

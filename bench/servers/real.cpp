@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/random.h"
+#include "capi/testing/asked_session.h"
 #include "pace.h"
 
 namespace pace::bench {
@@ -41,21 +42,21 @@ class RealWorker {
     RealWorker& operator=(const RealWorker&) = delete;
 
     bool open() {
-        pace_job_options job = PACE_JOB_OPTIONS_INIT;
-        job.name = "convergence";
+        AskedSession job;
+        job.job = "convergence";
         job.rank = static_cast<uint32_t>(number_);
         job.world = static_cast<uint32_t>(options_.workers);
         const auto& staleness = options_.server.staleness;
         job.policy = !staleness        ? PACE_POLICY_ASP
                      : *staleness == 0 ? PACE_POLICY_BSP
                                        : PACE_POLICY_SSP;
-        if (is_ssp()) job.staleness_max = static_cast<uint32_t>(*staleness);
-        job.rate = static_cast<int32_t>(options_.server.rate);
-        job.elements = data_.features;
-        const std::string& endpoint = real_.endpoints[number_ % real_.endpoints.size()];
+        if (is_ssp()) job.set(PACE_OPT_SERVER_STALENESS, static_cast<uint32_t>(*staleness));
+        job.set(PACE_OPT_SERVER_RATE, protocol::name_of(options_.server.rate));
+        job.set(PACE_OPT_SERVER_ELEMENTS, data_.features);
+        job.endpoint = real_.endpoints[number_ % real_.endpoints.size()];
         const uint64_t own = data_.begins.back() / options_.workers * 2 + 1024;
         const uint64_t entries = std::min<uint64_t>(own, data_.features);
-        return pace_session_open(endpoint.c_str(), &job, &session_, &error_) == PACE_OK &&
+        return job.open(&session_, &error_) == PACE_OK &&
                create(PACE_F32, data_.features, pulled_, &pulled_data_) &&
                create(PACE_U32, entries, update_[0], &indices_) &&
                create(PACE_F32, entries, update_[1], &values_);

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "capi/testing/asked_session.h"
 #include "pace.h"
 
 namespace {
@@ -59,15 +60,15 @@ Options parse(int argc, char** argv) {
 class Worker {
   public:
     Worker(const Options& options, uint32_t rank) : options_(options) {
-        pace_job_options job = PACE_JOB_OPTIONS_INIT;
-        job.name = "throughput";
+        pace::AskedSession job;
+        job.job = "throughput";
         job.rank = rank;
         job.world = options.workers;
         job.policy = PACE_POLICY_ASP;
-        job.rate = PACE_RATE_SUM;
-        job.elements = options.elements;
-        const std::string& endpoint = options.endpoints[rank % options.endpoints.size()];
-        check(pace_session_open(endpoint.c_str(), &job, &session_, &error_));
+        job.set(PACE_OPT_SERVER_RATE, "sum");
+        job.set(PACE_OPT_SERVER_ELEMENTS, options.elements);
+        job.endpoint = options.endpoints[rank % options.endpoints.size()];
+        check(job.open(&session_, &error_));
         values_ = static_cast<float*>(create(PACE_F32, options.elements, model_));
         if (options.entries == 0) return;
         auto* indices = static_cast<uint32_t*>(create(PACE_U32, options.entries, update_[0]));

@@ -6,7 +6,10 @@
 
 #include "daemon/clients/client.h"
 #include "protocol/option_codec.h"
+#include "protocol/options/description.h"
+#include "protocol/options/limits.h"
 #include "protocol/options/names.h"
+#include "protocol/options/printable.h"
 
 namespace pace::daemon {
 
@@ -36,11 +39,15 @@ Result<> Client::on_query(const fb::Query& query) {
     PACE_TRY(check_questions());
     const std::string what = query.what() == nullptr ? "" : query.what()->str();
     if (what == "daemon") return send_document(query.request(), context_.daemon_document());
+    if (what == "options") return send_document(query.request(), protocol::options_list_json());
+    if (what == "policies") return send_document(query.request(), protocol::policies_list_json());
     if (what != "status")
         return send_failed(
             query.request(),
             base::make_error(ErrorKind::invalid,
-                             "\"{}\" is no document; ask for \"status\" or \"daemon\"", what));
+                             "\"{}\" is no document; ask for \"status\", "
+                             "\"daemon\", \"options\" or \"policies\"",
+                             protocol::printable(what.substr(0, protocol::kNameBytesMax))));
     const auto ticket = std::make_shared<uint64_t>(0);
     *ticket =
         context_.engine.status([this, ticket, id = query.request()](Result<std::string> json) {

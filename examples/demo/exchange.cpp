@@ -27,11 +27,10 @@ bool never() {
 }  // namespace
 
 Exchange::Exchange(const Options& options) : world_(options.world) {
-    const pace_job_options job = job_options_of(options);
-    const char* endpoint = options.endpoint.empty() ? nullptr : options.endpoint.c_str();
+    const JobOptions job(options);
     pace_session* session = nullptr;
     pace_error error{};
-    check("join the job", pace_session_open(endpoint, &job, &session, &error), error);
+    check("join the job", pace_session_open(job.get(), &session, &error), error);
     session_.reset(session);
 }
 

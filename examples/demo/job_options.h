@@ -1,13 +1,30 @@
-// job_options: what a worker's command line says about its job, in the words of pace.h.
+// JobOptions: what a worker's command line says about its job, in the words of pace.h.
 #pragma once
 
 #include <pace.h>
+
+#include <vector>
 
 #include "options.h"
 
 namespace demo {
 
-// The name points into `options`.
-pace_job_options job_options_of(const Options& options);
+class JobOptions {
+  public:
+    // Keeps pointers into `options`.
+    explicit JobOptions(const Options& options);
+    JobOptions(const JobOptions&) = delete;
+    JobOptions& operator=(const JobOptions&) = delete;
+
+    const pace_session_options* get() const { return &session_; }
+
+  private:
+    void add_groups(const Options& options);
+    void add_quorum(const Options& options);
+    void add_compression(const Options& options);
+
+    std::vector<pace_option> options_;
+    pace_session_options session_ = PACE_SESSION_OPTIONS_INIT;
+};
 
 }  // namespace demo

@@ -21,21 +21,22 @@ int main(int argc, char** argv) {
     pace_error error;
     float* x = NULL;
 
-    pace_job_options job = PACE_JOB_OPTIONS_INIT;
-    job.name = "minimal";
-    job.rank = (uint32_t)atoi(argv[1]);
-    job.world = (uint32_t)atoi(argv[2]);
-    job.policy = PACE_POLICY_PARTIAL_REDUCE;
-    check(pace_session_open(argc > 3 ? argv[3] : NULL, &job, &session, &error), &error);
+    pace_session_options where = PACE_SESSION_OPTIONS_INIT;
+    where.job = "minimal";
+    where.rank = (uint32_t)atoi(argv[1]);
+    where.world = (uint32_t)atoi(argv[2]);
+    where.policy = PACE_POLICY_PARTIAL_REDUCE;
+    where.endpoint = argc > 3 ? argv[3] : NULL;
+    check(pace_session_open(&where, &session, &error), &error);
     check(pace_buffer_create(session, PACE_F32, 1, NULL, &model, (void**)&x, &error), &error);
     check(pace_broadcast(session, &model, 1, 0, &request, &error), &error);
     check(pace_request_wait(session, request, PACE_FOREVER, NULL, &info, &error), &error);
     for (uint64_t k = info.iteration; k < 1000; k = info.iteration + 1) {
-        *x -= 0.01F * (*x - (float)job.rank); /* the local step */
+        *x -= 0.01F * (*x - (float)where.rank); /* the local step */
         check(pace_average(session, &model, 1, k, NULL, &request, &error), &error);
         check(pace_request_wait(session, request, PACE_FOREVER, NULL, &info, &error), &error);
     }
-    printf("worker %u: x = %.2f\n", (unsigned)job.rank, (double)*x);
+    printf("worker %u: x = %.2f\n", (unsigned)where.rank, (double)*x);
     pace_session_leave(session, 1000, NULL);
     pace_session_free(session);
     return 0;

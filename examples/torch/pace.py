@@ -3,7 +3,8 @@
 import ctypes as c
 
 F32 = 1
-ALL_REDUCE = 1
+SESSION_SIGNALS = 2
+CONNECT_MS = 10000
 FOREVER = -1
 LEAVE_MS = 1000
 STALE = 4
@@ -12,26 +13,14 @@ WAIT_SIGNALS = 1
 CUDA = 2
 
 
-class _JobOptions(c.Structure):
-    _fields_ = [("struct_size", c.c_uint32), ("rank", c.c_uint32), ("world", c.c_uint32), ("policy", c.c_int32),
-                ("name", c.c_char_p), ("group_size", c.c_uint32), ("group_min", c.c_uint32), ("weights", c.c_int32),
-                ("missing", c.c_int32), ("alpha", c.c_double), ("has_alpha", c.c_uint32),
-                ("group_wait_ms", c.c_uint32), ("history_window", c.c_uint32), ("worker_timeout_ms", c.c_uint32),
-                ("connect_ms", c.c_uint32), ("reserved", c.c_uint32), ("quorum", c.c_int32),
-                ("quorum_count", c.c_uint32), ("late", c.c_int32), ("staleness_max", c.c_uint32),
-                ("divide_by", c.c_int32), ("resync_every", c.c_uint32), ("compression", c.c_int32),
-                ("residuals", c.c_int32), ("density", c.c_double), ("teams", c.c_uint32), ("team_gather", c.c_int32),
-                ("indices", c.c_int32), ("values", c.c_int32), ("hierarchy", c.c_int32),
-                ("dense_fallback", c.c_int32), ("reject_nonfinite", c.c_uint32), ("progress_gap", c.c_uint32),
-                ("edge_count", c.c_uint32), ("edges", c.POINTER(c.c_uint32)), ("elements", c.c_uint64),
-                ("rate", c.c_int32), ("has_filter", c.c_uint32), ("constant_rate", c.c_double), ("filter", c.c_double),
-                ("shards", c.c_uint32), ("checkpoint_every_ms", c.c_uint32), ("checkpoint_copies", c.c_uint32),
-                ("restore", c.c_uint32), ("unsynchronized", c.c_uint32), ("run_id", c.c_char_p),
-                ("resume", c.c_uint32), ("interruptible", c.c_uint32)]
+class _SessionOptions(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("rank", c.c_uint32), ("world", c.c_uint32), ("flags", c.c_uint32),
+                ("connect_ms", c.c_int64), ("endpoint", c.c_char_p), ("job", c.c_char_p), ("policy", c.c_char_p)]
 
 
 class _Error(c.Structure):
-    _fields_ = [("status", c.c_int32), ("message", c.c_char * 512)]
+    _fields_ = [("status", c.c_int32), ("reserved", c.c_uint32 * 7), ("argument", c.c_char * 32),
+                ("message", c.c_char * 448)]
 
 
 class _Buffer(c.Structure):
@@ -101,8 +90,9 @@ class Session:
         self._pace.pace_session_leave.argtypes = [c.c_void_p, c.c_int64, c.c_void_p]
         self._error = _Error()
         self._session = c.c_void_p()
-        options = _JobOptions(c.sizeof(_JobOptions), rank, world, ALL_REDUCE, job.encode(), interruptible=1)
-        self._call(self._pace.pace_session_open, endpoint.encode(), c.byref(options), c.byref(self._session))
+        options = _SessionOptions(c.sizeof(_SessionOptions), rank, world, SESSION_SIGNALS, CONNECT_MS, endpoint.encode(),
+                                  job.encode(), b"all-reduce")
+        self._call(self._pace.pace_session_open, c.byref(options), c.byref(self._session))
 
     def buffer(self, count, cuda=None):
         """A handle, and the memory of `count` float32 on the CUDA device of that number, or on the host."""

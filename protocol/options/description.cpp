@@ -1,5 +1,6 @@
 #include "protocol/options/description.h"
 
+#include <cctype>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -57,10 +58,12 @@ std::string json_of(const PolicyRow& row) {
 }
 
 std::string json_of(const OptionRow& row) {
-    std::string text =
-        fmt::format(R"({{"name": {}, "kind": "{}", "values": {}, "default": {}, "policies": {})",
-                    quoted(row.name), name_of(row.field.kind), quoted(values_text(row)),
-                    quoted(initial_text(row)), list_of(policies_of(row.scope)));
+    std::string text = fmt::format(
+        R"({{"name": {}, "kind": "{}", "values": {}, "default": {}, "family": "{}", )"
+        R"("policies": {})",
+        quoted(row.name), name_of(row.field.kind), quoted(values_text(row)),
+        quoted(initial_text(row)), row.scope.family ? name_of(*row.scope.family) : "any",
+        list_of(policies_of(row.scope)));
     if (row.field.words != nullptr)
         text += fmt::format(R"(, "choices": {})", list_of(row.field.words()));
     if (row.field.kind == OptionKind::integer)
@@ -78,6 +81,14 @@ std::string json_list(const Rows& rows) {
     return "[\n  " + text + "]";
 }
 
+// #define PACE_OPT_TOPK_DENSITY "topk.density"
+std::string definition(std::string_view prefix, std::string_view word) {
+    std::string name(prefix);
+    for (const char c : word)
+        name += c == '.' || c == '-' ? '_' : static_cast<char>(std::toupper(c));
+    return fmt::format("#define {} \"{}\"\n", name, word);
+}
+
 std::string counts_with(const OptionRow& row) {
     std::string text = row.scope.family ? words_of(row.scope) : "";
     if (!row.need.words.empty())
@@ -90,6 +101,22 @@ std::string counts_with(const OptionRow& row) {
 std::string options_json() {
     return fmt::format("{{\"policies\": {},\n \"options\": {}}}\n", json_list(policies()),
                        json_list(option_table()));
+}
+
+std::string options_list_json() {
+    return json_list(option_table()) + "\n";
+}
+
+std::string policies_list_json() {
+    return json_list(policies()) + "\n";
+}
+
+std::string constants() {
+    std::string text;
+    for (const PolicyRow& row : policies()) text += definition("PACE_POLICY_", row.word);
+    text += "\n";
+    for (const OptionRow& row : option_table()) text += definition("PACE_OPT_", row.name);
+    return text;
 }
 
 std::string options_page() {

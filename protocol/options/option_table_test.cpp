@@ -98,9 +98,15 @@ TEST(OptionTable, IsDescribed) {
     for (const OptionRow& row : option_table()) {
         EXPECT_NE(json.find("\"" + std::string(row.name) + "\""), std::string::npos);
         EXPECT_NE(page.find("`" + std::string(row.name) + "`"), std::string::npos);
+        EXPECT_NE(constants().find(" \"" + std::string(row.name) + "\"\n"), std::string::npos);
+        EXPECT_NE(options_list_json().find("\"" + std::string(row.name) + "\""), std::string::npos);
     }
     for (const PolicyRow& row : policies())
         EXPECT_NE(json.find("\"" + std::string(row.word) + "\""), std::string::npos);
+    EXPECT_NE(constants().find("#define PACE_OPT_TOPK_TEAM_GATHER \"topk.team_gather\"\n"),
+              std::string::npos);
+    EXPECT_NE(constants().find("#define PACE_POLICY_AD_PSGD \"ad-psgd\"\n"), std::string::npos);
+    EXPECT_NE(policies_list_json().find("\"ad-psgd\""), std::string::npos);
 }
 
 TEST(Choices, ANumberThatIsNoneHasNoMeaning) {

@@ -28,7 +28,9 @@ static void check_error(pace_status got, pace_status status, const pace_error* e
 int train(const char* endpoint, uint32_t rank, uint64_t steps);
 
 int train(const char* endpoint, uint32_t rank, uint64_t steps) {
-    pace_job_options job = PACE_JOB_OPTIONS_INIT;
+    pace_option options[] = {PACE_OPTION_INT(PACE_OPT_GROUP_SIZE, 3),
+                             PACE_OPTION_TEXT(PACE_OPT_AVERAGE_WEIGHTS, "dynamic")};
+    pace_session_options where = PACE_SESSION_OPTIONS_INIT;
     pace_request_info info = PACE_REQUEST_INFO_INIT;
     pace_wait_options how = PACE_WAIT_OPTIONS_INIT;
     pace_session* session = NULL;
@@ -41,13 +43,14 @@ int train(const char* endpoint, uint32_t rank, uint64_t steps) {
     uint64_t k;
     int fd = -1;
 
-    job.name = "fashion";
-    job.rank = rank;
-    job.world = 8;
-    job.policy = PACE_POLICY_PARTIAL_REDUCE;
-    job.group_size = 3;
-    job.weights = PACE_WEIGHTS_DYNAMIC;
-    if (pace_session_open(endpoint, &job, &session, &error) != PACE_OK) return 1;
+    where.endpoint = endpoint;
+    where.job = "fashion";
+    where.rank = rank;
+    where.world = 8;
+    where.policy = PACE_POLICY_PARTIAL_REDUCE;
+    where.options = options;
+    where.option_count = 2;
+    if (pace_session_open(&where, &session, &error) != PACE_OK) return 1;
     if (pace_session_get_fd(session, &fd, &error) != PACE_OK) return 1;
     if (pace_buffer_create(session, PACE_F32, 1000, NULL, &model, &data, &error) != PACE_OK)
         return 1;
@@ -81,57 +84,82 @@ static void check_names(void) {
           "the library is not older than the header");
 }
 
-static pace_status open_with(const pace_job_options* job, const char* endpoint, pace_error* error) {
+static const char absent[] = "unix:/nonexistent/pace/socket";
+
+static pace_session_options good(void) {
+    pace_session_options where = PACE_SESSION_OPTIONS_INIT;
+    where.endpoint = absent;
+    where.job = "fashion";
+    where.policy = PACE_POLICY_PARTIAL_REDUCE;
+    where.world = 8;
+    return where;
+}
+
+static pace_status open_with(const pace_session_options* where, pace_error* error) {
     pace_session* session = (pace_session*)&failures; /* must not be touched */
-    const pace_status status = pace_session_open(endpoint, job, &session, error);
+    const pace_status status = pace_session_open(where, &session, error);
     check(session == (pace_session*)&failures, "an output was written by a call that failed");
     return status;
 }
 
-static void check_job_options(void) {
-    static const char absent[] = "unix:/nonexistent/pace/socket";
-    pace_job_options good = PACE_JOB_OPTIONS_INIT;
-    pace_job_options job;
+static void check_session_options(void) {
+    pace_session_options where = good();
     pace_error error;
-    good.name = "fashion";
-    good.world = 8;
+    check_error(open_with(&where, &error), PACE_E_NOT_FOUND, &error, absent);
+    check_error(open_with(&where, &error), PACE_E_NOT_FOUND, &error, "start paced");
+    check(open_with(&where, NULL) == PACE_E_NOT_FOUND, "an error need not be taken");
+    check_error(open_with(NULL, &error), PACE_E_INVALID, &error, "options");
+    check_error(pace_session_open(&where, NULL, &error), PACE_E_INVALID, &error, "ret_session");
+    where.endpoint = "tcp://host";
+    check_error(open_with(&where, &error), PACE_E_INVALID, &error, "tcp://host");
+    where = good();
+    where.struct_size = 0;
+    check_error(open_with(&where, &error), PACE_E_INVALID, &error, "PACE_SESSION_OPTIONS_INIT");
+    where = good();
+    where.job = NULL;
+    check_error(open_with(&where, &error), PACE_E_INVALID, &error, "job");
+    where.job = "not a name";
+    check_error(open_with(&where, &error), PACE_E_INVALID, &error, "not a name");
+    where = good();
+    where.world = 0;
+    check_error(open_with(&where, &error), PACE_E_INVALID, &error, "world");
+    where = good();
+    where.rank = 8;
+    check_error(open_with(&where, &error), PACE_E_INVALID, &error, "rank");
+    where = good();
+    where.policy = NULL;
+    check_error(open_with(&where, &error), PACE_E_INVALID, &error, "partial-reduce");
+    check(strcmp(error.argument, "policy") == 0, "the argument that is wrong");
+}
 
-    check_error(open_with(&good, absent, &error), PACE_E_NOT_FOUND, &error, absent);
-    check_error(open_with(&good, absent, &error), PACE_E_NOT_FOUND, &error, "start paced");
-    check(open_with(&good, absent, NULL) == PACE_E_NOT_FOUND, "an error need not be taken");
-    check_error(open_with(&good, "tcp://host", &error), PACE_E_INVALID, &error, "tcp://host");
-    check_error(open_with(NULL, absent, &error), PACE_E_INVALID, &error, "job");
-    check_error(pace_session_open(absent, &good, NULL, &error), PACE_E_INVALID, &error,
-                "ret_session");
+static void check_options(void) {
+    pace_session_options where = good();
+    pace_error error;
+    pace_option option = PACE_OPTION_TEXT(PACE_OPT_AVERAGE_WEIGHTS, "heavy");
+    where.options = &option;
+    where.option_count = 1;
+    check_error(open_with(&where, &error), PACE_E_INVALID, &error, "heavy");
+    check(strcmp(error.argument, "average.weights") == 0, "the option that is wrong");
+    option = PACE_OPTION_INT(PACE_OPT_GROUP_SIZE, 1);
+    check_error(open_with(&where, &error), PACE_E_INVALID, &error, "2 to 65536");
+    option = PACE_OPTION_REAL(PACE_OPT_AVERAGE_ALPHA, 0.5);
+    check_error(open_with(&where, &error), PACE_E_INVALID, &error, "average.weights dynamic");
+    option = PACE_OPTION_BYTES(PACE_OPT_GROUP_EDGES, "", 0);
+    option.flags = PACE_OPTION_HINT;
+    check_error(open_with(&where, &error), PACE_E_INVALID, &error, "group.edges");
+}
 
-    job = good;
-    job.struct_size = 0;
-    check_error(open_with(&job, absent, &error), PACE_E_INVALID, &error, "PACE_JOB_OPTIONS_INIT");
-    job = good;
-    job.name = NULL;
-    check_error(open_with(&job, absent, &error), PACE_E_INVALID, &error, "name");
-    job = good;
-    job.name = "not a name";
-    check_error(open_with(&job, absent, &error), PACE_E_INVALID, &error, "not a name");
-    job = good;
-    job.world = 0;
-    check_error(open_with(&job, absent, &error), PACE_E_INVALID, &error, "world");
-    job = good;
-    job.rank = 8;
-    check_error(open_with(&job, absent, &error), PACE_E_INVALID, &error, "rank");
-    job = good;
-    job.policy = 99;
-    check_error(open_with(&job, absent, &error), PACE_E_INVALID, &error, "policy");
-    job = good;
-    job.weights = -1;
-    check_error(open_with(&job, absent, &error), PACE_E_INVALID, &error, "weights");
-    job = good;
-    job.missing = 99;
-    check_error(open_with(&job, absent, &error), PACE_E_INVALID, &error, "missing");
-    job = good;
-    job.has_alpha = 1;
-    job.alpha = 1.5;
-    check_error(open_with(&job, absent, &error), PACE_E_INVALID, &error, "alpha");
+static void check_query(void) {
+    static const char* const what[] = {"options", "policies", "versions"};
+    pace_error error;
+    char* json = NULL;
+    size_t i;
+    for (i = 0; i < sizeof(what) / sizeof(what[0]); ++i) {
+        check(pace_query(NULL, what[i], &json, &error) == PACE_OK && json != NULL, what[i]);
+        pace_text_free(json);
+    }
+    check_error(pace_query(absent, "status", &json, &error), PACE_E_NOT_FOUND, &error, absent);
+    pace_text_free(NULL);
 }
 
 static void check_null_session(void) {
@@ -154,7 +182,9 @@ static void check_null_session(void) {
 int main(int argc, char** argv) {
     if (argc == 2) return train(argv[1], 0, 10);
     check_names();
-    check_job_options();
+    check_session_options();
+    check_options();
+    check_query();
     check_null_session();
     return failures == 0 ? 0 : 1;
 }

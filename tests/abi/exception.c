@@ -15,16 +15,18 @@ __attribute__((visibility("default"))) void* malloc(size_t bytes) {
 }
 
 int main(void) {
-    pace_job_options job = PACE_JOB_OPTIONS_INIT;
+    pace_session_options where = PACE_SESSION_OPTIONS_INIT;
     pace_session* session = NULL;
     pace_error error;
     pace_status status;
 
     memset(&error, 0, sizeof(error));
-    job.name = "a-name-that-is-too-long-to-be-kept-without-memory";
-    job.world = 1;
+    where.endpoint = "unix:/nonexistent/pace.sock";
+    where.job = "a-name-that-is-too-long-to-be-kept-without-memory";
+    where.policy = PACE_POLICY_FULL;
+    where.world = 1;
     has_memory = 0;
-    status = pace_session_open("unix:/nonexistent/pace.sock", &job, &session, &error);
+    status = pace_session_open(&where, &session, &error);
     has_memory = 1;
     printf("%s: %s\n", pace_status_name(status), error.message);
     return status == PACE_E_MEMORY && session == NULL ? 0 : 1;

@@ -36,73 +36,13 @@ static void print_statuses(void) {
 }
 
 static void print_values(void) {
-    VALUE(PACE_POLICY_DEFAULT);
-    VALUE(PACE_POLICY_ALL_REDUCE);
-    VALUE(PACE_POLICY_PARTIAL_REDUCE);
-    VALUE(PACE_POLICY_PRAGUE_RANDOM);
-    VALUE(PACE_POLICY_PRAGUE_SMART);
-    VALUE(PACE_POLICY_AD_PSGD);
-    VALUE(PACE_POLICY_FULL);
-    VALUE(PACE_POLICY_PRAGUE_STATIC);
-    VALUE(PACE_POLICY_AUTO);
-    VALUE(PACE_POLICY_BSP);
-    VALUE(PACE_POLICY_SSP);
-    VALUE(PACE_POLICY_ASP);
-    VALUE(PACE_RATE_DEFAULT);
-    VALUE(PACE_RATE_SUM);
-    VALUE(PACE_RATE_CONSTANT);
-    VALUE(PACE_RATE_DYNAMIC);
-    VALUE(PACE_WEIGHTS_DEFAULT);
-    VALUE(PACE_WEIGHTS_CONSTANT);
-    VALUE(PACE_WEIGHTS_DYNAMIC);
-    VALUE(PACE_MISSING_DEFAULT);
-    VALUE(PACE_MISSING_CLOSEST);
-    VALUE(PACE_MISSING_INITIAL);
-    VALUE(PACE_QUORUM_DEFAULT);
-    VALUE(PACE_QUORUM_ALL);
-    VALUE(PACE_QUORUM_SOLO);
-    VALUE(PACE_QUORUM_MAJORITY);
-    VALUE(PACE_QUORUM_MAJORITY_STRICT);
-    VALUE(PACE_QUORUM_COUNT);
-    VALUE(PACE_LATE_DEFAULT);
-    VALUE(PACE_LATE_ACCUMULATE);
-    VALUE(PACE_LATE_DROP);
-    VALUE(PACE_DIVIDE_BY_DEFAULT);
-    VALUE(PACE_DIVIDE_BY_WORLD);
-    VALUE(PACE_DIVIDE_BY_CONTRIBUTORS);
-    VALUE(PACE_COMPRESSION_DEFAULT);
-    VALUE(PACE_COMPRESSION_NONE);
-    VALUE(PACE_COMPRESSION_F16);
-    VALUE(PACE_COMPRESSION_BF16);
-    VALUE(PACE_COMPRESSION_SPARDL);
-    VALUE(PACE_COMPRESSION_TOPKA);
-    VALUE(PACE_COMPRESSION_TOPKDSA);
-    VALUE(PACE_COMPRESSION_GTOPK);
-    VALUE(PACE_COMPRESSION_OKTOPK);
-    VALUE(PACE_RESIDUALS_DEFAULT);
-    VALUE(PACE_RESIDUALS_GLOBAL);
-    VALUE(PACE_RESIDUALS_PARTIAL);
-    VALUE(PACE_RESIDUALS_LOCAL);
-    VALUE(PACE_TEAM_GATHER_DEFAULT);
-    VALUE(PACE_TEAM_GATHER_AUTOMATIC);
-    VALUE(PACE_TEAM_GATHER_RECURSIVE);
-}
-
-static void print_more_values_1(void) {
-    VALUE(PACE_TEAM_GATHER_BRUCK);
-    VALUE(PACE_INDICES_DEFAULT);
-    VALUE(PACE_INDICES_PLAIN);
-    VALUE(PACE_INDICES_COMPRESSED);
-    VALUE(PACE_VALUES_DEFAULT);
-    VALUE(PACE_VALUES_F32);
-    VALUE(PACE_VALUES_F16);
-    VALUE(PACE_VALUES_BF16);
-    VALUE(PACE_HIERARCHY_DEFAULT);
-    VALUE(PACE_HIERARCHY_NODE);
-    VALUE(PACE_HIERARCHY_FLAT);
-    VALUE(PACE_DENSE_FALLBACK_DEFAULT);
-    VALUE(PACE_DENSE_FALLBACK_AUTOMATIC);
-    VALUE(PACE_DENSE_FALLBACK_NEVER);
+    VALUE(PACE_INT);
+    VALUE(PACE_REAL);
+    VALUE(PACE_TEXT);
+    VALUE(PACE_BYTES);
+    VALUE(PACE_OPTION_HINT);
+    VALUE(PACE_SESSION_RESUME);
+    VALUE(PACE_SESSION_SIGNALS);
     VALUE(PACE_F32);
     VALUE(PACE_F64);
     VALUE(PACE_F16);
@@ -126,59 +66,36 @@ static void print_more_values_1(void) {
 static void print_error(void) {
     STRUCT(pace_error);
     FIELD(pace_error, status);
+    FIELD(pace_error, reserved);
+    FIELD(pace_error, argument);
     FIELD(pace_error, message);
 }
 
-static void print_job_options(void) {
-    STRUCT(pace_job_options);
-    FIELD(pace_job_options, struct_size);
-    FIELD(pace_job_options, rank);
-    FIELD(pace_job_options, world);
-    FIELD(pace_job_options, policy);
-    FIELD(pace_job_options, name); /* NOLINT(bugprone-sizeof-expression): the pointer is meant */
-    FIELD(pace_job_options, group_size);
-    FIELD(pace_job_options, group_min);
-    FIELD(pace_job_options, weights);
-    FIELD(pace_job_options, missing);
-    FIELD(pace_job_options, alpha);
-    FIELD(pace_job_options, has_alpha);
-    FIELD(pace_job_options, group_wait_ms);
-    FIELD(pace_job_options, history_window);
-    FIELD(pace_job_options, worker_timeout_ms);
-    FIELD(pace_job_options, connect_ms);
-    FIELD(pace_job_options, reserved);
-    FIELD(pace_job_options, quorum);
-    FIELD(pace_job_options, quorum_count);
-    FIELD(pace_job_options, late);
-    FIELD(pace_job_options, staleness_max);
-    FIELD(pace_job_options, divide_by);
-    FIELD(pace_job_options, resync_every);
-    FIELD(pace_job_options, compression);
-    FIELD(pace_job_options, residuals);
-    FIELD(pace_job_options, density);
-    FIELD(pace_job_options, teams);
-    FIELD(pace_job_options, team_gather);
-    FIELD(pace_job_options, indices);
-    FIELD(pace_job_options, values);
-    FIELD(pace_job_options, hierarchy);
-    FIELD(pace_job_options, dense_fallback);
-    FIELD(pace_job_options, reject_nonfinite);
-    FIELD(pace_job_options, progress_gap);
-    FIELD(pace_job_options, edge_count);
-    FIELD(pace_job_options, edges); /* NOLINT(bugprone-sizeof-expression): the pointer is meant */
-    FIELD(pace_job_options, elements);
-    FIELD(pace_job_options, rate);
-    FIELD(pace_job_options, has_filter);
-    FIELD(pace_job_options, constant_rate);
-    FIELD(pace_job_options, filter);
-    FIELD(pace_job_options, shards);
-    FIELD(pace_job_options, checkpoint_every_ms);
-    FIELD(pace_job_options, checkpoint_copies);
-    FIELD(pace_job_options, restore);
-    FIELD(pace_job_options, unsynchronized);
-    FIELD(pace_job_options, run_id); /* NOLINT(bugprone-sizeof-expression): the pointer is meant */
-    FIELD(pace_job_options, resume);
-    FIELD(pace_job_options, interruptible);
+static void print_option(void) {
+    STRUCT(pace_option);
+    FIELD(pace_option, name); /* NOLINT(bugprone-sizeof-expression): the pointer is meant */
+    FIELD(pace_option, kind);
+    FIELD(pace_option, flags);
+    FIELD(pace_option, value);
+    FIELD(pace_option, bytes);
+}
+
+static void print_session_options(void) {
+    STRUCT(pace_session_options);
+    FIELD(pace_session_options, struct_size);
+    FIELD(pace_session_options, rank);
+    FIELD(pace_session_options, world);
+    FIELD(pace_session_options, flags);
+    FIELD(pace_session_options, connect_ms);
+    FIELD(pace_session_options,
+          endpoint);                  /* NOLINT(bugprone-sizeof-expression): the pointer is meant */
+    FIELD(pace_session_options, job); /* NOLINT(bugprone-sizeof-expression): the pointer is meant */
+    FIELD(pace_session_options,
+          policy); /* NOLINT(bugprone-sizeof-expression): the pointer is meant */
+    FIELD(pace_session_options,
+          options); /* NOLINT(bugprone-sizeof-expression): the pointer is meant */
+    FIELD(pace_session_options, option_count);
+    FIELD(pace_session_options, run); /* NOLINT(bugprone-sizeof-expression): the pointer is meant */
 }
 
 static void print_session_info(void) {
@@ -315,9 +232,9 @@ static void print_pull_options(void) {
 int main(void) {
     print_statuses();
     print_values();
-    print_more_values_1();
     print_error();
-    print_job_options();
+    print_option();
+    print_session_options();
     print_session_info();
     print_buffer();
     print_buffer_options();

@@ -20,8 +20,9 @@ namespace {
 // at once.
 class Announced : public testing::Test {
   protected:
-    void open(uint32_t world, uint32_t group_size, int32_t policy = PACE_POLICY_PARTIAL_REDUCE,
-              int32_t weights = PACE_WEIGHTS_CONSTANT) {
+    void open(uint32_t world, uint32_t group_size,
+              const std::string& policy = PACE_POLICY_PARTIAL_REDUCE,
+              const std::string& weights = "constant") {
         for (uint32_t rank = 0; rank < world; ++rank) {
             WorkerOptions options;
             options.endpoint = cluster_.endpoint(rank % 2);
@@ -108,7 +109,7 @@ TEST_F(Announced, TheDeathOfOneThatIsExpectedFreesTheOthers) {
 }
 
 TEST_F(Announced, AnotherIterationThanAnnouncedCountsAsItIsCalled) {
-    open(2, 2, PACE_POLICY_PARTIAL_REDUCE, PACE_WEIGHTS_DYNAMIC);
+    open(2, 2, PACE_POLICY_PARTIAL_REDUCE, "dynamic");
     for (uint64_t iteration = 1; iteration <= 3; ++iteration) meet({0, 1}, iteration);
     worker(0).announce(4);
     const pace_request waits = worker(1).average(4);
@@ -148,7 +149,7 @@ TEST_F(Announced, AJobWithoutGroupsHasNothingToAnnounce) {
 }
 
 // Announcements of every kind, at random, each worker at its own pace; each group's average is known from its members.
-class AnnouncedAtRandom : public Announced, public testing::WithParamInterface<int32_t> {
+class AnnouncedAtRandom : public Announced, public testing::WithParamInterface<std::string> {
   protected:
     static constexpr uint64_t kIterations = 200;
 

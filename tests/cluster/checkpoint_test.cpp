@@ -147,7 +147,7 @@ TEST(Checkpoints, WhatADaemonHadThatIsGoneForGoodOthersTakeOver) {
 TEST(Checkpoints, AnotherJobGoesOnFromTheNewestOne) {
     Cluster cluster({.nodes = 3});
     const std::vector<size_t> nodes{0, 1, 2, 2};
-    const ServerJob job{.rate = PACE_RATE_DYNAMIC, .shards = 5};
+    const ServerJob job{.rate = "dynamic", .shards = 5};
     float saved = 0;
     {
         Workers workers = open(cluster, job, nodes);
@@ -167,7 +167,7 @@ TEST(Checkpoints, AnotherJobGoesOnFromTheNewestOne) {
     for (size_t node = 0; node < 3; ++node) cluster.start_daemon(node);
     ServerJob again = job;
     again.shards = 0;
-    again.tune = [](pace_job_options& options) { options.restore = 1; };
+    again.tune = [](AskedSession& options) { options.set(PACE_OPT_SERVER_RESTORE, 1); };
     Workers workers = open(cluster, again, nodes);
     for (size_t i = 0; i < workers.size(); ++i) {
         if (i % 2 == 0) {
@@ -192,8 +192,9 @@ TEST(Checkpoints, AnotherJobGoesOnFromTheNewestOne) {
 
 TEST(Checkpoints, AreMadeAtAnIntervalAndOlderOnesRemoved) {
     Cluster cluster({.nodes = 2});
-    const ServerJob job{
-        .shards = 4, .tune = [](pace_job_options& options) { options.checkpoint_every_ms = 20; }};
+    const ServerJob job{.shards = 4, .tune = [](AskedSession& options) {
+                            options.set(PACE_OPT_SERVER_CHECKPOINT_EVERY_MS, 20);
+                        }};
     Workers workers = open(cluster, job, {0, 1});
     std::vector<std::string> first;
     const Deadline deadline = soon();
@@ -291,7 +292,7 @@ TEST(Checkpoints, ADamagedFileIsReplacedByItsCopy) {
         }
     }
     ASSERT_EQ(damaged.size(), 3U);
-    job.tune = [](pace_job_options& options) { options.restore = 1; };
+    job.tune = [](AskedSession& options) { options.set(PACE_OPT_SERVER_RESTORE, 1); };
     Workers workers = open(cluster, job, {0, 1, 2});
     for (auto& worker : workers) {
         // It may hear of a model that cannot be loaded first.
@@ -315,9 +316,9 @@ TEST(Checkpoints, WhatDoesNotFitIsRefusedByName) {
         return Worker({.endpoint = cluster.endpoint(0),
                        .job = "served",
                        .policy = PACE_POLICY_ASP,
-                       .tune = [elements](pace_job_options& options) {
-                           options.elements = elements;
-                           options.restore = 1;
+                       .tune = [elements](AskedSession& options) {
+                           options.set(PACE_OPT_SERVER_ELEMENTS, elements);
+                           options.set(PACE_OPT_SERVER_RESTORE, 1);
                        }});
     };
     const auto path = files(cluster, 0).front();
@@ -343,9 +344,9 @@ TEST(Checkpoints, WithoutAFolderThereAreNone) {
     const Worker refused({.endpoint = cluster.endpoint(0),
                           .job = "other",
                           .policy = PACE_POLICY_ASP,
-                          .tune = [](pace_job_options& options) {
-                              options.elements = 5;
-                              options.checkpoint_every_ms = 100;
+                          .tune = [](AskedSession& options) {
+                              options.set(PACE_OPT_SERVER_ELEMENTS, 5);
+                              options.set(PACE_OPT_SERVER_CHECKPOINT_EVERY_MS, 100);
                           }});
     EXPECT_EQ(refused.opened(), PACE_E_DISK);
     EXPECT_NE(refused.complaint().find("`checkpoints`"), std::string::npos) << refused.complaint();

@@ -14,7 +14,7 @@ namespace pace::cluster {
 
 class Crew {
   public:
-    using Tune = std::function<void(pace_job_options&)>;
+    using Tune = std::function<void(AskedSession&)>;
     using Verb = std::function<pace_request(Worker&)>;
 
     struct Options {
@@ -54,19 +54,19 @@ class Crew {
 std::vector<size_t> in_turn(size_t world, size_t nodes);
 
 // Options of a job whose rounds wait for that many workers.
-inline void solo(pace_job_options& job) {
-    job.quorum = PACE_QUORUM_SOLO;
+inline void solo(AskedSession& job) {
+    job.set(PACE_OPT_QUORUM, "solo");
 }
-inline void majority(pace_job_options& job) {
-    job.quorum = PACE_QUORUM_MAJORITY;
+inline void majority(AskedSession& job) {
+    job.set(PACE_OPT_QUORUM, "majority");
 }
-inline void majority_strict(pace_job_options& job) {
-    job.quorum = PACE_QUORUM_MAJORITY_STRICT;
+inline void majority_strict(AskedSession& job) {
+    job.set(PACE_OPT_QUORUM, "majority-strict");
 }
 inline Crew::Tune quorum_of(uint32_t count) {
-    return [count](pace_job_options& job) {
-        job.quorum = PACE_QUORUM_COUNT;
-        job.quorum_count = count;
+    return [count](AskedSession& job) {
+        job.set(PACE_OPT_QUORUM, "count");
+        job.set(PACE_OPT_QUORUM_COUNT, count);
     };
 }
 

@@ -135,7 +135,7 @@ TEST_F(GpuGroupsTest, AveragesInGroupsDo) {
         open(cluster,
              {.policy = PACE_POLICY_PARTIAL_REDUCE,
               .group_size = 2,
-              .tune = [](pace_job_options& job) { job.weights = PACE_WEIGHTS_CONSTANT; }},
+              .tune = [](AskedSession& job) { job.set(PACE_OPT_AVERAGE_WEIGHTS, "constant"); }},
              {{0, 0}, {1, 1}, {2, 2}});
     // Two at a time, in turn: three communicators, as the groups come and go.
     std::vector<pace_request> requests(3);

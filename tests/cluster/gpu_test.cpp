@@ -126,7 +126,7 @@ TEST_F(Gpu, MembersOfOneGpuAreSummedThereWithAnyWeights) {
         cluster,
         {.policy = PACE_POLICY_PARTIAL_REDUCE,
          .group_size = 3,
-         .tune = [](pace_job_options& job) { job.weights = PACE_WEIGHTS_CONSTANT; }},
+         .tune = [](AskedSession& job) { job.set(PACE_OPT_AVERAGE_WEIGHTS, "constant"); }},
         {0, 0, 0}, 777);
     std::vector<pace_request> requests(3);
     for (uint64_t iteration = 1; iteration <= 4; ++iteration) {

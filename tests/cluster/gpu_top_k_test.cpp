@@ -12,7 +12,7 @@
 namespace pace::cluster {
 namespace {
 
-using Tune = std::function<void(pace_job_options&)>;
+using Tune = std::function<void(AskedSession&)>;
 
 struct Tensor {
     int32_t type = PACE_F32;
@@ -25,12 +25,12 @@ struct Tensor {
 const std::vector<Tensor> kGradient{{PACE_F32, 50'001}, {PACE_F32, 17'777}};
 const std::vector<size_t> kPlaces{0, 0, 1, 2};
 
-Tune top_k(int32_t compression, const Tune& more = {}) {
-    return [compression, more](pace_job_options& job) {
-        job.compression = compression;
-        job.density = 0.01;
-        job.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
-        if (compression == PACE_COMPRESSION_SPARDL) job.teams = 1;
+Tune top_k(const std::string& compression, const Tune& more = {}) {
+    return [compression, more](AskedSession& job) {
+        job.set(PACE_OPT_COMPRESSION, compression);
+        job.set(PACE_OPT_TOPK_DENSITY, 0.01);
+        job.set(PACE_OPT_TOPK_DENSE_FALLBACK, "never");
+        if (compression == "spardl") job.set(PACE_OPT_TOPK_TEAMS, 1);
         if (more) more(job);
     };
 }
@@ -220,21 +220,20 @@ struct Variant {
 
 TEST_F(GpuTopK, ResultsAndWhatIsOwedAreThoseOfHosts) {
     const std::vector<Variant> variants{
-        {"spardl", top_k(PACE_COMPRESSION_SPARDL)},
-        {"teams", top_k(PACE_COMPRESSION_SPARDL, [](pace_job_options& job) { job.teams = 3; })},
-        {"partial", top_k(PACE_COMPRESSION_SPARDL,
-                          [](pace_job_options& job) { job.residuals = PACE_RESIDUALS_PARTIAL; })},
-        {"local", top_k(PACE_COMPRESSION_SPARDL,
-                        [](pace_job_options& job) { job.residuals = PACE_RESIDUALS_LOCAL; })},
-        {"rounded", top_k(PACE_COMPRESSION_SPARDL,
-                          [](pace_job_options& job) { job.values = PACE_VALUES_F16; })},
-        {"topka", top_k(PACE_COMPRESSION_TOPKA)},
-        {"topkdsa", top_k(PACE_COMPRESSION_TOPKDSA)},
-        {"gtopk", top_k(PACE_COMPRESSION_GTOPK)},
-        {"oktopk", top_k(PACE_COMPRESSION_OKTOPK), false},
+        {"spardl", top_k("spardl")},
+        {"teams", top_k("spardl", [](AskedSession& job) { job.set(PACE_OPT_TOPK_TEAMS, 3); })},
+        {"partial",
+         top_k("spardl", [](AskedSession& job) { job.set(PACE_OPT_TOPK_RESIDUALS, "partial"); })},
+        {"local",
+         top_k("spardl", [](AskedSession& job) { job.set(PACE_OPT_TOPK_RESIDUALS, "local"); })},
+        {"rounded",
+         top_k("spardl", [](AskedSession& job) { job.set(PACE_OPT_TOPK_VALUES, "f16"); })},
+        {"topka", top_k("topka")},
+        {"topkdsa", top_k("topkdsa")},
+        {"gtopk", top_k("gtopk")},
+        {"oktopk", top_k("oktopk"), false},
         {"flat",
-         top_k(PACE_COMPRESSION_SPARDL,
-               [](pace_job_options& job) { job.hierarchy = PACE_HIERARCHY_FLAT; }),
+         top_k("spardl", [](AskedSession& job) { job.set(PACE_OPT_TOPK_HIERARCHY, "flat"); }),
          false},
     };
     for (const Variant& variant : variants) {
@@ -254,8 +253,8 @@ TEST_F(GpuTopK, ResultsAndWhatIsOwedAreThoseOfHosts) {
 TEST_F(GpuTopK, OfAllTypes) {
     const std::vector<Tensor> tensors{
         {PACE_F16, 30'001}, {PACE_F32, 20'003}, {PACE_BF16, 40'001}, {PACE_F64, 10'007}};
-    Job here(*cluster_, "host", top_k(PACE_COMPRESSION_SPARDL), tensors, nobody);
-    Job there(*cluster_, "gpu", top_k(PACE_COMPRESSION_SPARDL), tensors, everyone);
+    Job here(*cluster_, "host", top_k("spardl"), tensors, nobody);
+    Job there(*cluster_, "gpu", top_k("spardl"), tensors, everyone);
     for (uint64_t round = 0; round < 4; ++round) {
         const base::Random random(random_.next());
         ASSERT_EQ(there.round(random), here.round(random)) << cluster_->logs();
@@ -265,8 +264,8 @@ TEST_F(GpuTopK, OfAllTypes) {
 
 // Each node decides for itself.
 TEST_F(GpuTopK, NodesWithAndWithoutGpusMeet) {
-    Job here(*cluster_, "host", top_k(PACE_COMPRESSION_SPARDL), kGradient, nobody);
-    Job mixed(*cluster_, "mixed", top_k(PACE_COMPRESSION_SPARDL), kGradient,
+    Job here(*cluster_, "host", top_k("spardl"), kGradient, nobody);
+    Job mixed(*cluster_, "mixed", top_k("spardl"), kGradient,
               [](size_t rank) { return rank != 0 && rank != 3; });
     for (uint64_t round = 0; round < 3; ++round) {
         const base::Random random(random_.next());
@@ -278,8 +277,8 @@ TEST_F(GpuTopK, NodesWithAndWithoutGpusMeet) {
 }
 
 TEST_F(GpuTopK, WhatIsOwedFollowsToTheHostAndBack) {
-    Job here(*cluster_, "host", top_k(PACE_COMPRESSION_SPARDL), kGradient, nobody);
-    Job moving(*cluster_, "moving", top_k(PACE_COMPRESSION_SPARDL), kGradient, everyone);
+    Job here(*cluster_, "host", top_k("spardl"), kGradient, nobody);
+    Job moving(*cluster_, "moving", top_k("spardl"), kGradient, everyone);
     for (uint64_t round = 0; round < 6; ++round) {
         moving.move(round % 3 == 2 ? nobody : everyone);
         const base::Random random(random_.next());
@@ -294,7 +293,7 @@ TEST_F(GpuTopK, WhatIsOwedFollowsToTheHostAndBack) {
 
 // Whoever has just come may ask while the others' reduction is under way.
 TEST_F(GpuTopK, WhatIsOwedIsAskedForAtAnyTime) {
-    const Tune tune = top_k(PACE_COMPRESSION_SPARDL);
+    const Tune tune = top_k("spardl");
     Job here(*cluster_, "host", tune, kGradient, nobody);
     Job job(*cluster_, "gpu", tune, kGradient, everyone);
     const auto both = [&] {
@@ -345,7 +344,7 @@ TEST_F(GpuTopKFails, ByItsKernelsNothingIsLost) {
     for (const char* what : {"sum:6", "top_k:4", "gather:3"}) {
         SCOPED_TRACE(what);
         const auto cluster = failing("PACE_SIMULATED_KERNEL_FAIL", what);
-        const Tune tune = top_k(PACE_COMPRESSION_SPARDL);
+        const Tune tune = top_k("spardl");
         Job here(*cluster, "host", tune, kGradient, nobody);
         Job job(*cluster, "failing", tune, kGradient, everyone);
         base::Random random(3);
@@ -368,7 +367,7 @@ TEST_F(GpuTopKFails, RoundsGoOn) {
           std::pair("PACE_SIMULATED_GPU_FAIL", "cuStreamSynchronize:30")}) {
         SCOPED_TRACE(what);
         const auto cluster = failing(variable, what);
-        Job job(*cluster, "failing", top_k(PACE_COMPRESSION_SPARDL), kGradient, everyone);
+        Job job(*cluster, "failing", top_k("spardl"), kGradient, everyone);
         base::Random random(3);
         for (int round = 0; round < 8 && !HasFailure(); ++round)
             (void)job.round(base::Random(random.next()));

@@ -20,10 +20,9 @@ TEST(Grouping, PairsKeepToTheCommunicationGraph) {
     // A line of five workers.
     const std::vector<uint32_t> edges{0, 1, 2, 1, 2, 3, 3, 4};
     Cluster cluster({.nodes = 2});
-    Crew crew(cluster, {.nodes = in_turn(5, 2), .tune = [&](pace_job_options& job) {
+    Crew crew(cluster, {.nodes = in_turn(5, 2), .tune = [&](AskedSession& job) {
                             job.policy = PACE_POLICY_AD_PSGD;
-                            job.edges = edges.data();
-                            job.edge_count = static_cast<uint32_t>(edges.size() / 2);
+                            job.set(PACE_OPT_GROUP_EDGES, edges);
                         }});
     for (uint32_t rank = 0; rank < 5; ++rank) crew.set(rank, rank);
     std::atomic<uint64_t> pairs = 0;
@@ -53,10 +52,7 @@ TEST(Grouping, AGraphThatIsNotConnectedIsRefusedByName) {
     options.endpoint = cluster.endpoint(0);
     options.world = 4;
     options.policy = PACE_POLICY_AD_PSGD;
-    options.tune = [&](pace_job_options& job) {
-        job.edges = edges.data();
-        job.edge_count = 2;
-    };
+    options.tune = [&](AskedSession& job) { job.set(PACE_OPT_GROUP_EDGES, edges); };
     const Worker worker(options);
     EXPECT_EQ(worker.opened(), PACE_E_INVALID);
     EXPECT_NE(worker.complaint().find("edges"), std::string::npos) << worker.complaint();
@@ -98,7 +94,7 @@ TEST(Grouping, TheZoneOfADeadNodeCostsTheOthersNothing) {
 TEST(Grouping, ThePolicyThatChoosesAveragesAndSaysWhatItHasChosen) {
     Cluster cluster({.nodes = 2});
     Crew crew(cluster, {.nodes = in_turn(4, 2),
-                        .tune = [](pace_job_options& job) { job.policy = PACE_POLICY_AUTO; }});
+                        .tune = [](AskedSession& job) { job.policy = PACE_POLICY_AUTO; }});
     for (uint32_t rank = 0; rank < 4; ++rank) crew.set(rank, rank);
     // Until it has seen enough steps to say why.
     std::atomic<bool> enough = false;

@@ -98,7 +98,9 @@ TEST(Hostile, AShardThatDoesNotFitAnyMoreEndsRequestsAndNothingElse) {
         return Worker({.endpoint = cluster.endpoint(0),
                        .job = job,
                        .policy = PACE_POLICY_ASP,
-                       .tune = [](pace_job_options& options) { options.elements = 10 * kMebi; }});
+                       .tune = [](AskedSession& options) {
+                           options.set(PACE_OPT_SERVER_ELEMENTS, 10 * kMebi);
+                       }});
     };
     Worker first = serve("first");
     ASSERT_EQ(first.opened(), PACE_OK) << first.complaint();

@@ -31,7 +31,7 @@ TEST(Join, EveryOptionThatDiffersIsToldWithBothValues) {
     other.world = 7;
     other.group_size = 4;
     other.group_min = 3;
-    other.weights = PACE_WEIGHTS_DYNAMIC;
+    other.weights = "dynamic";
     const Worker second(other);
     EXPECT_EQ(second.opened(), PACE_E_MISMATCH);
     expect_words(second.complaint(),
@@ -52,6 +52,51 @@ TEST(Join, OptionsOfGroupsHaveNoPlaceInAJobWithoutGroups) {
     const Worker worker({.endpoint = cluster.endpoint(0), .world = 4, .group_size = 2});
     EXPECT_EQ(worker.opened(), PACE_E_INVALID);
     expect_words(worker.complaint(), {"group.size is 2", "policy partial-reduce"});
+}
+
+TEST(Join, AnUnknownOptionIsToldWithTheNearestNameUnlessItIsAHint) {
+    Cluster cluster({.nodes = 1});
+    pace_option option = PACE_OPTION_REAL("topk.densty", 0.1);
+    const std::string endpoint = cluster.endpoint(0);
+    pace_session_options where = PACE_SESSION_OPTIONS_INIT;
+    where.endpoint = endpoint.c_str();
+    where.job = "test";
+    where.policy = PACE_POLICY_ALL_REDUCE;
+    where.world = 1;
+    where.options = &option;
+    where.option_count = 1;
+    pace_session* session = nullptr;
+    pace_error error{};
+    EXPECT_EQ(pace_session_open(&where, &session, &error), PACE_E_INVALID);
+    EXPECT_STREQ(error.argument, "topk.densty");
+    expect_words(error.message, {"is topk.density meant?"});
+    option.flags = PACE_OPTION_HINT;
+    EXPECT_EQ(pace_session_open(&where, &session, &error), PACE_OK) << error.message;
+    pace_session_free(session);
+}
+
+TEST(Join, AnUnknownPolicyIsToldWithThoseThatThereAre) {
+    Cluster cluster({.nodes = 1});
+    const Worker worker({.endpoint = cluster.endpoint(0), .policy = "al-reduce"});
+    EXPECT_EQ(worker.opened(), PACE_E_INVALID);
+    expect_words(worker.complaint(), {"policy is 'al-reduce'", "all-reduce, partial-reduce"});
+}
+
+TEST(Query, ADaemonTellsOfItselfAndTheCluster) {
+    Cluster cluster({.nodes = 1});
+    const auto query = [&](const char* what) {
+        char* json = nullptr;
+        pace_error error{};
+        EXPECT_EQ(pace_query(cluster.endpoint(0).c_str(), what, &json, &error), PACE_OK)
+            << what << ": " << error.message;
+        std::string text = json == nullptr ? "" : json;
+        pace_text_free(json);
+        return text;
+    };
+    expect_words(query("options"), {"\"topk.density\"", "\"family\": \"collective\""});
+    expect_words(query("policies"), {"\"ad-psgd\""});
+    expect_words(query("versions"), {"\"library\"", "\"daemon\"", "\"node\": \"node0\""});
+    expect_words(query("status"), {"\"jobs\"", "node0"});
 }
 
 TEST(Join, ARankIsFreeAgainWhenItsHolderHasLeft) {

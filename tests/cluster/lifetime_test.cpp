@@ -64,9 +64,9 @@ TEST(Lifetime, SyncsAmongAveragesLeaveNoMemoryBehind) {
     Cluster cluster({.nodes = 2});
     Crew crew(cluster, {.nodes = {0, 1},
                         .tune =
-                            [](pace_job_options& job) {
+                            [](AskedSession& job) {
                                 job.policy = PACE_POLICY_PARTIAL_REDUCE;
-                                job.group_size = 2;
+                                job.set(PACE_OPT_GROUP_SIZE, 2);
                             },
                         .elements = kMebi});
     uint64_t iteration = 0;
@@ -130,23 +130,23 @@ INSTANTIATE_TEST_SUITE_P(Families, Left,
                          testing::Values(Family{"AllReduce", {}, reduce_sum},
                                          Family{"Majority", majority, reduce_sum},
                                          Family{"SparDl",
-                                                [](pace_job_options& job) {
-                                                    job.compression = PACE_COMPRESSION_SPARDL;
-                                                    job.density = 0.01;
+                                                [](AskedSession& job) {
+                                                    job.set(PACE_OPT_COMPRESSION, "spardl");
+                                                    job.set(PACE_OPT_TOPK_DENSITY, 0.01);
                                                 },
                                                 reduce_sum},
                                          Family{"PartialReduce",
-                                                [](pace_job_options& job) {
+                                                [](AskedSession& job) {
                                                     job.policy = PACE_POLICY_PARTIAL_REDUCE;
-                                                    job.group_size = 3;
-                                                    job.weights = PACE_WEIGHTS_DYNAMIC;
-                                                    job.missing = PACE_MISSING_INITIAL;
+                                                    job.set(PACE_OPT_GROUP_SIZE, 3);
+                                                    job.set(PACE_OPT_AVERAGE_WEIGHTS, "dynamic");
+                                                    job.set(PACE_OPT_AVERAGE_MISSING, "initial");
                                                 },
                                                 average_next},
                                          Family{"Prague",
-                                                [](pace_job_options& job) {
+                                                [](AskedSession& job) {
                                                     job.policy = PACE_POLICY_PRAGUE_SMART;
-                                                    job.group_size = 3;
+                                                    job.set(PACE_OPT_GROUP_SIZE, 3);
                                                 },
                                                 average_next}),
                          [](const auto& family) { return std::string(family.param.name); });

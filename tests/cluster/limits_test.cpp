@@ -114,7 +114,7 @@ TEST(Limits, UpdatesOnTheirWayToOtherNodesShardsCountAndAreNotRefused) {
               {.policy = PACE_POLICY_SSP,
                .elements = kElements,
                .shards = 2,
-               .tune = [](pace_job_options& job) { job.staleness_max = 3; }},
+               .tune = [](AskedSession& job) { job.set(PACE_OPT_SERVER_STALENESS, 3); }},
               {0, 1});
     team.broadcast(1);
     for (uint64_t clock = 0; clock < 4; ++clock)

@@ -79,8 +79,8 @@ struct Pair {
             options.endpoint = cluster.endpoint(nodes[rank]);
             options.rank = rank;
             options.world = static_cast<uint32_t>(nodes.size());
-            options.tune = [tune = options.tune](pace_job_options& job) {
-                job.worker_timeout_ms = 600000;
+            options.tune = [tune = options.tune](AskedSession& job) {
+                job.set(PACE_OPT_WORKER_TIMEOUT_MS, 600000);
                 if (tune) tune(job);
             };
             workers.emplace_back(options);

@@ -83,11 +83,11 @@ TEST(Loop, GoesOnUnderLoad) {
         Pair pair(cluster,
                   {.job = "top-k",
                    .tune =
-                       [](pace_job_options& job) {
-                           job.compression = PACE_COMPRESSION_SPARDL;
-                           job.density = 0.1;
-                           job.teams = 1;
-                           job.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
+                       [](AskedSession& job) {
+                           job.set(PACE_OPT_COMPRESSION, "spardl");
+                           job.set(PACE_OPT_TOPK_DENSITY, 0.1);
+                           job.set(PACE_OPT_TOPK_TEAMS, 1);
+                           job.set(PACE_OPT_TOPK_DENSE_FALLBACK, "never");
                        }},
                   model_floats() / 16);
         pair.set_unlike();

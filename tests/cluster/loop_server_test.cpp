@@ -11,9 +11,9 @@ ServerJob served(uint64_t elements) {
     return {.policy = PACE_POLICY_SSP,
             .elements = elements,
             .shards = 2,
-            .tune = [](pace_job_options& job) {
-                job.staleness_max = 10;
-                job.worker_timeout_ms = 600000;
+            .tune = [](AskedSession& job) {
+                job.set(PACE_OPT_SERVER_STALENESS, 10);
+                job.set(PACE_OPT_WORKER_TIMEOUT_MS, 600000);
             }};
 }
 
@@ -34,9 +34,9 @@ TEST(Loop, GoesOnWhileACheckpointIsWrittenCopiedAndRead) {
     }
     {
         ServerJob again = served(elements);
-        again.tune = [tune = again.tune](pace_job_options& job) {
+        again.tune = [tune = again.tune](AskedSession& job) {
             tune(job);
-            job.restore = 1;
+            job.set(PACE_OPT_SERVER_RESTORE, 1);
         };
         Team team(cluster, again, {0, 1});
         team.everyone([](ServerWorker& worker, uint32_t) { worker.finish(worker.pull(0)); });
@@ -100,9 +100,9 @@ TEST(Loop, GoesOnWhileALargeModelIsPushedAndPulled) {
                    .elements = elements,
                    .shards = 2,
                    .tune =
-                       [](pace_job_options& job) {
-                           job.staleness_max = 10;
-                           job.worker_timeout_ms = 600000;
+                       [](AskedSession& job) {
+                           job.set(PACE_OPT_SERVER_STALENESS, 10);
+                           job.set(PACE_OPT_WORKER_TIMEOUT_MS, 600000);
                        }},
                   {0, 1});
         team.broadcast(1);

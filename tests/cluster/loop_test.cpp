@@ -63,9 +63,9 @@ TEST(Loop, GoesOnDuringRoundsInHalvesThatRefuseWhatIsNoNumber) {
     SKIP_WITHOUT_ROOM_FOR(4);
     Cluster cluster({.nodes = 2, .daemon_flags = room_for_models()});
     {
-        Pair pair(cluster, {.tune = [](pace_job_options& job) {
-                      job.compression = PACE_COMPRESSION_F16;
-                      job.reject_nonfinite = 1;
+        Pair pair(cluster, {.tune = [](AskedSession& job) {
+                      job.set(PACE_OPT_COMPRESSION, "f16");
+                      job.set(PACE_OPT_REDUCE_REJECT_NONFINITE, 1);
                   }});
         pair.both([](Worker& worker) { return worker.reduce(); });
         pair.expect_value(3);
@@ -77,11 +77,12 @@ TEST(Loop, GoesOnDuringAveragesOfALargeModel) {
     SKIP_WITHOUT_ROOM_FOR(6);
     Cluster cluster({.nodes = 2, .daemon_flags = room_for_models()});
     {
-        Pair pair(cluster,
-                  {.policy = PACE_POLICY_PARTIAL_REDUCE,
-                   .group_size = 2,
-                   .weights = PACE_WEIGHTS_DYNAMIC,
-                   .tune = [](pace_job_options& job) { job.missing = PACE_MISSING_INITIAL; }});
+        Pair pair(cluster, {.policy = PACE_POLICY_PARTIAL_REDUCE,
+                            .group_size = 2,
+                            .weights = "dynamic",
+                            .tune = [](AskedSession& job) {
+                                job.set(PACE_OPT_AVERAGE_MISSING, "initial");
+                            }});
         pair.both([](Worker& worker) { return worker.broadcast(0); });
         pair.expect_value(1);
         pair.both([](Worker& worker) { return worker.average(1); });
@@ -102,10 +103,10 @@ TEST(Loop, GoesOnWhileANewcomerIsGivenALargeModel) {
         pair.set(5);
         pair.workers.pop_back();
         pair.data.pop_back();
-        Worker newcomer({.endpoint = cluster.endpoint(1),
-                         .rank = 1,
-                         .world = 2,
-                         .tune = [](pace_job_options& job) { job.worker_timeout_ms = 600000; }});
+        Worker newcomer(
+            {.endpoint = cluster.endpoint(1), .rank = 1, .world = 2, .tune = [](AskedSession& job) {
+                 job.set(PACE_OPT_WORKER_TIMEOUT_MS, 600000);
+             }});
         ASSERT_EQ(newcomer.opened(), PACE_OK) << newcomer.complaint();
         const float* const model = newcomer.add_floats(model_floats(), 0);
         const pace_request adopted = newcomer.broadcast(0);
@@ -130,7 +131,7 @@ TEST(Loop, GoesOnDuringRoundsThatDoNotWaitForALateWorker) {
     SKIP_WITHOUT_ROOM_FOR(7);
     Cluster cluster({.nodes = 2, .daemon_flags = room_for_models()});
     {
-        Pair pair(cluster, {.tune = [](pace_job_options& job) { job.quorum = PACE_QUORUM_SOLO; }});
+        Pair pair(cluster, {.tune = [](AskedSession& job) { job.set(PACE_OPT_QUORUM, "solo"); }});
         const auto barrier = [&] { pair.both([](Worker& worker) { return worker.barrier(); }); };
         const auto reduce = [&](size_t rank) {
             pair.workers[rank].finish(pair.workers[rank].reduce());

@@ -7,15 +7,15 @@ namespace {
 // Much of the model travels, so that whatever is done with what travels takes long, too.
 constexpr double kDensity = 0.1;
 
-class LoopTopK : public testing::TestWithParam<int32_t> {
+class LoopTopK : public testing::TestWithParam<std::string> {
   protected:
-    static WorkerOptions options(int32_t hierarchy = PACE_HIERARCHY_NODE) {
-        return {.tune = [hierarchy](pace_job_options& job) {
-            job.compression = GetParam();
-            job.density = kDensity;
-            job.hierarchy = hierarchy;
-            job.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
-            if (job.compression == PACE_COMPRESSION_SPARDL) job.teams = 1;
+    static WorkerOptions options(const std::string& hierarchy = "node") {
+        return {.tune = [hierarchy](AskedSession& job) {
+            job.set(PACE_OPT_COMPRESSION, GetParam());
+            job.set(PACE_OPT_TOPK_DENSITY, kDensity);
+            job.set(PACE_OPT_TOPK_HIERARCHY, hierarchy);
+            job.set(PACE_OPT_TOPK_DENSE_FALLBACK, "never");
+            if (GetParam() == "spardl") job.set(PACE_OPT_TOPK_TEAMS, 1);
         }};
     }
     static void reduce_twice(Pair& pair) {
@@ -28,9 +28,7 @@ class LoopTopK : public testing::TestWithParam<int32_t> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, LoopTopK,
-                         testing::Values(PACE_COMPRESSION_SPARDL, PACE_COMPRESSION_TOPKA,
-                                         PACE_COMPRESSION_TOPKDSA, PACE_COMPRESSION_GTOPK,
-                                         PACE_COMPRESSION_OKTOPK));
+                         testing::Values("spardl", "topka", "topkdsa", "gtopk", "oktopk"));
 
 TEST_P(LoopTopK, GoesOnDuringAReduction) {
     SKIP_WITHOUT_ROOM_FOR(3);
@@ -48,7 +46,7 @@ TEST_P(LoopTopK, GoesOnDuringAFlatReduction) {
     SKIP_WITHOUT_ROOM_FOR(3);
     Cluster cluster({.nodes = 2, .daemon_flags = room_for_models()});
     {
-        Pair pair(cluster, options(PACE_HIERARCHY_FLAT), model_floats() / 8, {0, 0, 1});
+        Pair pair(cluster, options("flat"), model_floats() / 8, {0, 0, 1});
         reduce_twice(pair);
         expect_calm(cluster, 2);
     }
@@ -62,9 +60,9 @@ TEST(Loop, GoesOnWhileADoubleIsReducedDenseThoughTopKWasAskedFor) {
     {
         Pair pair(cluster,
                   {.tune =
-                       [](pace_job_options& job) {
-                           job.compression = PACE_COMPRESSION_TOPKA;
-                           job.density = 1;
+                       [](AskedSession& job) {
+                           job.set(PACE_OPT_COMPRESSION, "topka");
+                           job.set(PACE_OPT_TOPK_DENSITY, 1);
                        }},
                   1);
         for (Worker& worker : pair.workers)
@@ -78,12 +76,12 @@ TEST(Loop, GoesOnWhileADoubleIsReducedDenseThoughTopKWasAskedFor) {
 // first of its node's workers speaks for that, and it gets zeros.
 TEST(Loop, GoesOnWhileWhatIsOwedIsSavedDuringAReduction) {
     SKIP_WITHOUT_ROOM_FOR(6);
-    const auto tune = [](pace_job_options& job) {
-        job.compression = PACE_COMPRESSION_SPARDL;
-        job.density = 0.001;
-        job.teams = 1;
-        job.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
-        job.worker_timeout_ms = 600000;
+    const auto tune = [](AskedSession& job) {
+        job.set(PACE_OPT_COMPRESSION, "spardl");
+        job.set(PACE_OPT_TOPK_DENSITY, 0.001);
+        job.set(PACE_OPT_TOPK_TEAMS, 1);
+        job.set(PACE_OPT_TOPK_DENSE_FALLBACK, "never");
+        job.set(PACE_OPT_WORKER_TIMEOUT_MS, 600000);
     };
     Cluster cluster({.nodes = 2, .daemon_flags = room_for_models()});
     {
@@ -108,10 +106,10 @@ TEST(Loop, GoesOnWhileMuchIsOwed) {
     SKIP_WITHOUT_ROOM_FOR(6);
     Cluster cluster({.nodes = 2, .daemon_flags = room_for_models()});
     {
-        Pair pair(cluster, {.tune = [](pace_job_options& job) {
-                      job.compression = PACE_COMPRESSION_SPARDL;
-                      job.density = 0.001;
-                      job.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
+        Pair pair(cluster, {.tune = [](AskedSession& job) {
+                      job.set(PACE_OPT_COMPRESSION, "spardl");
+                      job.set(PACE_OPT_TOPK_DENSITY, 0.001);
+                      job.set(PACE_OPT_TOPK_DENSE_FALLBACK, "never");
                   }});
         pair.both([](Worker& worker) { return worker.load_residual(); });
         pair.set(0);

@@ -75,9 +75,9 @@ TEST(Mismatch, OfAQuorumTheOtherNodeIsNamedToo) {
         return Worker({.endpoint = cluster.endpoint(node),
                        .rank = rank,
                        .world = 3,
-                       .tune = [](pace_job_options& job) {
-                           job.quorum = PACE_QUORUM_COUNT;
-                           job.quorum_count = 3;
+                       .tune = [](AskedSession& job) {
+                           job.set(PACE_OPT_QUORUM, "count");
+                           job.set(PACE_OPT_QUORUM_COUNT, 3);
                        }});
     };
     Worker a = open(0, 0);

@@ -125,7 +125,7 @@ struct Way {
     WorkerOptions options;
 };
 
-WorkerOptions tuned(void (*tune)(pace_job_options&)) {
+WorkerOptions tuned(void (*tune)(AskedSession&)) {
     WorkerOptions options;
     options.tune = tune;
     return options;
@@ -134,10 +134,10 @@ WorkerOptions tuned(void (*tune)(pace_job_options&)) {
 std::vector<Way> ways() {
     std::vector<Way> ways{{"reduce", mean, {}}, {"sync", sync, {}}};
     ways.push_back({"average", average, {.policy = PACE_POLICY_FULL}});
-    ways.push_back({"quorum", mean, tuned([](pace_job_options& job) {
-                        job.quorum = PACE_QUORUM_COUNT;
-                        job.quorum_count = job.world;
-                        job.reject_nonfinite = 1;
+    ways.push_back({"quorum", mean, tuned([](AskedSession& job) {
+                        job.set(PACE_OPT_QUORUM, "count");
+                        job.set(PACE_OPT_QUORUM_COUNT, job.world);
+                        job.set(PACE_OPT_REDUCE_REJECT_NONFINITE, 1);
                     })});
     return ways;
 }
@@ -179,19 +179,19 @@ TEST_P(Means, OfTheGreatestNumbersAreFinite) {
 }
 
 TEST_P(Means, ThatTravelAsHalvesAreFinite) {
-    const Way way{"compressed", mean, tuned([](pace_job_options& job) {
-                      job.compression = PACE_COMPRESSION_F16;
-                      job.reject_nonfinite = 1;
+    const Way way{"compressed", mean, tuned([](AskedSession& job) {
+                      job.set(PACE_OPT_COMPRESSION, "f16");
+                      job.set(PACE_OPT_REDUCE_REJECT_NONFINITE, 1);
                   })};
     for (const size_t count : kCounts) run(way, {PACE_F32, 40000, 0x471C4000}, count);
 }
 
 TEST_P(Means, OfTheGreatestElementsAreFinite) {
-    const Way way{"top-k", mean, tuned([](pace_job_options& job) {
-                      job.compression = PACE_COMPRESSION_SPARDL;
-                      job.density = 1;
-                      job.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
-                      job.reject_nonfinite = 1;
+    const Way way{"top-k", mean, tuned([](AskedSession& job) {
+                      job.set(PACE_OPT_COMPRESSION, "spardl");
+                      job.set(PACE_OPT_TOPK_DENSITY, 1);
+                      job.set(PACE_OPT_TOPK_DENSE_FALLBACK, "never");
+                      job.set(PACE_OPT_REDUCE_REJECT_NONFINITE, 1);
                   })};
     for (const size_t count : kCounts) run(way, kHalf, count);
 }

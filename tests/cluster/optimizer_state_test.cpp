@@ -34,7 +34,7 @@ double least_loss() {
 }
 
 struct Training {
-    int32_t policy = PACE_POLICY_FULL;
+    std::string policy = PACE_POLICY_FULL;
     uint64_t averages = 0;
     uint64_t local_steps = 1;  // before each average
 };
@@ -43,7 +43,7 @@ struct Training {
 double excess_loss(const Training& training, bool averages_momentum) {
     Cluster cluster({.nodes = 2});
     Crew crew(cluster, {.nodes = {0, 0, 1, 1},
-                        .tune = [&](pace_job_options& job) { job.policy = training.policy; },
+                        .tune = [&](AskedSession& job) { job.policy = training.policy; },
                         .elements = 1});
     std::array<float, 4> own{};
     std::array<float*, 4> momentum{};

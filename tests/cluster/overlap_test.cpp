@@ -16,7 +16,7 @@ namespace {
 class Overlap : public testing::Test {
   protected:
     void open(const std::vector<size_t>& nodes, uint32_t group_size,
-              int32_t policy = PACE_POLICY_PARTIAL_REDUCE) {
+              const std::string& policy = PACE_POLICY_PARTIAL_REDUCE) {
         const size_t count = *std::max_element(nodes.begin(), nodes.end()) + 1;
         cluster_ = std::make_unique<Cluster>(Cluster::Options{.nodes = count});
         for (uint32_t rank = 0; rank < nodes.size(); ++rank) {
@@ -143,7 +143,7 @@ TEST_F(Overlap, ACallOfWhichNothingIsReadyCanBeCanceled) {
 }
 
 TEST_F(Overlap, EveryPolicyTakesWhatBecomesReadyInSteps) {
-    for (const int32_t policy :
+    for (const std::string policy :
          {PACE_POLICY_PRAGUE_RANDOM, PACE_POLICY_PRAGUE_SMART, PACE_POLICY_AD_PSGD,
           PACE_POLICY_FULL, PACE_POLICY_PRAGUE_STATIC}) {
         SCOPED_TRACE(policy);

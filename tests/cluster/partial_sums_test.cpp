@@ -168,9 +168,9 @@ TEST(PartialSums, LargeBuffersToo) {
 TEST(PartialSums, WorkersThatAreHeldUpForTheSlowToo) {
     Cluster cluster({.nodes = 3});
     for (const uint32_t staleness_max : {1U, 2U, 5U}) {
-        const auto tune = [staleness_max](pace_job_options& job) {
+        const auto tune = [staleness_max](AskedSession& job) {
             solo(job);
-            job.staleness_max = staleness_max;
+            job.set(PACE_OPT_QUORUM_STALENESS_MAX, staleness_max);
         };
         train(cluster,
               {.nodes = in_turn(6, 3),

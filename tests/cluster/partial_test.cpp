@@ -155,9 +155,9 @@ TEST(Partial, AMajorityRoundWaitsForTheOneThatWasDrawn) {
 TEST(Partial, DroppedGradientsCountNowhere) {
     for (const size_t nodes : {1U, 2U}) {
         Cluster cluster({.nodes = nodes});
-        const auto backup = [](pace_job_options& job) {
+        const auto backup = [](AskedSession& job) {
             quorum_of(2)(job);
-            job.late = PACE_LATE_DROP;
+            job.set(PACE_OPT_QUORUM_LATE, "drop");
         };
         Crew crew(cluster, {.nodes = in_turn(3, nodes), .tune = backup});
         crew.barrier();
@@ -179,9 +179,9 @@ TEST(Partial, DroppedGradientsCountNowhere) {
     }
 }
 
-void solo_staleness_three(pace_job_options& job) {
+void solo_staleness_three(AskedSession& job) {
     solo(job);
-    job.staleness_max = 3;
+    job.set(PACE_OPT_QUORUM_STALENESS_MAX, 3);
 }
 
 // Worker 1 falls behind; worker 2, on the same node, shows how far its node has come.
@@ -227,20 +227,19 @@ TEST(Partial, AWorkerTooFarBehindIsNotWaitedForWhenItHasLeft) {
 
 TEST(Partial, AMeanIsDividedByTheWorldOrByTheContributors) {
     struct Case {
-        int32_t divide_by;
+        const char* divide_by;
         double result, divisor;
     };
     Cluster cluster({.nodes = 2});
-    for (const Case& one :
-         {Case{PACE_DIVIDE_BY_WORLD, 3, 4}, Case{PACE_DIVIDE_BY_CONTRIBUTORS, 6, 2}}) {
-        const auto tune = [&one](pace_job_options& job) {
+    for (const Case& one : {Case{"world", 3, 4}, Case{"contributors", 6, 2}}) {
+        const auto tune = [&one](AskedSession& job) {
             quorum_of(2)(job);
-            job.divide_by = one.divide_by;
+            job.set(PACE_OPT_QUORUM_DIVIDE_BY, one.divide_by);
         };
         Crew crew(cluster, {.nodes = {0, 1, 1, 0},
                             .tune = tune,
                             .op = PACE_OP_MEAN,
-                            .job = "divided-by-" + std::to_string(one.divide_by)});
+                            .job = "divided-by-" + std::string(one.divide_by)});
         crew.barrier();
         const pace_request request = crew.call(3, 4);
         EXPECT_EQ(crew.reduce(1, 8), one.result);
@@ -260,9 +259,9 @@ TEST(Partial, AMeanIsDividedByTheWorldOrByTheContributors) {
 // Its older gradient is in the round, the new one came after that had begun: it is late all the same.
 TEST(Partial, AGradientIsLateAlsoWhereAnOlderOneOfTheWorkerIsInTime) {
     Cluster cluster({.nodes = 2});
-    Crew crew(cluster, {.nodes = {0, 0, 1}, .tune = [](pace_job_options& job) {
+    Crew crew(cluster, {.nodes = {0, 0, 1}, .tune = [](AskedSession& job) {
                             solo(job);
-                            job.staleness_max = 3;
+                            job.set(PACE_OPT_QUORUM_STALENESS_MAX, 3);
                         }});
     crew.barrier();
     EXPECT_EQ(crew.reduce(0, 1), 1);

@@ -14,16 +14,17 @@ namespace {
 
 constexpr uint32_t kStalenessMax = 32;  // the default
 
-void set_quorum(const std::string& quorum, pace_job_options& job) {
+void set_quorum(const std::string& quorum, AskedSession& job) {
     if (quorum == "solo") {
-        job.quorum = PACE_QUORUM_SOLO;
+        job.set(PACE_OPT_QUORUM, "solo");
     } else if (quorum == "majority") {
-        job.quorum = PACE_QUORUM_MAJORITY;
+        job.set(PACE_OPT_QUORUM, "majority");
     } else if (quorum == "strict") {
-        job.quorum = PACE_QUORUM_MAJORITY_STRICT;
+        job.set(PACE_OPT_QUORUM, "majority-strict");
     } else {
-        job.quorum = PACE_QUORUM_COUNT;
-        job.quorum_count = static_cast<uint32_t>(std::strtoul(quorum.c_str(), nullptr, 10));
+        job.set(PACE_OPT_QUORUM, "count");
+        job.set(PACE_OPT_QUORUM_COUNT,
+                static_cast<uint32_t>(std::strtoul(quorum.c_str(), nullptr, 10)));
     }
 }
 
@@ -46,11 +47,10 @@ int PartialTrainer::run() {
 }
 
 bool PartialTrainer::open() {
-    pace_job_options job = job_options();
+    AskedSession job = job_options();
     set_quorum(options_.quorum, job);
-    if (options_.late == "drop") job.late = PACE_LATE_DROP;
-    if (outcome(pace_session_open(options_.endpoint.c_str(), &job, &session_, &error_)) != PACE_OK)
-        return false;
+    if (options_.late == "drop") job.set(PACE_OPT_QUORUM_LATE, "drop");
+    if (outcome(job.open(&session_, &error_)) != PACE_OK) return false;
     void* gradients = nullptr;
     void* model = nullptr;
     if (!create_buffer(PACE_F32, options_.elements, buffer_, gradients) ||

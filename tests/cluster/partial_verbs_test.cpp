@@ -250,9 +250,9 @@ TEST(PartialVerbs, FirstReducesThatDifferHarmNobodyHoweverTheyMeet) {
 
 // ---------------------------------------------------------------------------------------------- resync
 
-void solo_resync_four(pace_job_options& job) {
+void solo_resync_four(AskedSession& job) {
     solo(job);
-    job.resync_every = 4;
+    job.set(PACE_OPT_REDUCE_RESYNC_EVERY, 4);
 }
 
 // However late they are, and whatever they do for all in between, all are asked for the same sync, and then for the next one.

@@ -24,9 +24,9 @@ class Training {
           worker_({.endpoint = cluster.endpoint(node),
                    .rank = rank,
                    .world = world,
-                   .tune = [](pace_job_options& job) {
-                       job.quorum = PACE_QUORUM_SOLO;
-                       job.resync_every = 3;
+                   .tune = [](AskedSession& job) {
+                       job.set(PACE_OPT_QUORUM, "solo");
+                       job.set(PACE_OPT_REDUCE_RESYNC_EVERY, 3);
                    }}) {
         EXPECT_EQ(worker_.opened(), PACE_OK) << worker_.complaint();
         gradient_ = create(kElements, gradient_buffer_);
@@ -116,11 +116,11 @@ TEST(Patterns, AWorkerWhoseGradientWasRefusedGivesZerosAndTheOthersNoticeNothing
     std::vector<std::unique_ptr<Worker>> workers;
     std::vector<float*> data;
     for (uint32_t rank = 0; rank < 3; ++rank) {
-        workers.push_back(std::make_unique<Worker>(
-            WorkerOptions{.endpoint = cluster.endpoint(rank % 2),
-                          .rank = rank,
-                          .world = 3,
-                          .tune = [](pace_job_options& job) { job.reject_nonfinite = 1; }}));
+        workers.push_back(std::make_unique<Worker>(WorkerOptions{
+            .endpoint = cluster.endpoint(rank % 2),
+            .rank = rank,
+            .world = 3,
+            .tune = [](AskedSession& job) { job.set(PACE_OPT_REDUCE_REJECT_NONFINITE, 1); }}));
         ASSERT_EQ(workers.back()->opened(), PACE_OK) << workers.back()->complaint();
         data.push_back(workers.back()->add_floats(kElements, static_cast<float>(rank + 1)));
     }

@@ -185,7 +185,7 @@ TEST(Rerun, OfAnotherIdentityIsToldHowToEndTheJobThatAPowerFailureLeft) {
         return Worker({.endpoint = cluster.endpoint(0),
                        .policy = PACE_POLICY_PARTIAL_REDUCE,
                        .connect_ms = connect_ms,
-                       .tune = [](pace_job_options& job) { job.run_id = "tuesday"; }});
+                       .tune = [](AskedSession& job) { job.run = "tuesday"; }});
     };
     const Worker hasty = open(200);
     EXPECT_EQ(hasty.opened(), PACE_E_TAKEN);
@@ -259,8 +259,8 @@ TEST(Interruption, EndsAWaitForAWorkerThatNeverJoins) {
 TEST(Rerun, IsRefusedWhileWorkersOfAnotherRunLiveAndNamesBoth) {
     Cluster cluster({.nodes = 1});
     const auto of_run = [](const char* run) {
-        return [run](pace_job_options& job) {
-            job.run_id = run;
+        return [run](AskedSession& job) {
+            job.run = run;
             job.connect_ms = 500;
         };
     };

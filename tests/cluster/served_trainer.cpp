@@ -38,17 +38,18 @@ int ServedTrainer::run() {
 }
 
 bool ServedTrainer::open() {
-    pace_job_options job = PACE_JOB_OPTIONS_INIT;
-    job.name = options_.job.c_str();
+    AskedSession job;
+    job.endpoint = options_.endpoint;
+    job.job = options_.job;
     job.rank = options_.rank;
     job.world = options_.world;
     job.connect_ms = options_.connect_ms;
     job.policy = PACE_POLICY_SSP;
-    job.elements = options_.elements;
-    job.shards = 7;
-    job.checkpoint_every_ms = options_.checkpoint_every_ms;
-    if (outcome(pace_session_open(options_.endpoint.c_str(), &job, &session_, &error_)) != PACE_OK)
-        return false;
+    job.set(PACE_OPT_SERVER_ELEMENTS, options_.elements);
+    job.set(PACE_OPT_SERVER_SHARDS, 7);
+    if (options_.checkpoint_every_ms != 0)
+        job.set(PACE_OPT_SERVER_CHECKPOINT_EVERY_MS, options_.checkpoint_every_ms);
+    if (outcome(job.open(&session_, &error_)) != PACE_OK) return false;
     const pace_buffer_options where = buffer_options(options_);
     const auto create = [this, &where](pace_buffer& buffer, float*& ret_data) {
         return outcome(pace_buffer_create(session_, PACE_F32, options_.elements, &where, &buffer,

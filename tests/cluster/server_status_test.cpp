@@ -11,7 +11,7 @@ namespace {
 
 TEST(ServerStatus, TheStatusShowsClocksStalenessAndWaiting) {
     Cluster cluster({.nodes = 2});
-    Team team(cluster, {.policy = PACE_POLICY_BSP, .rate = PACE_RATE_DYNAMIC, .shards = 3}, {0, 1});
+    Team team(cluster, {.policy = PACE_POLICY_BSP, .rate = "dynamic", .shards = 3}, {0, 1});
     team[0].finish(team[0].push(0));
     const pace_request held = team[0].pull(1);
     EXPECT_EQ(team[0].session().wait(held, 0), PACE_TIMEOUT);
@@ -27,7 +27,7 @@ TEST(ServerStatus, TheStatusShowsClocksStalenessAndWaiting) {
 
 TEST(ServerStatus, MetricsTellOfTheModelAndItsShards) {
     Cluster cluster({.nodes = 2});
-    Team team(cluster, {.policy = PACE_POLICY_SSP, .rate = PACE_RATE_DYNAMIC, .shards = 2}, {0, 1});
+    Team team(cluster, {.policy = PACE_POLICY_SSP, .rate = "dynamic", .shards = 2}, {0, 1});
     for (uint32_t rank = 0; rank < 2; ++rank) {
         team[rank].set_update(1);
         team[rank].finish(team[rank].push(0));

@@ -19,7 +19,7 @@ struct Row {
 };
 
 // Jiang et al., Appendix C: by four workers, while a fifth, which pushes nothing, looks on.
-void follow_appendix_c(int32_t rate, const std::vector<Row>& rows) {
+void follow_appendix_c(const std::string& rate, const std::vector<Row>& rows) {
     Cluster cluster({.nodes = 3});
     Team team(cluster,
               {.policy = PACE_POLICY_SSP,
@@ -27,9 +27,9 @@ void follow_appendix_c(int32_t rate, const std::vector<Row>& rows) {
                .elements = 35,
                .shards = 7,
                .tune =
-                   [rate](pace_job_options& job) {
-                       job.staleness_max = 10;
-                       if (rate == PACE_RATE_CONSTANT) job.constant_rate = 0.25;
+                   [rate](AskedSession& job) {
+                       job.set(PACE_OPT_SERVER_STALENESS, 10);
+                       if (rate == "constant") job.set(PACE_OPT_SERVER_CONSTANT_RATE, 0.25);
                    }},
               {0, 1, 2, 0, 1});
     std::vector<uint64_t> clock(5, 0);
@@ -48,21 +48,21 @@ void follow_appendix_c(int32_t rate, const std::vector<Row>& rows) {
 }
 
 TEST(Server, DynSgdFollowsAppendixC) {
-    follow_appendix_c(PACE_RATE_DYNAMIC, {{0, 12, 12},
-                                          {0, 8, 20},
-                                          {1, 6, 17},
-                                          {2, 3, 15},
-                                          {0, 4, 19},
-                                          {1, 0, 19},
-                                          {3, -5, 16},
-                                          {1, 10, 26},
-                                          {1, 0, 26},
-                                          {1, 20, 46}});
+    follow_appendix_c("dynamic", {{0, 12, 12},
+                                  {0, 8, 20},
+                                  {1, 6, 17},
+                                  {2, 3, 15},
+                                  {0, 4, 19},
+                                  {1, 0, 19},
+                                  {3, -5, 16},
+                                  {1, 10, 26},
+                                  {1, 0, 26},
+                                  {1, 20, 46}});
 }
 
 TEST(Server, SspSgdAddsUpdatesAndConSgdAShareOfEach) {
-    follow_appendix_c(PACE_RATE_SUM, {{0, 12, 12}, {1, 6, 18}, {3, -5, 13}});
-    follow_appendix_c(PACE_RATE_CONSTANT, {{0, 12, 3}, {1, 6, 4.5F}, {3, -5, 3.25F}});
+    follow_appendix_c("sum", {{0, 12, 12}, {1, 6, 18}, {3, -5, 13}});
+    follow_appendix_c("constant", {{0, 12, 3}, {1, 6, 4.5F}, {3, -5, 3.25F}});
 }
 
 TEST(Server, TheFirstBroadcastIsTheModel) {
@@ -104,10 +104,11 @@ TEST(Server, NoPullIsTornAndNothingIsLost) {
 TEST(Server, WithoutSynchronizationNothingIsLostEither) {
     constexpr uint64_t kSteps = 60;
     Cluster cluster({.nodes = 3});
-    const ServerJob job{.policy = PACE_POLICY_SSP,
-                        .elements = 20000,
-                        .shards = 7,
-                        .tune = [](pace_job_options& options) { options.unsynchronized = 1; }};
+    const ServerJob job{
+        .policy = PACE_POLICY_SSP,
+        .elements = 20000,
+        .shards = 7,
+        .tune = [](AskedSession& options) { options.set(PACE_OPT_SERVER_UNSYNCHRONIZED, 1); }};
     Team team(cluster, job, {0, 1, 2, 0, 1, 2});
     team.everyone([&](ServerWorker& worker, uint32_t rank) {
         worker.set_update(static_cast<float>(rank + 1));
@@ -122,7 +123,7 @@ TEST(Server, WithoutSynchronizationNothingIsLostEither) {
 
 TEST(Server, SparseUpdatesAndRangesCountAsTheDenseOnes) {
     Cluster cluster({.nodes = 2});
-    Team team(cluster, {.rate = PACE_RATE_DYNAMIC, .elements = 40, .shards = 3}, {0, 1});
+    Team team(cluster, {.rate = "dynamic", .elements = 40, .shards = 3}, {0, 1});
     team[0].finish(team[0].push_sparse(0, {0, 13, 14, 39}, {1, 2, 3, 4}));
     std::vector<float> range(ServerWorker::kRange);
     for (size_t i = 0; i < range.size(); ++i) range[i] = static_cast<float>(i + 1);
@@ -144,12 +145,7 @@ TEST(Server, SparseUpdatesAndRangesCountAsTheDenseOnes) {
 
 TEST(Server, SmallElementsWaitUntilTheyHaveGrown) {
     Cluster cluster({.nodes = 1});
-    Team team(cluster,
-              {.tune =
-                   [](pace_job_options& job) {
-                       job.has_filter = 1;
-                       job.filter = 1;
-                   }},
+    Team team(cluster, {.tune = [](AskedSession& job) { job.set(PACE_OPT_SERVER_FILTER, 1); }},
               {0});
     team[0].set_update(0.75F);
     team[0].finish(team[0].push(0));
@@ -164,10 +160,10 @@ TEST(Server, SmallElementsWaitUntilTheyHaveGrown) {
 
 TEST(Server, APullWaitsForTheSlowestAsFarAsStalenessAsks) {
     Cluster cluster({.nodes = 2});
-    Team team(
-        cluster,
-        {.policy = PACE_POLICY_SSP, .tune = [](pace_job_options& job) { job.staleness_max = 2; }},
-        {0, 1});
+    Team team(cluster,
+              {.policy = PACE_POLICY_SSP,
+               .tune = [](AskedSession& job) { job.set(PACE_OPT_SERVER_STALENESS, 2); }},
+              {0, 1});
     for (uint64_t clock = 0; clock < 3; ++clock) team[0].finish(team[0].push(clock));
     team[0].finish(team[0].pull(2));
     const pace_request held = team[0].pull(3);

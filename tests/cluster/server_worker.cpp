@@ -14,10 +14,10 @@ WorkerOptions options_of(const std::string& endpoint, const ServerJob& job, uint
     options.rank = rank;
     options.world = job.world;
     options.policy = job.policy;
-    options.tune = [job](pace_job_options& given) {
-        given.rate = job.rate;
-        given.elements = job.elements;
-        given.shards = job.shards;
+    options.tune = [job](AskedSession& given) {
+        given.set(PACE_OPT_SERVER_RATE, job.rate);
+        given.set(PACE_OPT_SERVER_ELEMENTS, job.elements);
+        if (job.shards != 0) given.set(PACE_OPT_SERVER_SHARDS, job.shards);
         if (job.tune) job.tune(given);
     };
     return options;

@@ -15,11 +15,11 @@ namespace pace::cluster {
 struct ServerJob {
     std::string name = "served";
     uint32_t world = 1;
-    int32_t policy = PACE_POLICY_ASP;
-    int32_t rate = PACE_RATE_SUM;
+    std::string policy = PACE_POLICY_ASP;
+    std::string rate = "sum";
     uint64_t elements = 10;
     uint32_t shards = 0;
-    std::function<void(pace_job_options&)> tune = {};
+    std::function<void(AskedSession&)> tune = {};
 };
 
 class ServerWorker {

@@ -19,7 +19,7 @@ constexpr uint64_t kElements = 2000;
 class Crew {
   public:
     Crew(const Cluster& cluster, const std::vector<size_t>& places,
-         const std::function<void(pace_job_options&)>& tune, const std::string& job = "test") {
+         const std::function<void(AskedSession&)>& tune, const std::string& job = "test") {
         const auto world = static_cast<uint32_t>(places.size());
         for (uint32_t rank = 0; rank < world; ++rank) {
             workers.push_back(
@@ -86,42 +86,42 @@ class Crew {
 
 struct Variant {
     const char* name;
-    std::function<void(pace_job_options&)> tune;
+    std::function<void(AskedSession&)> tune;
 };
 
 std::vector<Variant> variants() {
     std::vector<Variant> all;
-    const auto add = [&all](const char* name, const std::function<void(pace_job_options&)>& tune) {
-        all.push_back({name, [tune](pace_job_options& job) {
-                           job.compression = PACE_COMPRESSION_SPARDL;
-                           job.density = 0.1;
-                           job.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
+    const auto add = [&all](const char* name, const std::function<void(AskedSession&)>& tune) {
+        all.push_back({name, [tune](AskedSession& job) {
+                           job.set(PACE_OPT_COMPRESSION, "spardl");
+                           job.set(PACE_OPT_TOPK_DENSITY, 0.1);
+                           job.set(PACE_OPT_TOPK_DENSE_FALLBACK, "never");
                            tune(job);
                        }});
     };
-    add("spardl", [](pace_job_options& job) { job.teams = 1; });
-    add("spardl-auto", [](pace_job_options&) {});
-    add("spardl-plain", [](pace_job_options& job) { job.indices = PACE_INDICES_PLAIN; });
-    add("topka", [](pace_job_options& job) { job.compression = PACE_COMPRESSION_TOPKA; });
-    add("topkdsa", [](pace_job_options& job) { job.compression = PACE_COMPRESSION_TOPKDSA; });
-    add("gtopk", [](pace_job_options& job) { job.compression = PACE_COMPRESSION_GTOPK; });
-    add("oktopk", [](pace_job_options& job) { job.compression = PACE_COMPRESSION_OKTOPK; });
+    add("spardl", [](AskedSession& job) { job.set(PACE_OPT_TOPK_TEAMS, 1); });
+    add("spardl-auto", [](AskedSession&) {});
+    add("spardl-plain", [](AskedSession& job) { job.set(PACE_OPT_TOPK_INDICES, "plain"); });
+    add("topka", [](AskedSession& job) { job.set(PACE_OPT_COMPRESSION, "topka"); });
+    add("topkdsa", [](AskedSession& job) { job.set(PACE_OPT_COMPRESSION, "topkdsa"); });
+    add("gtopk", [](AskedSession& job) { job.set(PACE_OPT_COMPRESSION, "gtopk"); });
+    add("oktopk", [](AskedSession& job) { job.set(PACE_OPT_COMPRESSION, "oktopk"); });
     return all;
 }
 
 TEST(Sparse, WhatIsAppliedAndWhatIsOwedIsWhatWasGiven) {
     Cluster cluster({.nodes = 3});
     base::Random random(7);
-    for (const int32_t hierarchy : {PACE_HIERARCHY_NODE, PACE_HIERARCHY_FLAT})
+    for (const std::string_view hierarchy : {"node", "flat"})
         for (const Variant& variant : variants()) {
             SCOPED_TRACE(testing::Message() << variant.name << ", hierarchy " << hierarchy);
             Crew crew(
                 cluster, {0, 0, 1, 2, 2, 2},
-                [&](pace_job_options& job) {
+                [&](AskedSession& job) {
                     variant.tune(job);
-                    job.hierarchy = hierarchy;
+                    job.set(PACE_OPT_TOPK_HIERARCHY, hierarchy);
                 },
-                std::string(variant.name) + (hierarchy == PACE_HIERARCHY_FLAT ? "-flat" : ""));
+                std::string(variant.name) + (hierarchy == "flat" ? "-flat" : ""));
             for (int round = 0; round < 4; ++round) {
                 crew.round(random);
                 if (testing::Test::HasFatalFailure()) return;
@@ -161,14 +161,14 @@ TEST(Sparse, ANodeThatCallsLateDoesNotConfuseTheOthers) {
 // Saved at the end of one job and loaded at the beginning of another, on other nodes.
 TEST(Sparse, WhatIsOwedIsSavedAndLoadedExactly) {
     Cluster cluster({.nodes = 3});
-    for (const int32_t hierarchy : {PACE_HIERARCHY_NODE, PACE_HIERARCHY_FLAT}) {
-        const auto tune = [hierarchy](pace_job_options& job) {
-            job.compression = PACE_COMPRESSION_SPARDL;
-            job.density = 0.05;
-            job.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
-            job.hierarchy = hierarchy;
+    for (const std::string_view hierarchy : {"node", "flat"}) {
+        const auto tune = [hierarchy](AskedSession& job) {
+            job.set(PACE_OPT_COMPRESSION, "spardl");
+            job.set(PACE_OPT_TOPK_DENSITY, 0.05);
+            job.set(PACE_OPT_TOPK_DENSE_FALLBACK, "never");
+            job.set(PACE_OPT_TOPK_HIERARCHY, hierarchy);
         };
-        const std::string name = hierarchy == PACE_HIERARCHY_FLAT ? "flat" : "node";
+        const std::string name = hierarchy == "flat" ? "flat" : "node";
         base::Random random(11);
         Crew before(cluster, {0, 0, 1, 2}, tune, name + "-before");
         for (int round = 0; round < 3; ++round) before.round(random);
@@ -187,14 +187,14 @@ TEST(Sparse, WhatIsOwedIsSavedAndLoadedExactly) {
 }
 
 TEST(Sparse, WhatALeaverOwesIsHandedOver) {
-    for (const int32_t hierarchy : {PACE_HIERARCHY_NODE, PACE_HIERARCHY_FLAT}) {
+    for (const std::string_view hierarchy : {"node", "flat"}) {
         Cluster cluster({.nodes = 3});
         base::Random random(5);
-        Crew crew(cluster, {0, 0, 1, 2, 2}, [hierarchy](pace_job_options& job) {
-            job.compression = PACE_COMPRESSION_SPARDL;
-            job.density = 0.05;
-            job.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
-            job.hierarchy = hierarchy;
+        Crew crew(cluster, {0, 0, 1, 2, 2}, [hierarchy](AskedSession& job) {
+            job.set(PACE_OPT_COMPRESSION, "spardl");
+            job.set(PACE_OPT_TOPK_DENSITY, 0.05);
+            job.set(PACE_OPT_TOPK_DENSE_FALLBACK, "never");
+            job.set(PACE_OPT_TOPK_HIERARCHY, hierarchy);
         });
         for (int round = 0; round < 3; ++round) crew.round(random);
         // One of two on its node; then the last ones of two nodes, one after the other.
@@ -223,11 +223,11 @@ TEST(Sparse, WhatALeaverOwesIsHandedOver) {
 TEST(Sparse, DenseIsTakenWhereItIsFasterAndSaid) {
     Cluster cluster({.nodes = 3});
     base::Random random(3);
-    Crew crew(cluster, {0, 1, 2}, [](pace_job_options& job) {
-        job.compression = PACE_COMPRESSION_SPARDL;
-        job.density = 1;
-        job.values = PACE_VALUES_F32;
-        job.indices = PACE_INDICES_PLAIN;
+    Crew crew(cluster, {0, 1, 2}, [](AskedSession& job) {
+        job.set(PACE_OPT_COMPRESSION, "spardl");
+        job.set(PACE_OPT_TOPK_DENSITY, 1);
+        job.set(PACE_OPT_TOPK_VALUES, "f32");
+        job.set(PACE_OPT_TOPK_INDICES, "plain");
     });
     crew.round(random);
     EXPECT_EQ(crew.workers[1]->info().dense, 1U);
@@ -241,9 +241,9 @@ TEST(Sparse, DenseIsTakenWhereItIsFasterAndSaid) {
 TEST(Sparse, OneNodeAloneSumsExactly) {
     Cluster cluster({.nodes = 1, .controller = false});
     base::Random random(3);
-    Crew crew(cluster, {0, 0, 0}, [](pace_job_options& job) {
-        job.compression = PACE_COMPRESSION_SPARDL;
-        job.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
+    Crew crew(cluster, {0, 0, 0}, [](AskedSession& job) {
+        job.set(PACE_OPT_COMPRESSION, "spardl");
+        job.set(PACE_OPT_TOPK_DENSE_FALLBACK, "never");
     });
     crew.round(random);
     EXPECT_EQ(crew.applied, crew.given);
@@ -260,23 +260,23 @@ TEST(Sparse, OneNodeAloneSumsExactly) {
 TEST(Sparse, WhoeverIsAloneHasADenseResultAndIsToldSo) {
     struct Place {
         const char* job;
-        int32_t hierarchy;
+        const char* hierarchy;
         std::vector<size_t> of_worker;
         bool is_alone;
     };
-    const std::vector<Place> places = {{"node", PACE_HIERARCHY_NODE, {0, 0, 0}, true},
-                                       {"member", PACE_HIERARCHY_FLAT, {0}, true},
-                                       {"members", PACE_HIERARCHY_FLAT, {0, 0, 0}, false}};
+    const std::vector<Place> places = {{"node", "node", {0, 0, 0}, true},
+                                       {"member", "flat", {0}, true},
+                                       {"members", "flat", {0, 0, 0}, false}};
     Cluster cluster({.nodes = 1, .controller = false});
     base::Random random(4);
     for (const Place& place : places) {
         SCOPED_TRACE(place.job);
         Crew crew(
             cluster, place.of_worker,
-            [&](pace_job_options& job) {
-                job.compression = PACE_COMPRESSION_SPARDL;
-                job.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
-                job.hierarchy = place.hierarchy;
+            [&](AskedSession& job) {
+                job.set(PACE_OPT_COMPRESSION, "spardl");
+                job.set(PACE_OPT_TOPK_DENSE_FALLBACK, "never");
+                job.set(PACE_OPT_TOPK_HIERARCHY, place.hierarchy);
             },
             place.job);
         for (int round = 0; round < 2; ++round) {
@@ -296,17 +296,17 @@ TEST(Sparse, WhoeverIsAloneHasADenseResultAndIsToldSo) {
 
 TEST(Sparse, HalvesTravelAndComeOutAlike) {
     Cluster cluster({.nodes = 3});
-    for (const int32_t compression : {PACE_COMPRESSION_F16, PACE_COMPRESSION_BF16}) {
+    for (const std::string_view compression : {"f16", "bf16"}) {
         Crew crew(
             cluster, {0, 1, 1, 2},
-            [compression](pace_job_options& job) { job.compression = compression; },
-            compression == PACE_COMPRESSION_F16 ? "f16" : "bf16");
+            [compression](AskedSession& job) { job.set(PACE_OPT_COMPRESSION, compression); },
+            compression == "f16" ? "f16" : "bf16");
         for (size_t rank = 0; rank < 4; ++rank)
             for (uint64_t i = 0; i < kElements; ++i)
                 crew.at(rank, i) = 1.0F / static_cast<float>(1 + i + rank);
         crew.everyone([](Worker& worker) { return worker.reduce(PACE_OP_MEAN); });
         // Two roundings: of what a node sends, and of the result.
-        const double tolerance = compression == PACE_COMPRESSION_F16 ? 0x1p-10 : 0x1p-7;
+        const double tolerance = compression == "f16" ? 0x1p-10 : 0x1p-7;
         for (uint64_t i = 0; i < kElements; ++i) {
             double mean = 0;
             for (size_t rank = 0; rank < 4; ++rank)
@@ -320,7 +320,8 @@ TEST(Sparse, HalvesTravelAndComeOutAlike) {
 
 TEST(Sparse, WhatIsNoNumberIsRefusedBeforeAnythingMoves) {
     Cluster cluster({.nodes = 2});
-    Crew crew(cluster, {0, 1}, [](pace_job_options& job) { job.reject_nonfinite = 1; });
+    Crew crew(cluster, {0, 1},
+              [](AskedSession& job) { job.set(PACE_OPT_REDUCE_REJECT_NONFINITE, 1); });
     for (const float bad : {NAN, INFINITY, -INFINITY}) {
         for (size_t rank = 0; rank < 2; ++rank)
             for (uint64_t i = 0; i < kElements; ++i) crew.at(rank, i) = 1;
@@ -340,10 +341,10 @@ TEST(Sparse, WhatIsNoNumberIsRefusedBeforeAnythingMoves) {
 
 TEST(Sparse, TeamsThatDoNotDivideTheNodesAreRefused) {
     Cluster cluster({.nodes = 3});
-    Crew crew(cluster, {0, 1, 2}, [](pace_job_options& job) {
-        job.compression = PACE_COMPRESSION_SPARDL;
-        job.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
-        job.teams = 2;
+    Crew crew(cluster, {0, 1, 2}, [](AskedSession& job) {
+        job.set(PACE_OPT_COMPRESSION, "spardl");
+        job.set(PACE_OPT_TOPK_DENSE_FALLBACK, "never");
+        job.set(PACE_OPT_TOPK_TEAMS, 2);
     });
     std::vector<pace_request> requests;
     for (const auto& worker : crew.workers) requests.push_back(worker->reduce(PACE_OP_SUM));

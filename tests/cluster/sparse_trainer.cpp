@@ -17,12 +17,12 @@ namespace {
 // Far above any sum of gradients, so that every selection has it; eight of them are a whole number of f32 still.
 constexpr float kFinish = 1 << 20;
 
-int32_t compression_of(const std::string& name) {
-    if (name == "topka") return PACE_COMPRESSION_TOPKA;
-    if (name == "topkdsa") return PACE_COMPRESSION_TOPKDSA;
-    if (name == "gtopk") return PACE_COMPRESSION_GTOPK;
-    if (name == "oktopk") return PACE_COMPRESSION_OKTOPK;
-    return PACE_COMPRESSION_SPARDL;
+const char* compression_of(const std::string& name) {
+    if (name == "topka") return "topka";
+    if (name == "topkdsa") return "topkdsa";
+    if (name == "gtopk") return "gtopk";
+    if (name == "oktopk") return "oktopk";
+    return "spardl";
 }
 
 uint64_t hash_of(const float* values, uint64_t count) {
@@ -49,16 +49,16 @@ int SparseTrainer::run() {
 }
 
 bool SparseTrainer::open() {
-    pace_job_options job = job_options();
-    job.compression = compression_of(options_.compression);
-    job.density = options_.density;
-    job.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
-    job.hierarchy = options_.hierarchy == "flat" ? PACE_HIERARCHY_FLAT : PACE_HIERARCHY_NODE;
-    if (job.compression == PACE_COMPRESSION_SPARDL) job.teams = options_.teams;
+    AskedSession job = job_options();
+    job.set(PACE_OPT_COMPRESSION, compression_of(options_.compression));
+    job.set(PACE_OPT_TOPK_DENSITY, options_.density);
+    job.set(PACE_OPT_TOPK_DENSE_FALLBACK, "never");
+    job.set(PACE_OPT_TOPK_HIERARCHY, options_.hierarchy == "flat" ? "flat" : "node");
+    if (job.has(PACE_OPT_COMPRESSION, "spardl") && options_.teams != 0)
+        job.set(PACE_OPT_TOPK_TEAMS, options_.teams);
     // Its predecessor's leave may be on its way yet, from another node.
     pace_status opened = PACE_E_TAKEN;
-    while (opened == PACE_E_TAKEN)
-        opened = pace_session_open(options_.endpoint.c_str(), &job, &session_, &error_);
+    while (opened == PACE_E_TAKEN) opened = job.open(&session_, &error_);
     if (outcome(opened) != PACE_OK) return false;
     buffers_.assign(2, pace_buffer{});
     debt_buffers_.assign(2, pace_buffer{});

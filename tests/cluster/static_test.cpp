@@ -16,7 +16,7 @@
 namespace pace::cluster {
 namespace {
 
-void prague_static(pace_job_options& job) {
+void prague_static(AskedSession& job) {
     job.policy = PACE_POLICY_PRAGUE_STATIC;
 }
 

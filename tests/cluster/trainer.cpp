@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "capi/testing/asked_session.h"
 #include "pace.h"
 #include "partial_trainer.h"
 #include "served_trainer.h"
@@ -68,32 +69,21 @@ class Trainer {
     }
 
     bool open() {
-        pace_job_options job = PACE_JOB_OPTIONS_INIT;
-        job.name = options_.job.c_str();
+        pace::AskedSession job;
+        job.endpoint = options_.endpoint;
+        job.job = options_.job;
         job.rank = options_.rank;
         job.world = options_.world;
         job.connect_ms = options_.connect_ms;
-        job.policy = policy();
+        job.policy = options_.mode == "reduce" ? PACE_POLICY_ALL_REDUCE : options_.policy;
         if (options_.mode != "reduce") {
-            job.group_size = options_.group_size;
-            job.weights =
-                options_.weights == "dynamic" ? PACE_WEIGHTS_DYNAMIC : PACE_WEIGHTS_CONSTANT;
-            if (job.weights == PACE_WEIGHTS_DYNAMIC)
-                job.missing =
-                    options_.missing == "initial" ? PACE_MISSING_INITIAL : PACE_MISSING_CLOSEST;
+            if (options_.group_size != 0) job.set(PACE_OPT_GROUP_SIZE, options_.group_size);
+            if (options_.weights == "dynamic") {
+                job.set(PACE_OPT_AVERAGE_WEIGHTS, options_.weights);
+                job.set(PACE_OPT_AVERAGE_MISSING, options_.missing);
+            }
         }
-        return ok(pace_session_open(options_.endpoint.c_str(), &job, &session_, &error_));
-    }
-
-    int32_t policy() const {
-        if (options_.mode == "reduce") return PACE_POLICY_ALL_REDUCE;
-        if (options_.policy == "prague-random") return PACE_POLICY_PRAGUE_RANDOM;
-        if (options_.policy == "prague-smart") return PACE_POLICY_PRAGUE_SMART;
-        if (options_.policy == "ad-psgd") return PACE_POLICY_AD_PSGD;
-        if (options_.policy == "full") return PACE_POLICY_FULL;
-        if (options_.policy == "prague-static") return PACE_POLICY_PRAGUE_STATIC;
-        if (options_.policy == "auto") return PACE_POLICY_AUTO;
-        return PACE_POLICY_PARTIAL_REDUCE;
+        return ok(job.open(&session_, &error_));
     }
 
     bool allocate() {

@@ -28,7 +28,7 @@ struct TrainerOptions {
     uint32_t tensors = 1;
     uint32_t step_us = 0;
     uint32_t checkpoint_every_ms = 0;
-    uint32_t connect_ms = 0;
+    uint32_t connect_ms = 10000;
     bool retry = true;  // go on after outcomes that say so
     std::string order =
         {};  // of averages: "forward" or "backward"; empty: all is ready at the call

@@ -6,9 +6,10 @@
 
 namespace pace::cluster {
 
-pace_job_options TrainerSession::job_options() const {
-    pace_job_options job = PACE_JOB_OPTIONS_INIT;
-    job.name = options_.job.c_str();
+AskedSession TrainerSession::job_options() const {
+    AskedSession job;
+    job.endpoint = options_.endpoint;
+    job.job = options_.job;
     job.rank = options_.rank;
     job.world = options_.world;
     job.connect_ms = options_.connect_ms;

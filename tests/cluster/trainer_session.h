@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "capi/testing/asked_session.h"
 #include "pace.h"
 #include "trainer_options.h"
 
@@ -14,7 +15,7 @@ class TrainerSession {
     explicit TrainerSession(TrainerOptions options) : options_(std::move(options)) {}
 
     // Of the collective family, as the flags say.
-    pace_job_options job_options() const;
+    AskedSession job_options() const;
     bool create_buffer(int32_t type, uint64_t count, pace_buffer& buffer, void*& ret_memory);
     // Everyone starts from rank 0's model; a newcomer from a healthy worker's. step_ is the next one then.
     bool broadcast_model();

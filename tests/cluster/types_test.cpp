@@ -159,7 +159,7 @@ TEST_P(Types, AreAveragedWithTheWeightsThatTheInfoTells) {
     ASSERT_NO_FATAL_FAILURE(open({.policy = PACE_POLICY_PARTIAL_REDUCE,
                                   .group_size = kWorld,
                                   .group_min = kWorld,
-                                  .weights = PACE_WEIGHTS_DYNAMIC}));
+                                  .weights = "dynamic"}));
     fill_all();
     // Ranks 0 to 3 bring the iterations 5, 5, 4 and 2.
     std::vector<uint64_t> iterations{5, 5, 4, 2};

@@ -14,14 +14,14 @@
 namespace pace::cluster {
 namespace {
 
-using Tune = std::function<void(pace_job_options&)>;
+using Tune = std::function<void(AskedSession&)>;
 
 // Of one job, one worker on each of two nodes, unless a case wants otherwise.
 class Scene {
   public:
     Scene() : cluster({.nodes = 2, .daemon_flags = {"--wait-notice-ms", "300"}}) {}
 
-    Worker& open(uint32_t rank, int32_t policy, const Tune& tune = {}) {
+    Worker& open(uint32_t rank, const std::string& policy, const Tune& tune = {}) {
         const bool is_sized =
             policy != PACE_POLICY_ALL_REDUCE && policy != PACE_POLICY_PRAGUE_STATIC;
         Worker worker({.endpoint = cluster.endpoint(rank),
@@ -36,7 +36,7 @@ class Scene {
         return *workers.back();
     }
     // Both; the second does nothing.
-    Worker& open_both(int32_t policy, const Tune& tune = {}) {
+    Worker& open_both(const std::string& policy, const Tune& tune = {}) {
         open(0, policy, tune);
         open(1, policy, tune);
         return *workers.front();
@@ -69,7 +69,7 @@ struct Case {
 constexpr const char* kOther = "worker 1 on node node1";
 
 template <typename Call>
-Case round_of(const char* name, int32_t policy, Call call, const Tune& tune = {}) {
+Case round_of(const char* name, const std::string& policy, Call call, const Tune& tune = {}) {
     return {name,
             [=](Scene& scene) {
                 Worker& worker = scene.open_both(policy, tune);
@@ -93,7 +93,7 @@ Case before_all_have_joined(const char* name, Call call) {
             "all 2 workers to join (pacectl job show test", "1"};
 }
 
-Case average_in(const char* name, int32_t policy, const char* told, const char* shown) {
+Case average_in(const char* name, const std::string& policy, const char* told, const char* shown) {
     return {name,
             [=](Scene& scene) {
                 Worker& worker = scene.open_both(policy);
@@ -112,9 +112,9 @@ std::vector<Case> cases() {
         round_of("Reduce", PACE_POLICY_ALL_REDUCE, [](Worker& worker) { return worker.reduce(); }),
         round_of(
             "QuorumReduce", PACE_POLICY_ALL_REDUCE, [](Worker& worker) { return worker.reduce(); },
-            [](pace_job_options& job) {
-                job.quorum = PACE_QUORUM_COUNT;
-                job.quorum_count = 2;
+            [](AskedSession& job) {
+                job.set(PACE_OPT_QUORUM, "count");
+                job.set(PACE_OPT_QUORUM_COUNT, 2);
             }),
         round_of("Broadcast", PACE_POLICY_ALL_REDUCE,
                  [](Worker& worker) { return worker.broadcast(1); }),
@@ -129,7 +129,7 @@ std::vector<Case> cases() {
              ServerJob job;
              job.name = "test";
              job.policy = PACE_POLICY_BSP;
-             job.rate = PACE_RATE_DEFAULT;
+             job.rate = "dynamic";
              scene.served = open_workers(scene.cluster, job, {0, 1});
              std::vector<pace_request> requests;
              for (const auto& worker : scene.served) requests.push_back(worker->broadcast(0));

@@ -9,17 +9,18 @@ namespace pace::cluster {
 
 Worker::Worker(const WorkerOptions& options)
     : world_(options.world), wait_flags_(options.wait_flags) {
-    pace_job_options job = PACE_JOB_OPTIONS_INIT;
-    job.name = options.job.c_str();
+    AskedSession job;
+    job.endpoint = options.endpoint;
+    job.job = options.job;
     job.rank = options.rank;
     job.world = options.world;
     job.policy = options.policy;
-    job.group_size = options.group_size;
-    job.group_min = options.group_min;
-    job.weights = options.weights;
+    if (options.group_size != 0) job.set(PACE_OPT_GROUP_SIZE, options.group_size);
+    if (options.group_min != 0) job.set(PACE_OPT_GROUP_MIN, options.group_min);
+    if (!options.weights.empty()) job.set(PACE_OPT_AVERAGE_WEIGHTS, options.weights);
     job.connect_ms = options.connect_ms;
     if (options.tune) options.tune(job);
-    opened_ = pace_session_open(options.endpoint.c_str(), &job, &session_, &error_);
+    opened_ = job.open(&session_, &error_);
 }
 
 Worker::~Worker() {

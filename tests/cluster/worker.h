@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "capi/testing/asked_session.h"
 #include "pace.h"
 
 namespace pace::cluster {
@@ -16,13 +17,13 @@ struct WorkerOptions {
     std::string job = "test";
     uint32_t rank = 0;
     uint32_t world = 1;
-    int32_t policy = PACE_POLICY_ALL_REDUCE;
-    uint32_t group_size = 0;
-    uint32_t group_min = 0;
-    int32_t weights = PACE_WEIGHTS_DEFAULT;
+    std::string policy = PACE_POLICY_ALL_REDUCE;
+    uint32_t group_size = 0;   // 0: the default
+    uint32_t group_min = 0;    // 0: the default
+    std::string weights = "";  // "": the default
     uint32_t connect_ms = 20000;
     uint32_t wait_flags = 0;
-    std::function<void(pace_job_options&)> tune = {};  // sets whatever else
+    std::function<void(AskedSession&)> tune = {};  // sets whatever else
 };
 
 class Worker {

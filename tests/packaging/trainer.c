@@ -22,12 +22,13 @@ int main(int argc, char** argv) {
 
     pace_reduce_options sum = PACE_REDUCE_OPTIONS_INIT;
     sum.op = PACE_OP_SUM;
-    pace_job_options job = PACE_JOB_OPTIONS_INIT;
-    job.name = "bundle";
-    job.rank = (uint32_t)atoi(argv[2]);
-    job.world = (uint32_t)atoi(argv[3]);
-    job.policy = PACE_POLICY_ALL_REDUCE;
-    check(pace_session_open(argv[1], &job, &session, &error), &error, "open");
+    pace_session_options where = PACE_SESSION_OPTIONS_INIT;
+    where.endpoint = argv[1];
+    where.job = "bundle";
+    where.rank = (uint32_t)atoi(argv[2]);
+    where.world = (uint32_t)atoi(argv[3]);
+    where.policy = PACE_POLICY_ALL_REDUCE;
+    check(pace_session_open(&where, &session, &error), &error, "open");
     check(pace_buffer_create(session, PACE_F32, COUNT, NULL, &gradient, (void**)&x, &error), &error,
           "buffer");
     check(pace_barrier(session, &request, &error), &error, "barrier");
@@ -36,7 +37,7 @@ int main(int argc, char** argv) {
     check(pace_reduce(session, &gradient, 1, &sum, &request, &error), &error, "reduce");
     check(pace_request_wait(session, request, PACE_FOREVER, NULL, &info, &error), &error, "wait");
     for (int i = 0; i < COUNT; ++i)
-        if (x[i] != (float)(i * (int)job.world))
+        if (x[i] != (float)(i * (int)where.world))
             return fprintf(stderr, "element %d is %f\n", i, (double)x[i]), 1;
     pace_session_leave(session, 1000, NULL);
     pace_session_free(session);

@@ -15,13 +15,8 @@ constexpr uint64_t kToldMs = 50;      // a call that blocks for less is not told
 
 }  // namespace
 
-Caller::Caller(std::string endpoint, const pace_job_options& options, uint64_t elements,
-               bool (*is_over)(), const Diary& diary)
-    : endpoint_(std::move(endpoint)),
-      options_(options),
-      elements_(elements),
-      is_over_(is_over),
-      diary_(diary) {}
+Caller::Caller(AskedSession options, uint64_t elements, bool (*is_over)(), const Diary& diary)
+    : options_(std::move(options)), elements_(elements), is_over_(is_over), diary_(diary) {}
 
 template <typename Call>
 pace_status Caller::timed(const char* what, Call call) {
@@ -34,8 +29,7 @@ pace_status Caller::timed(const char* what, Call call) {
 
 bool Caller::open() {
     const char* what = "open";
-    pace_status status = timed(
-        what, [&] { return pace_session_open(endpoint_.c_str(), &options_, &session_, &error_); });
+    pace_status status = timed(what, [&] { return options_.open(&session_, &error_); });
     for (size_t i = 0; i < buffers_.size() && status == PACE_OK; ++i) {
         void* data = nullptr;
         what = "buffer_create";

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "capi/testing/asked_session.h"
 #include "diary.h"
 #include "pace.h"
 
@@ -18,8 +19,7 @@ class Caller {
     using Begin = std::function<pace_status(pace_request* ret_request)>;
 
     // `is_over` tells that whoever still waits is to give up.
-    Caller(std::string endpoint, const pace_job_options& options, uint64_t elements,
-           bool (*is_over)(), const Diary& diary);
+    Caller(AskedSession options, uint64_t elements, bool (*is_over)(), const Diary& diary);
     ~Caller() {
         pace_session_leave(session_, 1000, nullptr);
         pace_session_free(session_);
@@ -57,8 +57,7 @@ class Caller {
     template <typename Call>
     pace_status timed(const char* what, Call call);
 
-    std::string endpoint_;
-    pace_job_options options_;
+    AskedSession options_;
     uint64_t elements_;
     bool (*is_over_)();
     const Diary& diary_;

@@ -24,10 +24,8 @@ double mass_of(std::span<const float> data) {
 
 std::unique_ptr<Family> make_family(const std::string& name, uint32_t rank, uint64_t elements,
                                     uint64_t first_step) {
-    if (name == "all-reduce")
-        return std::make_unique<AllReduce>(rank, first_step, PACE_COMPRESSION_NONE);
-    if (name == "all-reduce-f16")
-        return std::make_unique<AllReduce>(rank, first_step, PACE_COMPRESSION_F16);
+    if (name == "all-reduce") return std::make_unique<AllReduce>(rank, first_step, "none");
+    if (name == "all-reduce-f16") return std::make_unique<AllReduce>(rank, first_step, "f16");
     if (name == "majority") return std::make_unique<Majority>(rank, first_step);
     if (name == "spardl") return std::make_unique<SparDl>(rank, first_step);
     if (name == "partial-reduce")

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "capi/testing/asked_session.h"
 #include "pace.h"
 
 namespace pace::storms {
@@ -38,7 +39,7 @@ class Family {
 
     Kind kind() const { return kind_; }
     // Sets the policy and its options.
-    virtual void tune(pace_job_options& job) const = 0;
+    virtual void tune(AskedSession& job) const = 0;
     // The worker's next step begins: what it hands over from now on.
     virtual void next_step() = 0;
     // Writes that, as often as it is called the same.

@@ -35,16 +35,16 @@ void compare_givers(uint32_t listed, uint32_t found, Finding& finding) {
 
 }  // namespace
 
-AllReduce::AllReduce(uint32_t rank, uint64_t first_step, pace_compression compression)
+AllReduce::AllReduce(uint32_t rank, uint64_t first_step, std::string compression)
     : Family(Kind::rounds), rank_(rank), step_(first_step), compression_(compression) {}
 
-void AllReduce::tune(pace_job_options& job) const {
+void AllReduce::tune(AskedSession& job) const {
     job.policy = PACE_POLICY_ALL_REDUCE;
-    job.compression = compression_;
+    job.set(PACE_OPT_COMPRESSION, compression_);
 }
 
 uint64_t AllReduce::told_step() const {
-    return compression_ == PACE_COMPRESSION_F16 ? 1 + step_ % kHalfSteps : step_;
+    return compression_ == "f16" ? 1 + step_ % kHalfSteps : step_;
 }
 
 void AllReduce::fill(std::span<float> data) const {
@@ -70,9 +70,9 @@ void AllReduce::take(std::span<const float> data, const pace_request_info& /*inf
     if (!members.empty()) compare_givers(givers(members), tally.ranks(), finding);
 }
 
-void Majority::tune(pace_job_options& job) const {
+void Majority::tune(AskedSession& job) const {
     job.policy = PACE_POLICY_ALL_REDUCE;
-    job.quorum = PACE_QUORUM_MAJORITY;
+    job.set(PACE_OPT_QUORUM, "majority");
 }
 
 void Majority::fill(std::span<float> data) const {
@@ -95,11 +95,11 @@ void Majority::take(std::span<const float> data, const pace_request_info& info, 
                         std::to_string(found) + " are in it: " + finding.content;
 }
 
-void SparDl::tune(pace_job_options& job) const {
+void SparDl::tune(AskedSession& job) const {
     job.policy = PACE_POLICY_ALL_REDUCE;
-    job.compression = PACE_COMPRESSION_SPARDL;
-    job.density = 0.01;
-    job.dense_fallback = PACE_DENSE_FALLBACK_NEVER;
+    job.set(PACE_OPT_COMPRESSION, "spardl");
+    job.set(PACE_OPT_TOPK_DENSITY, 0.01);
+    job.set(PACE_OPT_TOPK_DENSE_FALLBACK, "never");
 }
 
 float SparDl::gradient(size_t element) const {

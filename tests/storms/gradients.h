@@ -8,9 +8,9 @@ namespace pace::storms {
 // Each result holds one gradient of each member, of the same round, this worker's of this step.
 class AllReduce : public Family {
   public:
-    AllReduce(uint32_t rank, uint64_t first_step, pace_compression compression);
+    AllReduce(uint32_t rank, uint64_t first_step, std::string compression);
 
-    void tune(pace_job_options& job) const override;
+    void tune(AskedSession& job) const override;
     void next_step() override { ++step_; }
     void fill(std::span<float> data) const override;
     std::string handed_in() const override;
@@ -24,7 +24,7 @@ class AllReduce : public Family {
 
     uint32_t rank_;
     uint64_t step_;
-    pace_compression compression_;
+    std::string compression_;
 };
 
 // Each gradient counts in one round, that of its step or a later one.
@@ -33,7 +33,7 @@ class Majority : public Family {
     Majority(uint32_t rank, uint64_t first_step)
         : Family(Kind::quorum), rank_(rank), step_(first_step) {}
 
-    void tune(pace_job_options& job) const override;
+    void tune(AskedSession& job) const override;
     void next_step() override { ++step_; }
     void fill(std::span<float> data) const override;
     std::string handed_in() const override { return "step=" + std::to_string(step_); }
@@ -52,7 +52,7 @@ class SparDl : public Family {
     SparDl(uint32_t rank, uint64_t first_step)
         : Family(Kind::rounds), rank_(rank), step_(first_step) {}
 
-    void tune(pace_job_options& job) const override;
+    void tune(AskedSession& job) const override;
     void next_step() override { ++step_; }
     void fill(std::span<float> data) const override;
     std::string handed_in() const override;

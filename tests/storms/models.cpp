@@ -17,9 +17,9 @@ std::string exactly(double value) {
 
 }  // namespace
 
-void Average::tune(pace_job_options& job) const {
+void Average::tune(AskedSession& job) const {
     job.policy = policy_;
-    if (policy_ != PACE_POLICY_PRAGUE_STATIC) job.group_size = 3;
+    if (policy_ != PACE_POLICY_PRAGUE_STATIC) job.set(PACE_OPT_GROUP_SIZE, 3);
 }
 
 void Average::fill(std::span<float> data) const {
@@ -60,13 +60,13 @@ void Average::take(std::span<const float> data, const pace_request_info& info, M
         finding.wrong = "weights add up to " + exactly(weights) + ": " + finding.content;
 }
 
-void Served::tune(pace_job_options& job) const {
+void Served::tune(AskedSession& job) const {
     job.policy = policy_;
-    if (policy_ == PACE_POLICY_SSP) job.staleness_max = 3;
-    job.rate = PACE_RATE_SUM;
-    job.elements = elements_;
-    job.has_filter = 1;
-    job.checkpoint_every_ms = 500;
+    if (policy_ == PACE_POLICY_SSP) job.set(PACE_OPT_SERVER_STALENESS, 3);
+    job.set(PACE_OPT_SERVER_RATE, "sum");
+    job.set(PACE_OPT_SERVER_ELEMENTS, elements_);
+    job.set(PACE_OPT_SERVER_FILTER, 0);
+    job.set(PACE_OPT_SERVER_CHECKPOINT_EVERY_MS, 500);
 }
 
 // A count alone: the sum of all steps of a worker would not be exact for long.

@@ -11,13 +11,13 @@ namespace pace::storms {
 // of the numbers that steps draw the workers to.
 class Average : public Family {
   public:
-    Average(uint32_t rank, pace_policy policy)
+    Average(uint32_t rank, std::string policy)
         : Family(Kind::averages),
           goal_(static_cast<float>(rank + 1)),
           model_(goal_),
           policy_(policy) {}
 
-    void tune(pace_job_options& job) const override;
+    void tune(AskedSession& job) const override;
     void next_step() override { model_ = model_ * 0.75F + goal_ * 0.25F; }
     void fill(std::span<float> data) const override;
     std::string handed_in() const override;
@@ -29,16 +29,16 @@ class Average : public Family {
   private:
     float goal_;
     float model_;
-    pace_policy policy_;
+    std::string policy_;
 };
 
 // A tally of all updates: a pulled model tells how many of each worker it holds.
 class Served : public Family {
   public:
-    Served(uint32_t rank, uint64_t elements, pace_policy policy)
+    Served(uint32_t rank, uint64_t elements, std::string policy)
         : Family(Kind::served), rank_(rank), elements_(elements), policy_(policy) {}
 
-    void tune(pace_job_options& job) const override;
+    void tune(AskedSession& job) const override;
     void next_step() override {}
     // An update; the model that the root's broadcast makes is zero.
     void fill(std::span<float> data) const override;
@@ -53,7 +53,7 @@ class Served : public Family {
   private:
     uint32_t rank_;
     uint64_t elements_;
-    pace_policy policy_;
+    std::string policy_;
     std::optional<uint64_t> own_;  // how many of this worker's updates the model must have
 };
 

@@ -250,8 +250,9 @@ int run(const std::vector<std::string>& words) {
     action.sa_handler = [](int) { told_to_end = 1; };
     sigaction(SIGTERM, &action, nullptr);
     const uint64_t elements = std::stoull(words[6]);
-    pace_job_options options = PACE_JOB_OPTIONS_INIT;
-    options.name = words[2].c_str();
+    AskedSession options;
+    options.endpoint = words[1];
+    options.job = words[2];
     options.rank = static_cast<uint32_t>(std::stoul(words[4]));
     options.world = static_cast<uint32_t>(std::stoul(words[5]));
     const auto family = make_family(words[3], options.rank, elements, std::stoull(words[8]));
@@ -261,7 +262,7 @@ int run(const std::vector<std::string>& words) {
     }
     family->tune(options);
     const Diary diary;
-    Caller caller(words[1], options, elements, is_over, diary);
+    Caller caller(options, elements, is_over, diary);
     Trainer(caller, *family, std::stoull(words[7]), diary).run();
     return 0;
 }

@@ -1,0 +1,28 @@
+// What a caller asks of pace_session_open, in libclient's terms.
+#pragma once
+
+#include <cstdint>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "capi/pace.h"
+#include "libclient/endpoint.h"
+#include "libclient/job_options.h"
+#include "libclient/run.h"
+
+namespace pace::capi {
+
+struct AskedSession {
+    client::Endpoint endpoint;
+    protocol::AskedOptions job;
+    uint32_t rank = 0;
+    base::Duration connect{};
+    client::RunIdentity run;
+    bool by_signals = false;
+};
+
+// `given` must not be null. A message begins with the name of the field or option that is wrong. What the options say is for
+// Session::open to judge, and for the daemon.
+base::Result<AskedSession> read_session(const pace_session_options* given);
+
+}  // namespace pace::capi

@@ -1,0 +1,96 @@
+// AskedSession: what pace_session_open is given, with options that are set one by one. For tests, benchmarks and their trainers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "capi/pace.h"
+
+namespace pace {
+
+class AskedSession {
+  public:
+    std::string endpoint = {};  // empty: pace_session_open finds one
+    std::string job = "test";
+    std::string policy = {};
+    uint32_t rank = 0;
+    uint32_t world = 1;
+    uint32_t flags = 0;
+    int64_t connect_ms = 10000;
+    std::string run = {};  // empty: none is given
+
+    // Sets the option of this name, in place of what it was. What is given is an integer, a real number, or a word.
+    template <typename Given>
+    void set(std::string_view name, const Given& given) {
+        if constexpr (std::is_convertible_v<Given, std::string_view>)
+            put(name, std::string(std::string_view(given)));
+        else if constexpr (std::is_floating_point_v<Given>)
+            put(name, static_cast<double>(given));
+        else
+            put(name, static_cast<int64_t>(given));
+    }
+    // A graph: pairs of ranks.
+    void set(std::string_view name, const std::vector<uint32_t>& ranks) { put(name, ranks); }
+
+    // Whether it is set, or was set to this word.
+    bool has(std::string_view name) const {
+        for (const auto& [known, value] : values_)
+            if (known == name) return true;
+        return false;
+    }
+    bool has(std::string_view name, std::string_view word) const {
+        for (const auto& [known, value] : values_)
+            if (known == name) return std::get<std::string>(value) == word;
+        return false;
+    }
+
+    pace_status open(pace_session** ret_session, pace_error* error) const {
+        std::vector<pace_option> options;
+        for (const auto& [name, value] : values_) options.push_back(option_of(name, value));
+        pace_session_options asked = PACE_SESSION_OPTIONS_INIT;
+        asked.rank = rank;
+        asked.world = world;
+        asked.flags = flags;
+        asked.connect_ms = connect_ms;
+        asked.endpoint = endpoint.empty() ? nullptr : endpoint.c_str();
+        asked.job = job.c_str();
+        asked.policy = policy.c_str();
+        asked.options = options.data();
+        asked.option_count = options.size();
+        asked.run = run.empty() ? nullptr : run.c_str();
+        return pace_session_open(&asked, ret_session, error);
+    }
+
+  private:
+    using Value = std::variant<int64_t, double, std::string, std::vector<uint32_t>>;
+
+    void put(std::string_view name, Value value) {
+        for (auto& [known, current] : values_) {
+            if (known != name) continue;
+            current = std::move(value);
+            return;
+        }
+        values_.emplace_back(name, std::move(value));
+    }
+
+    static pace_option option_of(const std::string& name, const Value& value) {
+        if (const auto* number = std::get_if<int64_t>(&value))
+            return PACE_OPTION_INT(name.c_str(), *number);
+        if (const auto* real = std::get_if<double>(&value))
+            return PACE_OPTION_REAL(name.c_str(), *real);
+        if (const auto* word = std::get_if<std::string>(&value))
+            return PACE_OPTION_TEXT(name.c_str(), word->c_str());
+        const auto& ranks = std::get<std::vector<uint32_t>>(value);
+        return PACE_OPTION_BYTES(name.c_str(), ranks.data(), ranks.size() * sizeof(uint32_t));
+    }
+
+    std::vector<std::pair<std::string, Value>> values_;
+};
+
+}  // namespace pace
