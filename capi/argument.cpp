@@ -9,15 +9,53 @@ namespace pace::capi {
 namespace {
 
 // The parameters and fields of pace.h that a message may name.
-constexpr std::string_view kNames[] = {
-    "buffer",      "buffers",   "connect_ms",   "count",       "device",          "device.id",
-    "device.type", "elements",  "endpoint",     "entries",     "first",           "flags",
-    "info",        "iteration", "job",          "keep_local",  "local_iteration", "member_capacity",
-    "members",     "op",        "option_count", "options",     "order",           "policy",
-    "rank",        "request",   "result_count", "results",     "ret_buffer",      "ret_data",
-    "ret_fd",      "ret_info",  "ret_json",     "ret_request", "ret_session",     "root",
-    "run",         "session",   "slices",       "sparse",      "stream",          "struct_size",
-    "timeout_ms",  "type",      "what",         "world"};
+constexpr std::string_view kNames[] = {"buffer",
+                                       "buffers",
+                                       "connect_ms",
+                                       "count",
+                                       "device",
+                                       "device.id",
+                                       "device.type",
+                                       "elements",
+                                       "endpoint",
+                                       "entries",
+                                       "first",
+                                       "flags",
+                                       "info",
+                                       "iteration",
+                                       "job",
+                                       "keep_local",
+                                       "local_iteration",
+                                       "member_capacity",
+                                       "members",
+                                       "op",
+                                       "option_count",
+                                       "options",
+                                       "order",
+                                       "policy",
+                                       "rank",
+                                       "request",
+                                       "reserved",
+                                       "result_count",
+                                       "results",
+                                       "ret_buffer",
+                                       "ret_data",
+                                       "ret_fd",
+                                       "ret_info",
+                                       "ret_json",
+                                       "ret_request",
+                                       "ret_session",
+                                       "root",
+                                       "run",
+                                       "session",
+                                       "slices",
+                                       "sparse",
+                                       "stream",
+                                       "struct_size",
+                                       "timeout_ms",
+                                       "type",
+                                       "what",
+                                       "world"};
 
 bool is_known(std::string_view word) {
     // "buffers[3]", "options[2].name"
@@ -42,6 +80,7 @@ std::string_view argument_of(std::string_view message) noexcept {
         return {};
     if (const size_t arrow = word.find("->"); arrow != std::string_view::npos)
         word.remove_prefix(arrow + 2);
+    if (word.starts_with("call.")) word.remove_prefix(sizeof("call.") - 1);
     return is_known(word) ? word : std::string_view();
 }
 

@@ -5,16 +5,19 @@
  * an operation and returns a request; pace_request_wait learns its end.
  *
  *     pace_option options[] = {PACE_OPTION_INT("group.size", 3)};
+ *     pace_average_options how = PACE_AVERAGE_OPTIONS_INIT;
  *     pace_session_options where = PACE_SESSION_OPTIONS_INIT;
  *     where.job = "fashion"; where.policy = "partial-reduce"; where.rank = rank; where.world = 8;
  *     where.options = options; where.option_count = 1;
  *     pace_session_open(&where, &session, &error);
  *     pace_buffer_create(session, PACE_F32, count, NULL, &model, (void **)&weights, &error);
- *     pace_broadcast(session, &model, 1, 0, &request, &error);
+ *     pace_slice all = PACE_WHOLE(model);
+ *     pace_broadcast(session, &all, 1, NULL, &request, &error);
  *     pace_request_wait(session, request, PACE_FOREVER, NULL, &info, &error);
  *     for (uint64_t k = info.iteration; k < steps; k = info.iteration + 1) {
  *         local_step(weights);
- *         pace_average(session, &model, 1, k, NULL, &request, &error);
+ *         how.call.iteration = k;
+ *         pace_average(session, &all, 1, &how, &request, &error);
  *         pace_request_wait(session, request, PACE_FOREVER, NULL, &info, &error);
  *     }
  *     pace_session_leave(session, 1000, &error);
@@ -24,15 +27,15 @@
  *
  * Errors. Every call that can fail returns a pace_status and takes a pace_error, which may be NULL.
  * 0 is done, above 0 an outcome to handle here, below 0 a fault; the error then says what was
- * wrong, with which value, and what to do. Later releases add statuses: treat one that you do not know by its sign. Nothing has changed when a call fails. No call ends the process
- * or prints.
+ * wrong, with which value, and what to do. Later releases add statuses: treat one that you do not
+ * know by its sign. Nothing has changed when a call fails. No call ends the process or prints.
  *
  * Outputs. Parameters named ret_ are written only when the call succeeds; ret_info of a wait also
  * when the request has ended in another way, and its status always. They may be NULL where so stated.
  *
  * Structs. Every options and info struct begins with its own size, set by its _INIT macro, which sets the defaults too. Fields are only ever
- * appended; a library refuses non-zero bytes that it does not know, and fields named reserved that are not 0. pace_error, pace_option and the
- * handles never grow.
+ * appended; a library refuses non-zero bytes that it does not know, and fields named reserved that are not 0. pace_error, pace_option,
+ * pace_slice, pace_device and the handles never grow, nor does pace_call, which has room of its own.
  *
  * Threads. A session and all its handles may be used from any thread; calls on one session are
  * serialized inside. Different sessions are independent; a process may have several.
@@ -389,15 +392,6 @@ PACE_API pace_status pace_session_get_info(pace_session* session, pace_session_i
  * left). */
 PACE_API pace_status pace_session_get_fd(pace_session* session, int* ret_fd, pace_error* error);
 
-/* Says on which CUDA stream (a cudaStream_t or CUstream; NULL, as at first: the device's default stream) the trainer makes the contents
- * of its buffers on GPUs: every verb called from now on, by whatever thread, takes them when that stream has come to where it is at the
- * call. Neither this process nor the device waits for that. What the trainer queues after the call and before the request has
- * ended must not touch the buffers.
- *
- * Threads: any.  Blocks: no.  Fails with: E_INVALID. A stream of another device than the buffers' is refused by the verb (E_INVALID). */
-PACE_API pace_status pace_session_set_stream(pace_session* session, void* cuda_stream,
-                                             pace_error* error);
-
 /* --------------------------------------------------------------------------------------------------
  * buffers */
 
@@ -417,26 +411,38 @@ typedef struct pace_buffer {
     uint32_t generation;
 } pace_buffer;
 
-/* For pace_buffer_options.device: the CUDA device of this number, as this process counts them (CUDA_VISIBLE_DEVICES). */
-#define PACE_CUDA(ordinal) ((uint32_t)(ordinal) + 1U)
+/* A device, in DLPack's numbers (dlpack.h, DLDeviceType), and which of those, as this process counts them (CUDA_VISIBLE_DEVICES). All zero is the host,
+ * or no device, as is said. */
+enum { PACE_DEVICE_CPU = 1, PACE_DEVICE_CUDA = 2, PACE_DEVICE_ROCM = 10, PACE_DEVICE_ONEAPI = 14 };
+
+typedef struct pace_device {
+    int32_t type;
+    int32_t id;
+} pace_device;
 
 typedef struct pace_buffer_options {
     uint32_t struct_size;
-    uint32_t device; /* 0: memory of the host; PACE_CUDA(n): of that GPU */
+    uint32_t reserved; /* 0 */
+    pace_device
+        device; /* all zero, or PACE_DEVICE_CPU: memory of the host; PACE_DEVICE_CUDA: of that GPU */
 } pace_buffer_options;
 
-#define PACE_BUFFER_OPTIONS_INIT \
-    { (uint32_t)sizeof(pace_buffer_options), 0 }
+#define PACE_BUFFER_OPTIONS_INIT                    \
+    {                                               \
+        (uint32_t)sizeof(pace_buffer_options), 0, { \
+            0, 0                                    \
+        }                                           \
+    }
 
 /* Makes a buffer of `count` elements in memory that the daemon owns and this process maps, zeroed;
  * *ret_data is its address, aligned to a page. The trainer reads and writes it freely except while
  * a request that names it is in flight. If an earlier process of this rank died on this node, the
  * first buffers of the same type and count are the ones it had, with their contents.
  *
- * With options->device = PACE_CUDA(n) it is memory of that GPU, and *ret_data a device pointer, aligned to 256 bytes at least, in
+ * With options->device.type = PACE_DEVICE_CUDA it is memory of that GPU, and *ret_data a device pointer, aligned to 256 bytes at least, in
  * the device's primary context, which CUDA's runtime, PyTorch and JAX use, too. NVIDIA's driver is loaded then, not before; a process
  * that forks does that earlier. The daemon keeps a twin of the same size in memory of the host, which counts against the client's
- * quota. See pace_session_set_stream for the order between streams and calls. Where the GPU exports no descriptors of its
+ * quota. See pace_call for the order between streams and calls. Where the GPU exports no descriptors of its
  * memory the buffer does not survive the daemon: then the session cannot reconnect (E_CLOSED).
  *
  * options may be NULL.  Owns: the session; free with pace_buffer_free, or with the session.
@@ -444,7 +450,7 @@ typedef struct pace_buffer_options {
  * daemon. Threads: any.  Blocks: for one exchange with the daemon (page allocation included); if
  * the session lost its daemon, until it has reconnected or connect_ms has passed.
  * Fails with: E_INVALID (also a GPU that is none), E_LIMIT (the daemon's quota: its name and size are told), E_MEMORY (of the
- * host, or of the GPU), E_NOT_FOUND (there is no driver here; the daemon has no GPU, and why; or it does not have this process's: those that
+ * host, or of the GPU), E_UNSUPPORTED (a device for which this library is not built), E_NOT_FOUND (there is no driver here; the daemon has no GPU, and why; or it does not have this process's: those that
  * it has are named), and, where it had to reconnect, as pace_session_open. */
 PACE_API pace_status pace_buffer_create(pace_session* session, int32_t type, uint64_t count,
                                         const pace_buffer_options* options, pace_buffer* ret_buffer,
@@ -459,11 +465,9 @@ typedef struct pace_buffer_info {
     uint32_t struct_size;
     int32_t type; /* of pace_type */
     uint64_t count;
-    void* data; /* a device pointer where device is not 0 */
-    uint32_t device;
-    /* The same in the words of DLPack (dlpack.h 0.8): a tensor of one dimension of `count`, compact, read and write. */
-    int32_t dl_device_type; /* 1: kDLCPU, 2: kDLCUDA */
-    int32_t dl_device_id;
+    void* data; /* a device pointer where it is not on the host */
+    pace_device device;
+    /* With the device, the words of DLPack (dlpack.h 0.8): a tensor of one dimension of `count`, compact, read and write. */
     uint8_t dl_type_code; /* 1: kDLUInt, 2: kDLFloat, 4: kDLBfloat */
     uint8_t dl_type_bits;
     uint16_t dl_type_lanes;
@@ -473,7 +477,7 @@ typedef struct pace_buffer_info {
 } pace_buffer_info;
 
 #define PACE_BUFFER_INFO_INIT \
-    { (uint32_t)sizeof(pace_buffer_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, "" }
+    { (uint32_t)sizeof(pace_buffer_info), 0, 0, NULL, {0, 0}, 0, 0, 0, "" }
 
 /* Describes a buffer, so that other libraries see its memory as theirs: fills as much of *info as info->struct_size says. What it
  * describes lives until the buffer is freed. Threads: any.  Blocks: no.  Fails with: E_INVALID, E_HANDLE. */
@@ -514,6 +518,7 @@ typedef struct pace_request_info {
         status; /* how the request ended; PACE_PENDING: it has not been collected, and the rest is as it was */
     uint64_t iteration; /* the worker's iteration now: the group's newest (average), the one given
                            (reduce), the donor's (broadcast to a newcomer); else as before */
+    uint64_t user_data; /* as the call had it (pace_call) */
     uint64_t group;     /* of an average: the group's number */
     uint64_t
         round; /* of a verb for all members: the round's number; of a late reduce, that of the last sum that it got */
@@ -555,17 +560,9 @@ typedef struct pace_request_info {
 
 #define PACE_REQUEST_INFO_INIT                                                                   \
     {                                                                                            \
-        (uint32_t)sizeof(pace_request_info), PACE_PENDING, 0, 0, 0, 0, 0, 0, 0, 0, 0.0, 0, 0, 0, \
-            0, 0.0, 0, 0, 0, 0, 0, 0, 0, 0                                                       \
+        (uint32_t)sizeof(pace_request_info), PACE_PENDING, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0, 0, 0, \
+            0, 0, 0.0, 0, 0, 0, 0, 0, 0, 0, 0                                                    \
     }
-
-/* A device, in DLPack's numbers (dlpack.h, DLDeviceType), and which of those, as this process counts them. */
-enum { PACE_DEVICE_CPU = 1, PACE_DEVICE_CUDA = 2, PACE_DEVICE_ROCM = 10, PACE_DEVICE_ONEAPI = 14 };
-
-typedef struct pace_device {
-    int32_t type;
-    int32_t id;
-} pace_device;
 
 /* Flags of pace_wait_options. */
 enum {
@@ -641,17 +638,61 @@ PACE_API pace_status pace_request_cancel(pace_session* session, pace_request req
 /* ----------------------------------------------------------------------------------------------------
  * verbs
  *
- * Each begins an operation on `count` buffers (1 .. 256), which count as one vector in the order
- * given; all workers of the exchange give equal types and lengths in equal order. The buffers must
- * stay untouched until the request has ended.
+ * Each begins an operation on `count` slices (1 .. 256), which count as one vector in the order
+ * given; all workers of the exchange give equal types and lengths in equal order. Their elements must
+ * stay untouched until the request has ended; those beside them are free, also for other requests. Results come
+ * where the slices are.
  *
  * pace_average is for whoever is ready. pace_residual_save and pace_residual_load are a worker's own
  * affair. The others are for all members of the job: every worker calls them in the same order.
  *
- * Owns: the caller collects *ret_request with pace_request_wait or _test.  Threads: any.  Blocks:
+ * Owns: the caller collects *ret_request with pace_request_wait, _test or pace_session_next.  Threads: any.  Blocks:
  * no; if the session lost its daemon, until it has reconnected or connect_ms has passed. Fails
- * with: E_INVALID, E_HANDLE, E_VERB (which one fits is told), E_LIMIT (64 requests are in flight or
+ * with: E_INVALID, E_HANDLE, E_UNSUPPORTED (the call's device), E_VERB (which one fits is told), E_LIMIT (64 requests are in flight or
  * not collected), and, where it had to reconnect, as pace_session_open. */
+
+#define PACE_REST UINT64_MAX
+
+/* `count` elements of a buffer from element `first` on; PACE_REST: to its end. A buffer on a GPU is taken as a whole. */
+typedef struct pace_slice {
+    pace_buffer buffer;
+    uint64_t first;
+    uint64_t count;
+} pace_slice;
+
+/* PACE_WHOLE(buffer): all of it. */
+static inline pace_slice pace_whole(pace_buffer buffer) {
+    pace_slice slice = {{0, 0, 0}, 0, PACE_REST};
+    slice.buffer = buffer;
+    return slice;
+}
+#define PACE_WHOLE(buffer) pace_whole(buffer)
+
+/* What is common to all verbs; first in the options of each. Its _INIT macro sets the size. */
+typedef struct pace_call {
+    uint32_t struct_size; /* of the options that it is first in */
+    uint32_t flags;       /* 0 */
+    uint64_t
+        iteration; /* the worker's step: its own count (pace_average, pace_reduce), its clock (pace_push, pace_pull). The others take no
+                             notice of it */
+    uint64_t user_data; /* anything; pace_request_info tells it with the end */
+
+    /* Of buffers on a GPU: the contents are made on this stream (a cudaStream_t or CUstream; NULL: the device's default stream) of this
+     * GPU, which must be theirs. The call takes them when the stream has come to where it is now. Neither this process nor the device waits for
+     * that. What is queued after the call and before the request has ended must not touch them. All zero: the default stream of the
+     * buffers' GPU; for buffers on the host it must be. */
+    pace_device device;
+    void* stream;
+
+    uint64_t reserved[4]; /* 0 */
+} pace_call;
+
+#define PACE_CALL_INIT(options)                             \
+    {                                                       \
+        (uint32_t)sizeof(options), 0, 0, 0, {0, 0}, NULL, { \
+            0, 0, 0, 0                                      \
+        }                                                   \
+    }
 
 /* How a trainer says which elements of its buffers are ready, counted over all of them as one vector. */
 typedef enum pace_order {
@@ -662,7 +703,7 @@ typedef enum pace_order {
 } pace_order;
 
 typedef struct pace_average_options {
-    uint32_t struct_size;
+    pace_call call;
     int32_t order; /* pace_order; all workers give the same */
 
     /* 1: the trainer keeps its buffers and goes on with its steps while a copy of them is averaged.
@@ -671,22 +712,20 @@ typedef struct pace_average_options {
      * call. A call whose time ends first adds a piece of it, or several, and returns TIMEOUT or
      * PENDING: the next one goes on there. The copy is made in the call, which blocks for that, and the first
      * time also for an exchange with the daemon; it stays for the next time, twice the size of the
-     * buffers. Only while such a request is in flight may a buffer that it names be written, and
-     * named by no other request. pace_wait_options.local_iteration tells how far the worker has come, and
+     * buffers. Only while such a request is in flight may what it names be written. pace_wait_options.local_iteration tells how far the worker has come, and
      * info.iteration then is the group's newest and the steps since. Not together with an order. */
     uint32_t keep_local;
-    uint32_t reserved; /* 0 */
 } pace_average_options;
 
 #define PACE_AVERAGE_OPTIONS_INIT \
-    { (uint32_t)sizeof(pace_average_options), 0, 0, 0 }
+    { PACE_CALL_INIT(pace_average_options), 0, 0 }
 
 /* Averages the buffers, which hold parameters, over a group of workers that are ready (averaging
- * family). `iteration` is the worker's own step count; afterwards it is the group's newest, as the
- * info tells. options may be NULL. Source: Miao et al., SIGMOD 2021, Algorithm 2. */
-PACE_API pace_status pace_average(pace_session* session, const pace_buffer* buffers, size_t count,
-                                  uint64_t iteration, const pace_average_options* options,
-                                  pace_request* ret_request, pace_error* error);
+ * family). options->call.iteration is the worker's own step count; afterwards it is the group's newest, as the
+ * info tells. Source: Miao et al., SIGMOD 2021, Algorithm 2. */
+PACE_API pace_status pace_average(pace_session* session, const pace_slice* slices, size_t count,
+                                  const pace_average_options* options, pace_request* ret_request,
+                                  pace_error* error);
 
 /* Tells the controller, at the start of a step, that the next verb of this worker will be pace_average
  * with this iteration, on buffers of the same types and lengths as its last pace_average: its group
@@ -720,13 +759,13 @@ typedef enum pace_op {
 } pace_op;
 
 typedef struct pace_reduce_options {
-    uint32_t struct_size;
-    int32_t op;         /* pace_op */
-    uint64_t iteration; /* the worker's step count, for status displays and for newcomers */
+    pace_call call;    /* its iteration is for status displays and for newcomers */
+    int32_t op;        /* pace_op */
+    uint32_t reserved; /* 0 */
 } pace_reduce_options;
 
 #define PACE_REDUCE_OPTIONS_INIT \
-    { (uint32_t)sizeof(pace_reduce_options), 0, 0 }
+    { PACE_CALL_INIT(pace_reduce_options), 0, 0 }
 
 /* Reduces the buffers, which hold gradients, over all members (collective family); the first one
  * waits until all workers have joined. Every member gets bit-identical results. options may be
@@ -758,11 +797,20 @@ typedef struct pace_reduce_options {
  *
  * Fails also with E_REFUSED at its end: reduce.reject_nonfinite is set, and a gradient holds an infinity or a
  * NaN, or, with compression f16 or bf16, an element that is infinite as that type. */
-PACE_API pace_status pace_reduce(pace_session* session, const pace_buffer* buffers, size_t count,
+PACE_API pace_status pace_reduce(pace_session* session, const pace_slice* slices, size_t count,
                                  const pace_reduce_options* options, pace_request* ret_request,
                                  pace_error* error);
 
-/* Gives everyone the buffers of worker `root`, 0 .. world-1, bit by bit. The first one waits until all workers
+typedef struct pace_broadcast_options {
+    pace_call call;
+    uint32_t root;     /* 0 .. world-1 */
+    uint32_t reserved; /* 0 */
+} pace_broadcast_options;
+
+#define PACE_BROADCAST_OPTIONS_INIT \
+    { PACE_CALL_INIT(pace_broadcast_options), 0, 0 }
+
+/* Gives everyone the buffers of worker options->root (options NULL: 0), bit by bit. The first one waits until all workers
  * have joined and fixes the initial model. In a job that is under way, a newcomer's first broadcast
  * gives it the buffers of a healthy worker instead, and info.iteration says at which iteration: those
  * of that worker's latest broadcast, or, if it has made none with its daemon, those that it averages.
@@ -770,34 +818,51 @@ PACE_API pace_status pace_reduce(pace_session* session, const pace_buffer* buffe
  * other worker is there, it keeps what it has. In the
  * server family what everyone gets becomes the model, and a newcomer's first broadcast gives it the model; so
  * does anyone's when that is a checkpoint's (pace_checkpoint). */
-PACE_API pace_status pace_broadcast(pace_session* session, const pace_buffer* buffers, size_t count,
-                                    uint32_t root, pace_request* ret_request, pace_error* error);
+PACE_API pace_status pace_broadcast(pace_session* session, const pace_slice* slices, size_t count,
+                                    const pace_broadcast_options* options,
+                                    pace_request* ret_request, pace_error* error);
 
-/* Averages the buffers over all members with equal weights, whatever the family. */
-PACE_API pace_status pace_sync(pace_session* session, const pace_buffer* buffers, size_t count,
-                               pace_request* ret_request, pace_error* error);
+typedef struct pace_sync_options {
+    pace_call call;
+} pace_sync_options;
 
-/* Ends when every member has called it. */
-PACE_API pace_status pace_barrier(pace_session* session, pace_request* ret_request,
-                                  pace_error* error);
+#define PACE_SYNC_OPTIONS_INIT \
+    { PACE_CALL_INIT(pace_sync_options) }
+
+/* Averages the buffers over all members with equal weights, whatever the family. options may be NULL. */
+PACE_API pace_status pace_sync(pace_session* session, const pace_slice* slices, size_t count,
+                               const pace_sync_options* options, pace_request* ret_request,
+                               pace_error* error);
+
+typedef struct pace_barrier_options {
+    pace_call call;
+} pace_barrier_options;
+
+#define PACE_BARRIER_OPTIONS_INIT \
+    { PACE_CALL_INIT(pace_barrier_options) }
+
+/* Ends when every member has called it. options may be NULL. */
+PACE_API pace_status pace_barrier(pace_session* session, const pace_barrier_options* options,
+                                  pace_request* ret_request, pace_error* error);
 
 typedef struct pace_push_options {
-    uint32_t struct_size;
+    pace_call call; /* its iteration is the clock; must be given */
     uint32_t
-        sparse; /* 1: buffers are two, indices (PACE_U32) that rise strictly, and values (PACE_F32) */
-    uint64_t entries; /* with sparse: how many of each count; 0: none */
-    uint64_t first;   /* element of the model at which dense buffers begin */
+        sparse; /* 1: slices are two, indices (PACE_U32) that rise strictly, and values (PACE_F32) */
+    uint32_t reserved; /* 0 */
+    uint64_t entries;  /* with sparse: how many of each count; 0: none */
+    uint64_t first;    /* element of the model at which dense slices begin */
 } pace_push_options;
 
 #define PACE_PUSH_OPTIONS_INIT \
-    { (uint32_t)sizeof(pace_push_options), 0, 0, 0 }
+    { PACE_CALL_INIT(pace_push_options), 0, 0, 0, 0 }
 
 /* Adds an update of this worker, computed in its step `clock` (0, 1, ...), to the model, as server.rate says
  * (server family). The update is dense, all of the model's elements or a range of them, or sparse, indices
  * and values; it costs what it has of elements. It is taken into the daemon's memory at once, and the
  * buffers are free when the request ends, which waits for nobody, unless four earlier updates of this worker
  * have not arrived at all shards. An update counts in all of the model or in none. It is lost if the daemon
- * dies before it has arrived. options may be NULL.
+ * dies before it has arrived.
  *
  * A push of a step whose update has been taken before ends as OK too, and changes nothing: info.contributor_count is then 0,
  * else 1, and info.iteration the worker's next step. So one whose end was not heard of (E_DAEMON_GONE) may be repeated.
@@ -805,33 +870,39 @@ typedef struct pace_push_options {
  * Fails also, at its end, with E_REFUSED: a buffer is not of PACE_F32, a range or an index lies outside of the
  * model, indices do not rise; STALE: the worker was suspended or is new, or the model is another one (pace_pull), and it must call
  * pace_broadcast or pace_pull first. Nothing has changed then. */
-PACE_API pace_status pace_push(pace_session* session, const pace_buffer* buffers, size_t count,
-                               uint64_t clock, const pace_push_options* options,
-                               pace_request* ret_request, pace_error* error);
+PACE_API pace_status pace_push(pace_session* session, const pace_slice* slices, size_t count,
+                               const pace_push_options* options, pace_request* ret_request,
+                               pace_error* error);
 
 typedef struct pace_pull_options {
-    uint32_t struct_size;
-    uint32_t reserved; /* 0 */
-    uint64_t first;    /* element of the model at which the buffers begin */
+    pace_call call; /* its iteration is the clock; must be given */
+    uint64_t first; /* element of the model at which the slices begin */
 } pace_pull_options;
 
 #define PACE_PULL_OPTIONS_INIT \
-    { (uint32_t)sizeof(pace_pull_options), 0, 0 }
+    { PACE_CALL_INIT(pace_pull_options), 0 }
 
 /* Fills the buffers with the model, or a range of it, for this worker's step `clock`: as soon as the slowest
  * worker is near enough (see the policies), all of it as it was at one moment: of every update all or
  * nothing, and this worker's own that it has pushed before. Called before the push of the step before, it
  * is a prefetch, which lacks that step's update and may wait for it. A worker pulls when its copy is too old,
  * that is, when the last pull's info.slowest_clock + server.staleness < clock. info.version is the model's,
- * which grows. A model that nobody has broadcast is zero at first. options may be NULL.
+ * which grows. A model that nobody has broadcast is zero at first.
  *
  * Fails also, at its end, with E_REFUSED (a buffer is not of PACE_F32, the range lies outside of the model, a
  * clock beyond the step after the last one pushed), STALE (the model is lost with a node that kept a shard of it: pace_broadcast gives it anew;
  * or it is that of a checkpoint again: pace_broadcast or another pull gives it, and info.iteration the worker's step then; or every
  * daemon that knew of the job was gone, and it has begun anew: pace_broadcast makes the root's the model). */
-PACE_API pace_status pace_pull(pace_session* session, const pace_buffer* buffers, size_t count,
-                               uint64_t clock, const pace_pull_options* options,
-                               pace_request* ret_request, pace_error* error);
+PACE_API pace_status pace_pull(pace_session* session, const pace_slice* slices, size_t count,
+                               const pace_pull_options* options, pace_request* ret_request,
+                               pace_error* error);
+
+typedef struct pace_checkpoint_options {
+    pace_call call;
+} pace_checkpoint_options;
+
+#define PACE_CHECKPOINT_OPTIONS_INIT \
+    { PACE_CALL_INIT(pace_checkpoint_options) }
 
 /* Has the daemons save the model to their disks, with all updates that this worker has pushed before, and
  * ends when that is durable, on server.checkpoint_copies nodes each. Other pushes and pulls go on meanwhile; whoever
@@ -844,8 +915,15 @@ PACE_API pace_status pace_pull(pace_session* session, const pace_buffer* buffers
  * Fails also, at its end, with E_VERB (the job has no parameter server), E_DISK (a node has no such folder, no room there
  * or a broken disk; the message names it: older checkpoints and the model are as they were), STALE
  * (as for pace_push). */
-PACE_API pace_status pace_checkpoint(pace_session* session, pace_request* ret_request,
-                                     pace_error* error);
+PACE_API pace_status pace_checkpoint(pace_session* session, const pace_checkpoint_options* options,
+                                     pace_request* ret_request, pace_error* error);
+
+typedef struct pace_residual_options {
+    pace_call call;
+} pace_residual_options;
+
+#define PACE_RESIDUAL_OPTIONS_INIT \
+    { PACE_CALL_INIT(pace_residual_options) }
 
 /* Writes what a top-k compression still owes to later rounds into the buffers, for a checkpoint: one
  * PACE_F32 buffer for each buffer of the pace_reduce that it belongs to, of the same counts; zeros
@@ -853,13 +931,15 @@ PACE_API pace_status pace_checkpoint(pace_session* session, pace_request* ret_re
  * owes and the others zeros, with flat each its own. No other worker need call.
  * Fails also with: E_VERB (the job has no top-k compression), E_INVALID (a buffer of another type,
  * named), E_MISMATCH (what is owed has other counts). */
-PACE_API pace_status pace_residual_save(pace_session* session, const pace_buffer* buffers,
-                                        size_t count, pace_request* ret_request, pace_error* error);
+PACE_API pace_status pace_residual_save(pace_session* session, const pace_slice* slices,
+                                        size_t count, const pace_residual_options* options,
+                                        pace_request* ret_request, pace_error* error);
 
 /* Adds the buffers' contents to what is owed: a restored job, which owes nothing yet, then owes
  * exactly what was saved. Buffers, callers and failures as for pace_residual_save. */
-PACE_API pace_status pace_residual_load(pace_session* session, const pace_buffer* buffers,
-                                        size_t count, pace_request* ret_request, pace_error* error);
+PACE_API pace_status pace_residual_load(pace_session* session, const pace_slice* slices,
+                                        size_t count, const pace_residual_options* options,
+                                        pace_request* ret_request, pace_error* error);
 
 #ifdef __cplusplus
 }

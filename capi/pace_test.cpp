@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "capi/pace_fixture.h"
+#include "capi/testing/calls.h"
 
 namespace pace::capi {
 namespace {
@@ -34,7 +35,8 @@ TEST_F(PaceTest, AverageTellsTheWholeStory) {
     start(std::move(script));
     const pace_buffer buffer = make_buffer();
     pace_request request{};
-    ASSERT_EQ(pace_average(session_, &buffer, 1, 10, nullptr, &request, &error_), PACE_OK);
+    ASSERT_EQ(pace_average(session_, Slices(&buffer, 1), 1, average_at(10), &request, &error_),
+              PACE_OK);
     std::array<pace_member, 4> members{};
     pace_request_info info = PACE_REQUEST_INFO_INIT;
     pace_wait_options how = PACE_WAIT_OPTIONS_INIT;
@@ -81,7 +83,8 @@ TEST_F(PaceTest, ReduceTellsWhatItCameTo) {
     const auto reduce = [&](uint32_t with_flags, pace_request_info info) {
         daemon_->with_peer([&](Peer&) { flags = with_flags; });
         pace_request request{};
-        EXPECT_EQ(pace_reduce(session_, &buffer, 1, nullptr, &request, &error_), PACE_OK);
+        EXPECT_EQ(pace_reduce(session_, Slices(&buffer, 1), 1, nullptr, &request, &error_),
+                  PACE_OK);
         EXPECT_EQ(pace_request_wait(session_, request, PACE_FOREVER, nullptr, &info, &error_),
                   PACE_OK);
         daemon_->settle();  // it has read the flags
@@ -118,31 +121,37 @@ TEST_F(PaceTest, ResidualsNeedATopKCompressionAndFloats) {
     start(std::move(script));
     const pace_buffer buffer = make_buffer();
     pace_request request{};
-    ASSERT_EQ(pace_residual_save(session_, &buffer, 1, &request, &error_), PACE_OK);
+    ASSERT_EQ(pace_residual_save(session_, Slices(&buffer, 1), 1, nullptr, &request, &error_),
+              PACE_OK);
     EXPECT_EQ(pace_request_wait(session_, request, PACE_FOREVER, nullptr, nullptr, &error_),
               PACE_OK);
-    ASSERT_EQ(pace_residual_load(session_, &buffer, 1, &request, &error_), PACE_OK);
+    ASSERT_EQ(pace_residual_load(session_, Slices(&buffer, 1), 1, nullptr, &request, &error_),
+              PACE_OK);
     EXPECT_EQ(pace_request_wait(session_, request, PACE_FOREVER, nullptr, nullptr, &error_),
               PACE_OK);
     daemon_->settle();
     ASSERT_EQ(seen.size(), 2U);
     EXPECT_EQ(seen[0].verb, protocol::Verb::residual_save);
     EXPECT_EQ(seen[1].verb, protocol::Verb::residual_load);
-    EXPECT_EQ(seen[1].buffer_count, 1);
+    EXPECT_EQ(seen[1].slice_count, 1);
 
     pace_buffer halves{};
     void* data = nullptr;
     ASSERT_EQ(pace_buffer_create(session_, PACE_F16, 64, nullptr, &halves, &data, &error_),
               PACE_OK);
-    expect_invalid(pace_residual_save(session_, &halves, 1, &request, &error_), "buffers[0]");
-    expect_invalid(pace_residual_load(session_, nullptr, 1, &request, &error_), "buffers");
-    expect_invalid(pace_residual_load(session_, &buffer, 0, &request, &error_), "count");
+    expect_invalid(pace_residual_save(session_, Slices(&halves, 1), 1, nullptr, &request, &error_),
+                   "slices[0]");
+    expect_invalid(pace_residual_load(session_, nullptr, 1, nullptr, &request, &error_), "slices");
+    expect_invalid(pace_residual_load(session_, Slices(&buffer, 1), 0, nullptr, &request, &error_),
+                   "count");
 
     pace_session* dense = nullptr;
     asked_.set(PACE_OPT_COMPRESSION, "none");
     ASSERT_EQ(asked_.open(&dense, &error_), PACE_OK);
-    EXPECT_EQ(pace_residual_save(dense, &buffer, 1, &request, &error_), PACE_E_VERB);
-    EXPECT_EQ(pace_residual_load(dense, &buffer, 1, &request, &error_), PACE_E_VERB);
+    EXPECT_EQ(pace_residual_save(dense, Slices(&buffer, 1), 1, nullptr, &request, &error_),
+              PACE_E_VERB);
+    EXPECT_EQ(pace_residual_load(dense, Slices(&buffer, 1), 1, nullptr, &request, &error_),
+              PACE_E_VERB);
     pace_session_leave(dense, 1000, nullptr);
     pace_session_free(dense);
 }
@@ -164,14 +173,16 @@ TEST_F(PaceTest, EachVerbArrivesAsItself) {
     };
     pace_reduce_options reduce = PACE_REDUCE_OPTIONS_INIT;
     reduce.op = PACE_OP_SUM;
-    reduce.iteration = 4;
-    ASSERT_EQ(pace_reduce(session_, &buffer, 1, &reduce, &request, &error_), PACE_OK);
+    reduce.call.iteration = 4;
+    reduce.call.user_data = 9;
+    ASSERT_EQ(pace_reduce(session_, Slices(&buffer, 1), 1, &reduce, &request, &error_), PACE_OK);
     finish();
-    ASSERT_EQ(pace_broadcast(session_, &buffer, 1, 3, &request, &error_), PACE_OK);
+    ASSERT_EQ(pace_broadcast(session_, Slices(&buffer, 1), 1, broadcast_from(3), &request, &error_),
+              PACE_OK);
     finish();
-    ASSERT_EQ(pace_sync(session_, &buffer, 1, &request, &error_), PACE_OK);
+    ASSERT_EQ(pace_sync(session_, Slices(&buffer, 1), 1, nullptr, &request, &error_), PACE_OK);
     finish();
-    ASSERT_EQ(pace_barrier(session_, &request, &error_), PACE_OK);
+    ASSERT_EQ(pace_barrier(session_, nullptr, &request, &error_), PACE_OK);
     finish();
     daemon_->settle();
     ASSERT_EQ(seen.size(), 4U);
@@ -182,8 +193,9 @@ TEST_F(PaceTest, EachVerbArrivesAsItself) {
     EXPECT_EQ(seen[1].root, 3U);
     EXPECT_EQ(seen[2].verb, protocol::Verb::sync);
     EXPECT_EQ(seen[3].verb, protocol::Verb::barrier);
-    EXPECT_EQ(seen[3].buffer_count, 0);
-    EXPECT_EQ(pace_average(session_, &buffer, 1, 0, nullptr, &request, &error_), PACE_E_VERB);
+    EXPECT_EQ(seen[3].slice_count, 0);
+    EXPECT_EQ(pace_average(session_, Slices(&buffer, 1), 1, average_at(0), &request, &error_),
+              PACE_E_VERB);
 }
 
 TEST_F(PaceTest, SessionInfoFitsCallersOfAnyAge) {
@@ -208,22 +220,78 @@ TEST_F(PaceTest, WhatDoesNotCountInAPushIsRefused) {
     pace_request request{};
     pace_push_options options = PACE_PUSH_OPTIONS_INIT;
     options.entries = 3;
-    expect_invalid(pace_push(session_, &buffer, 1, 0, &options, &request, &error_), "entries is 3");
+    expect_invalid(pace_push(session_, Slices(&buffer, 1), 1, &options, &request, &error_),
+                   "entries is 3");
     options.entries = 0;
     options.sparse = 1;
     options.first = 7;
-    expect_invalid(pace_push(session_, &buffer, 1, 0, &options, &request, &error_), "first is 7");
+    expect_invalid(pace_push(session_, Slices(&buffer, 1), 1, &options, &request, &error_),
+                   "first is 7");
+}
+
+TEST_F(PaceTest, ACallTellsItsSlicesAndGetsItsUserDataBack) {
+    SubmissionEntry seen{};
+    Script script;
+    script.on_submission = [&](Peer& peer, const SubmissionEntry& entry) {
+        seen = entry;
+        peer.complete_done(entry.id);
+    };
+    start(std::move(script));
+    const pace_slice slices[] = {{make_buffer(), 3, 5}, PACE_WHOLE(make_buffer())};
+    pace_average_options how = PACE_AVERAGE_OPTIONS_INIT;
+    how.call.iteration = 8;
+    how.call.user_data = 0xFEDCBA9876543210U;
+    pace_request request{};
+    pace_request_info info = PACE_REQUEST_INFO_INIT;
+    ASSERT_EQ(pace_average(session_, slices, 2, &how, &request, &error_), PACE_OK)
+        << error_.message;
+    ASSERT_EQ(pace_request_wait(session_, request, PACE_FOREVER, nullptr, &info, &error_), PACE_OK);
+    EXPECT_EQ(info.user_data, how.call.user_data);
+    daemon_->settle();
+    EXPECT_EQ(seen.iteration, 8U);
+    ASSERT_EQ(seen.slice_count, 2);
+    EXPECT_EQ(seen.slices[0].first, 3U);
+    EXPECT_EQ(seen.slices[0].count, 5U);
+    EXPECT_EQ(seen.slices[1].first, 0U);
+    EXPECT_EQ(seen.slices[1].count, 64U);
+}
+
+TEST_F(PaceTest, WhatACallMayNotHaveIsRefusedByName) {
+    start();
+    const pace_buffer buffer = make_buffer();
+    pace_request request{};
+    const auto refusal = [&](void (*spoil)(pace_sync_options&)) {
+        pace_sync_options options = PACE_SYNC_OPTIONS_INIT;
+        spoil(options);
+        EXPECT_NE(pace_sync(session_, Slices(&buffer, 1), 1, &options, &request, &error_), PACE_OK);
+        return std::string(pace_status_name(error_.status)) + " " + error_.argument;
+    };
+    EXPECT_EQ(refusal([](pace_sync_options& o) { o.call.flags = 1; }), "PACE_E_INVALID flags");
+    EXPECT_EQ(refusal([](pace_sync_options& o) { o.call.reserved[3] = 1; }),
+              "PACE_E_INVALID reserved");
+    EXPECT_EQ(refusal([](pace_sync_options& o) { o.call.stream = &o; }), "PACE_E_INVALID stream");
+    EXPECT_EQ(refusal([](pace_sync_options& o) { o.call.device.type = PACE_DEVICE_ROCM; }),
+              "PACE_E_UNSUPPORTED device.type");
+    EXPECT_EQ(refusal([](pace_sync_options& o) { o.call.device.type = PACE_DEVICE_CUDA; }),
+              "PACE_E_INVALID device")
+        << "its buffer is on the host";
+    EXPECT_EQ(request.id, 0U);
+    // A push without its step would count as one that was taken before.
+    EXPECT_EQ(pace_push(session_, Slices(&buffer, 1), 1, nullptr, &request, &error_),
+              PACE_E_INVALID);
+    EXPECT_STREQ(error_.argument, "options");
 }
 
 TEST_F(PaceTest, ArgumentsThatAreWrongAreNamed) {
     start();
     pace_buffer buffer = make_buffer();
+    const Slices slice(&buffer, 1);
     pace_request request{};
     void* data = nullptr;
     pace_session_info bad_info = PACE_SESSION_INFO_INIT;
     bad_info.struct_size = 0;
     pace_average_options bad_average = PACE_AVERAGE_OPTIONS_INIT;
-    bad_average.struct_size = 0;
+    bad_average.call.struct_size = 0;
     pace_reduce_options bad_reduce = PACE_REDUCE_OPTIONS_INIT;
     bad_reduce.op = 5;
     pace_buffer_options bad_buffer = PACE_BUFFER_OPTIONS_INIT;
@@ -246,20 +314,24 @@ TEST_F(PaceTest, ArgumentsThatAreWrongAreNamed) {
                    "ret_data");
     expect_invalid(pace_buffer_create(session_, PACE_F32, 1, &bad_buffer, &buffer, &data, &error_),
                    "PACE_BUFFER_OPTIONS_INIT");
-    expect_invalid(pace_average(session_, nullptr, 1, 0, nullptr, &request, &error_), "buffers");
-    expect_invalid(pace_average(session_, &buffer, 0, 0, nullptr, &request, &error_), "count");
-    expect_invalid(pace_average(session_, &buffer, 257, 0, nullptr, &request, &error_), "count");
-    expect_invalid(pace_average(session_, &buffer, 1, 0, nullptr, nullptr, &error_), "ret_request");
-    expect_invalid(pace_average(session_, &buffer, 1, 0, &bad_average, &request, &error_),
+    expect_invalid(pace_average(session_, nullptr, 1, average_at(0), &request, &error_), "slices");
+    expect_invalid(pace_average(session_, slice, 0, average_at(0), &request, &error_), "count");
+    expect_invalid(pace_average(session_, slice, 257, average_at(0), &request, &error_), "count");
+    expect_invalid(pace_average(session_, Slices(&buffer, 1), 1, average_at(0), nullptr, &error_),
+                   "ret_request");
+    expect_invalid(pace_average(session_, Slices(&buffer, 1), 1, &bad_average, &request, &error_),
                    "PACE_AVERAGE_OPTIONS_INIT");
-    expect_invalid(pace_reduce(session_, &buffer, 1, &bad_reduce, &request, &error_), "op");
-    expect_invalid(pace_broadcast(session_, &buffer, 1, 4, &request, &error_), "root");
+    expect_invalid(pace_reduce(session_, Slices(&buffer, 1), 1, &bad_reduce, &request, &error_),
+                   "op");
+    expect_invalid(
+        pace_broadcast(session_, Slices(&buffer, 1), 1, broadcast_from(4), &request, &error_),
+        "root");
     expect_invalid(pace_request_wait(session_, request, 0, &bad_wait, nullptr, &error_), "members");
     expect_invalid(pace_request_cancel(nullptr, request, &error_), "session");
 
     // Nothing was written by all these failures, and no error need be taken.
     EXPECT_EQ(request.id, 0U);
-    EXPECT_EQ(pace_barrier(nullptr, &request, nullptr), PACE_E_INVALID);
+    EXPECT_EQ(pace_barrier(nullptr, nullptr, &request, nullptr), PACE_E_INVALID);
     pace_session_free(nullptr);
 }
 

@@ -84,6 +84,7 @@ void number(pace_request_info& info, protocol::Verb verb, uint64_t number) {
 void fill(pace_request_info& info, pace_status status, const client::RequestEnd& end) {
     info.status = status;
     info.iteration = end.entry.iteration;
+    info.user_data = end.user_data;
     number(info, end.verb, end.entry.group);
     info.bytes_sent = end.entry.bytes_sent;
     info.bytes_received = end.entry.bytes_received;

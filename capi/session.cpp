@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "capi/device.h"
 #include "capi/guard.h"
 #include "capi/handle.h"
 #include "capi/options.h"
@@ -40,9 +41,7 @@ pace_session_info info_of(const client::SessionInfo& inside, uint32_t struct_siz
     return info;
 }
 
-// Of DLPack's DLDeviceType and DLDataTypeCode, and of NumPy's type strings.
-constexpr int32_t kDlCpu = 1;
-constexpr int32_t kDlCuda = 2;
+// Of DLPack's DLDataTypeCode, and of NumPy's type strings.
 constexpr uint8_t kDlUInt = 1;
 constexpr uint8_t kDlFloat = 2;
 constexpr uint8_t kDlBfloat = 4;
@@ -74,9 +73,9 @@ pace_buffer_info info_of(const client::BufferInfo& inside, uint32_t struct_size)
     info.type = static_cast<int32_t>(inside.type);
     info.count = inside.count;
     info.data = inside.data;
-    info.device = inside.device;
-    info.dl_device_type = inside.device == 0 ? kDlCpu : kDlCuda;
-    info.dl_device_id = inside.device == 0 ? 0 : static_cast<int32_t>(inside.device - 1);
+    info.device = {PACE_DEVICE_CPU, 0};
+    if (inside.device != 0)
+        info.device = {PACE_DEVICE_CUDA, static_cast<int32_t>(inside.device - 1)};
     const TypeWords words = words_of(inside.type);
     info.dl_type_code = words.dl_code;
     info.dl_type_bits = static_cast<uint8_t>(8 * protocol::size_of(inside.type));
@@ -145,7 +144,7 @@ pace_status pace_session_get_fd(pace_session* session, int* ret_fd, pace_error* 
 pace_status pace_buffer_create(pace_session* session, int32_t type, uint64_t count,
                                const pace_buffer_options* options, pace_buffer* ret_buffer,
                                void** ret_data, pace_error* error) {
-    return capi::guard(error, [&]() -> Result<> {
+    return capi::guard(error, [&]() -> Result<pace_status> {
         PACE_TRY(capi::require(session, "session"));
         PACE_TRY(capi::require(ret_buffer, "ret_buffer"));
         PACE_TRY(capi::require(ret_data, "ret_data"));
@@ -154,11 +153,14 @@ pace_status pace_buffer_create(pace_session* session, int32_t type, uint64_t cou
             return make_error(ErrorKind::invalid,
                               "type is {}; use PACE_F32, PACE_F64, PACE_F16, PACE_BF16 or PACE_U32",
                               type);
+        if (const auto refused = capi::refuse_device(given.device, "options->device", error))
+            return *refused;
+        const auto gpu = capi::gpu_of(given.device);
         PACE_TRY_ASSIGN(created, session->session->create_buffer(static_cast<protocol::DType>(type),
-                                                                 count, given.device));
+                                                                 count, gpu ? *gpu + 1 : 0));
         *ret_buffer = {created.handle.session, created.handle.index, created.handle.generation};
         *ret_data = created.data;
-        return {};
+        return PACE_OK;
     });
 }
 
@@ -172,13 +174,6 @@ pace_status pace_buffer_get_info(pace_session* session, pace_buffer buffer, pace
         const pace_buffer_info known = info_of(inside, info->struct_size);
         std::memcpy(info, &known, std::min<size_t>(info->struct_size, sizeof(known)));
         return {};
-    });
-}
-
-pace_status pace_session_set_stream(pace_session* session, void* cuda_stream, pace_error* error) {
-    return capi::guard(error, [&]() -> Result<> {
-        PACE_TRY(capi::require(session, "session"));
-        return session->session->set_stream(static_cast<pace::base::cuda::CUstream>(cuda_stream));
     });
 }
 

@@ -1,7 +1,9 @@
 // The verbs.
 #include <array>
+#include <optional>
 #include <span>
 
+#include "capi/device.h"
 #include "capi/guard.h"
 #include "capi/handle.h"
 #include "capi/options.h"
@@ -19,31 +21,88 @@ namespace {
 
 constexpr capi::StructName kAverage{"options", "PACE_AVERAGE_OPTIONS_INIT"};
 constexpr capi::StructName kReduce{"options", "PACE_REDUCE_OPTIONS_INIT"};
+constexpr capi::StructName kBroadcast{"options", "PACE_BROADCAST_OPTIONS_INIT"};
+constexpr capi::StructName kSync{"options", "PACE_SYNC_OPTIONS_INIT"};
+constexpr capi::StructName kBarrier{"options", "PACE_BARRIER_OPTIONS_INIT"};
 constexpr capi::StructName kPush{"options", "PACE_PUSH_OPTIONS_INIT"};
 constexpr capi::StructName kPull{"options", "PACE_PULL_OPTIONS_INIT"};
+constexpr capi::StructName kCheckpoint{"options", "PACE_CHECKPOINT_OPTIONS_INIT"};
+constexpr capi::StructName kResidual{"options", "PACE_RESIDUAL_OPTIONS_INIT"};
 
 static_assert(PACE_ORDER_FORWARD == static_cast<int>(protocol::Order::forward));
 static_assert(PACE_ORDER_BACKWARD == static_cast<int>(protocol::Order::backward));
 static_assert(PACE_OP_MEAN == static_cast<int>(ReduceOp::mean));
 static_assert(PACE_OP_SUM == static_cast<int>(ReduceOp::sum));
 
-// Submits `operation` on the caller's buffers.
-Result<> submit(pace_session* session, client::Operation operation, const pace_buffer* buffers,
-                size_t count, pace_request* ret_request) {
-    PACE_TRY(capi::require(session, "session"));
-    PACE_TRY(capi::require(ret_request, "ret_request"));
-    if (protocol::has_buffers(operation.verb)) {
-        PACE_TRY(capi::require(buffers, "buffers"));
-        if (count == 0 || count > protocol::kBuffersPerExchangeMax)
-            return make_error(ErrorKind::invalid, "count is {}; give 1 to {} buffers", count,
-                              protocol::kBuffersPerExchangeMax);
+// Of the others the worker's step is not told.
+bool takes_iteration(Verb verb) {
+    return verb == Verb::average || verb == Verb::reduce || verb == Verb::push ||
+           verb == Verb::pull;
+}
+
+// What a verb is called with, apart from its options.
+struct Called {
+    pace_session* session;
+    const pace_slice* slices;
+    size_t count;
+    pace_request* ret_request;
+    pace_error* error;
+};
+
+Result<> check_call(const pace_call& call) {
+    PACE_TRY(capi::check_reserved(call.flags, "options->call.flags"));
+    for (const uint64_t reserved : call.reserved) {
+        if (reserved != 0)
+            return make_error(ErrorKind::invalid, "options->call.reserved is {}; leave it zero",
+                              reserved);
     }
-    std::array<client::BufferHandle, protocol::kBuffersPerExchangeMax> handles;
-    for (size_t i = 0; i < count; ++i) handles[i] = capi::handle_of(buffers[i]);
-    operation.buffers = std::span(handles.data(), count);
-    PACE_TRY_ASSIGN(request, session->session->submit(operation));
-    *ret_request = {request.session, request.id};
+    if (call.stream != nullptr && call.device.type != PACE_DEVICE_CUDA)
+        return make_error(
+            ErrorKind::invalid,
+            "options->call.stream is given without its GPU; name that in options->call.device");
     return {};
+}
+
+Result<> check_slices(const Called& called, Verb verb) {
+    if (!protocol::has_buffers(verb)) return {};
+    PACE_TRY(capi::require(called.slices, "slices"));
+    if (called.count != 0 && called.count <= protocol::kBuffersPerExchangeMax) return {};
+    return make_error(ErrorKind::invalid, "count is {}; give 1 to {} slices", called.count,
+                      protocol::kBuffersPerExchangeMax);
+}
+
+// Submits `operation` on the caller's slices, with what its pace_call says.
+Result<pace_status> submit(const Called& called, const pace_call& call,
+                           client::Operation operation) {
+    PACE_TRY(capi::require(called.session, "session"));
+    PACE_TRY(capi::require(called.ret_request, "ret_request"));
+    PACE_TRY(check_call(call));
+    if (const auto refused = capi::refuse_device(call.device, "options->call.device", called.error))
+        return *refused;
+    PACE_TRY(check_slices(called, operation.verb));
+    std::array<client::Slice, protocol::kBuffersPerExchangeMax> slices;
+    for (size_t i = 0; i < called.count; ++i) slices[i] = capi::slice_of(called.slices[i]);
+    operation.slices = std::span(slices.data(), called.count);
+    operation.iteration = takes_iteration(operation.verb) ? call.iteration : 0;
+    operation.user_data = call.user_data;
+    if (const auto gpu = capi::gpu_of(call.device))
+        operation.after =
+            client::Stream{*gpu, static_cast<pace::base::cuda::CUstream>(call.stream)};
+    PACE_TRY_ASSIGN(request, called.session->session->submit(operation));
+    *called.ret_request = {request.session, request.id};
+    return PACE_OK;
+}
+
+// Of a verb whose options are its pace_call alone.
+template <typename Options>
+pace_status call_plainly(Verb verb, const Called& called, const Options* options,
+                         capi::StructName name) {
+    return capi::guard(called.error, [&]() -> Result<pace_status> {
+        PACE_TRY_ASSIGN(given, capi::read_optional(options, name));
+        client::Operation operation;
+        operation.verb = verb;
+        return submit(called, given.call, operation);
+    });
 }
 
 Result<> check_average(const pace_average_options& given) {
@@ -63,21 +122,37 @@ Result<> check_average(const pace_average_options& given) {
     return {};
 }
 
+Result<> check_push(const pace_push_options& given) {
+    PACE_TRY(capi::check_reserved(given.reserved, "options->reserved"));
+    if (given.sparse > 1)
+        return make_error(ErrorKind::invalid, "options->sparse is {}; use 0 or 1", given.sparse);
+    if (given.sparse == 0 && given.entries != 0)
+        return make_error(ErrorKind::invalid,
+                          "options->entries is {}, which counts with sparse = 1 only; set that, "
+                          "or leave entries out: a dense push has as many as its buffers",
+                          given.entries);
+    if (given.sparse == 1 && given.first != 0)
+        return make_error(ErrorKind::invalid,
+                          "options->first is {}, but the indices of a sparse push count from "
+                          "the model's first element; leave it out",
+                          given.first);
+    return {};
+}
+
 }  // namespace
 
-pace_status pace_average(pace_session* session, const pace_buffer* buffers, size_t count,
-                         uint64_t iteration, const pace_average_options* options,
-                         pace_request* ret_request, pace_error* error) {
-    return capi::guard(error, [&]() -> Result<> {
-        PACE_TRY_ASSIGN(given, capi::read_optional(options, kAverage));
-        PACE_TRY(capi::check_reserved(given.reserved, "options->reserved"));
+pace_status pace_average(pace_session* session, const pace_slice* slices, size_t count,
+                         const pace_average_options* options, pace_request* ret_request,
+                         pace_error* error) {
+    return capi::guard(error, [&]() -> Result<pace_status> {
+        PACE_TRY(capi::require(options, "options"));
+        PACE_TRY_ASSIGN(given, capi::read_options(options, kAverage));
         PACE_TRY(check_average(given));
         client::Operation operation;
         operation.verb = Verb::average;
-        operation.iteration = iteration;
         operation.order = static_cast<protocol::Order>(given.order);
         operation.keep_local = given.keep_local == 1;
-        return submit(session, operation, buffers, count, ret_request);
+        return submit({session, slices, count, ret_request, error}, given.call, operation);
     });
 }
 
@@ -95,114 +170,92 @@ pace_status pace_withdraw(pace_session* session, pace_error* error) {
     });
 }
 
-pace_status pace_reduce(pace_session* session, const pace_buffer* buffers, size_t count,
+pace_status pace_reduce(pace_session* session, const pace_slice* slices, size_t count,
                         const pace_reduce_options* options, pace_request* ret_request,
                         pace_error* error) {
-    return capi::guard(error, [&]() -> Result<> {
+    return capi::guard(error, [&]() -> Result<pace_status> {
         PACE_TRY_ASSIGN(given, capi::read_optional(options, kReduce));
+        PACE_TRY(capi::check_reserved(given.reserved, "options->reserved"));
         if (given.op != PACE_OP_MEAN && given.op != PACE_OP_SUM)
             return make_error(ErrorKind::invalid,
                               "options->op is {}; use PACE_OP_MEAN or PACE_OP_SUM", given.op);
         client::Operation operation;
         operation.verb = Verb::reduce;
-        operation.iteration = given.iteration;
         operation.op = static_cast<ReduceOp>(given.op);
-        return submit(session, operation, buffers, count, ret_request);
+        return submit({session, slices, count, ret_request, error}, given.call, operation);
     });
 }
 
-pace_status pace_broadcast(pace_session* session, const pace_buffer* buffers, size_t count,
-                           uint32_t root, pace_request* ret_request, pace_error* error) {
-    return capi::guard(error, [&]() -> Result<> {
+pace_status pace_broadcast(pace_session* session, const pace_slice* slices, size_t count,
+                           const pace_broadcast_options* options, pace_request* ret_request,
+                           pace_error* error) {
+    return capi::guard(error, [&]() -> Result<pace_status> {
+        PACE_TRY_ASSIGN(given, capi::read_optional(options, kBroadcast));
+        PACE_TRY(capi::check_reserved(given.reserved, "options->reserved"));
         client::Operation operation;
         operation.verb = Verb::broadcast;
-        operation.root = root;
-        return submit(session, operation, buffers, count, ret_request);
+        operation.root = given.root;
+        return submit({session, slices, count, ret_request, error}, given.call, operation);
     });
 }
 
-pace_status pace_sync(pace_session* session, const pace_buffer* buffers, size_t count,
-                      pace_request* ret_request, pace_error* error) {
-    return capi::guard(error, [&]() -> Result<> {
-        client::Operation operation;
-        operation.verb = Verb::sync;
-        return submit(session, operation, buffers, count, ret_request);
-    });
-}
-
-pace_status pace_barrier(pace_session* session, pace_request* ret_request, pace_error* error) {
-    return capi::guard(error, [&]() -> Result<> {
-        client::Operation operation;
-        operation.verb = Verb::barrier;
-        return submit(session, operation, nullptr, 0, ret_request);
-    });
-}
-
-pace_status pace_push(pace_session* session, const pace_buffer* buffers, size_t count,
-                      uint64_t clock, const pace_push_options* options, pace_request* ret_request,
+pace_status pace_sync(pace_session* session, const pace_slice* slices, size_t count,
+                      const pace_sync_options* options, pace_request* ret_request,
                       pace_error* error) {
-    return capi::guard(error, [&]() -> Result<> {
-        PACE_TRY_ASSIGN(given, capi::read_optional(options, kPush));
-        if (given.sparse > 1)
-            return make_error(ErrorKind::invalid, "options->sparse is {}; use 0 or 1",
-                              given.sparse);
-        if (given.sparse == 0 && given.entries != 0)
-            return make_error(
-                ErrorKind::invalid,
-                "options->entries is {}, which counts with sparse = 1 only; set that, "
-                "or leave entries out: a dense push has as many as its buffers",
-                given.entries);
-        if (given.sparse == 1 && given.first != 0)
-            return make_error(ErrorKind::invalid,
-                              "options->first is {}, but the indices of a sparse push count from "
-                              "the model's first element; leave it out",
-                              given.first);
+    return call_plainly(Verb::sync, {session, slices, count, ret_request, error}, options, kSync);
+}
+
+pace_status pace_barrier(pace_session* session, const pace_barrier_options* options,
+                         pace_request* ret_request, pace_error* error) {
+    return call_plainly(Verb::barrier, {session, nullptr, 0, ret_request, error}, options,
+                        kBarrier);
+}
+
+pace_status pace_push(pace_session* session, const pace_slice* slices, size_t count,
+                      const pace_push_options* options, pace_request* ret_request,
+                      pace_error* error) {
+    return capi::guard(error, [&]() -> Result<pace_status> {
+        PACE_TRY(capi::require(options, "options"));
+        PACE_TRY_ASSIGN(given, capi::read_options(options, kPush));
+        PACE_TRY(check_push(given));
         client::Operation operation;
         operation.verb = Verb::push;
-        operation.iteration = clock;
         operation.sparse = given.sparse == 1;
         operation.first = given.first;
         operation.entries = given.entries;
-        return submit(session, operation, buffers, count, ret_request);
+        return submit({session, slices, count, ret_request, error}, given.call, operation);
     });
 }
 
-pace_status pace_pull(pace_session* session, const pace_buffer* buffers, size_t count,
-                      uint64_t clock, const pace_pull_options* options, pace_request* ret_request,
+pace_status pace_pull(pace_session* session, const pace_slice* slices, size_t count,
+                      const pace_pull_options* options, pace_request* ret_request,
                       pace_error* error) {
-    return capi::guard(error, [&]() -> Result<> {
-        PACE_TRY_ASSIGN(given, capi::read_optional(options, kPull));
-        PACE_TRY(capi::check_reserved(given.reserved, "options->reserved"));
+    return capi::guard(error, [&]() -> Result<pace_status> {
+        PACE_TRY(capi::require(options, "options"));
+        PACE_TRY_ASSIGN(given, capi::read_options(options, kPull));
         client::Operation operation;
         operation.verb = Verb::pull;
-        operation.iteration = clock;
         operation.first = given.first;
-        return submit(session, operation, buffers, count, ret_request);
+        return submit({session, slices, count, ret_request, error}, given.call, operation);
     });
 }
 
-pace_status pace_checkpoint(pace_session* session, pace_request* ret_request, pace_error* error) {
-    return capi::guard(error, [&]() -> Result<> {
-        client::Operation operation;
-        operation.verb = Verb::checkpoint;
-        return submit(session, operation, nullptr, 0, ret_request);
-    });
+pace_status pace_checkpoint(pace_session* session, const pace_checkpoint_options* options,
+                            pace_request* ret_request, pace_error* error) {
+    return call_plainly(Verb::checkpoint, {session, nullptr, 0, ret_request, error}, options,
+                        kCheckpoint);
 }
 
-pace_status pace_residual_save(pace_session* session, const pace_buffer* buffers, size_t count,
-                               pace_request* ret_request, pace_error* error) {
-    return capi::guard(error, [&]() -> Result<> {
-        client::Operation operation;
-        operation.verb = Verb::residual_save;
-        return submit(session, operation, buffers, count, ret_request);
-    });
+pace_status pace_residual_save(pace_session* session, const pace_slice* slices, size_t count,
+                               const pace_residual_options* options, pace_request* ret_request,
+                               pace_error* error) {
+    return call_plainly(Verb::residual_save, {session, slices, count, ret_request, error}, options,
+                        kResidual);
 }
 
-pace_status pace_residual_load(pace_session* session, const pace_buffer* buffers, size_t count,
-                               pace_request* ret_request, pace_error* error) {
-    return capi::guard(error, [&]() -> Result<> {
-        client::Operation operation;
-        operation.verb = Verb::residual_load;
-        return submit(session, operation, buffers, count, ret_request);
-    });
+pace_status pace_residual_load(pace_session* session, const pace_slice* slices, size_t count,
+                               const pace_residual_options* options, pace_request* ret_request,
+                               pace_error* error) {
+    return call_plainly(Verb::residual_load, {session, slices, count, ret_request, error}, options,
+                        kResidual);
 }

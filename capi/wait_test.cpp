@@ -13,7 +13,7 @@ class WaitTest : public PaceFixture {};
 TEST_F(WaitTest, WaitingAndTestingTellApartUnendedAndEnded) {
     start(holding());
     pace_request request{};
-    ASSERT_EQ(pace_barrier(session_, &request, &error_), PACE_OK);
+    ASSERT_EQ(pace_barrier(session_, nullptr, &request, &error_), PACE_OK);
     EXPECT_EQ(pace_request_test(session_, request, nullptr, nullptr, &error_), PACE_PENDING);
     EXPECT_EQ(pace_request_wait(session_, request, 0, nullptr, nullptr, &error_), PACE_TIMEOUT);
     EXPECT_EQ(pace_request_wait(session_, request, 1, nullptr, nullptr, &error_), PACE_TIMEOUT);
@@ -48,7 +48,7 @@ TEST_F(WaitTest, WhatWasRefusedAtItsEndIsNoWrongArgument) {
     };
     start(std::move(script));
     pace_request request{};
-    ASSERT_EQ(pace_barrier(session_, &request, &error_), PACE_OK);
+    ASSERT_EQ(pace_barrier(session_, nullptr, &request, &error_), PACE_OK);
     pace_request_info info = PACE_REQUEST_INFO_INIT;
     EXPECT_EQ(pace_request_wait(session_, request, PACE_FOREVER, nullptr, &info, &error_),
               PACE_E_REFUSED);
@@ -58,7 +58,7 @@ TEST_F(WaitTest, WhatWasRefusedAtItsEndIsNoWrongArgument) {
 TEST_F(WaitTest, AWaitForADeviceThatIsNotBuiltInSaysSoAndCollectsNothing) {
     start();
     pace_request request{};
-    ASSERT_EQ(pace_barrier(session_, &request, &error_), PACE_OK);
+    ASSERT_EQ(pace_barrier(session_, nullptr, &request, &error_), PACE_OK);
     pace_wait_options how = PACE_WAIT_OPTIONS_INIT;
     pace_request_info info = PACE_REQUEST_INFO_INIT;
     for (const int type : {int{PACE_DEVICE_ROCM}, int{PACE_DEVICE_ONEAPI}, 4711}) {
@@ -87,8 +87,8 @@ TEST_F(WaitTest, TheNextRequestToEndIsNamed) {
     pace_request_info info = PACE_REQUEST_INFO_INIT;
     EXPECT_EQ(pace_session_next(session_, PACE_FOREVER, nullptr, &next, &info, &error_),
               PACE_E_NOT_FOUND);
-    ASSERT_EQ(pace_barrier(session_, &first, &error_), PACE_OK);
-    ASSERT_EQ(pace_barrier(session_, &second, &error_), PACE_OK);
+    ASSERT_EQ(pace_barrier(session_, nullptr, &first, &error_), PACE_OK);
+    ASSERT_EQ(pace_barrier(session_, nullptr, &second, &error_), PACE_OK);
     EXPECT_EQ(pace_session_next(session_, 0, nullptr, &next, &info, &error_), PACE_TIMEOUT);
     EXPECT_EQ(next.id, 0U);
     daemon_->with_peer([&](Peer& peer) { peer.complete_done(second.id); });
@@ -104,20 +104,20 @@ TEST_F(WaitTest, ASessionThatHasLeftIsOver) {
     EXPECT_EQ(pace_session_leave(session_, PACE_FOREVER, &error_), PACE_OK);
     EXPECT_EQ(pace_session_leave(session_, PACE_FOREVER, &error_), PACE_E_CLOSED);
     pace_request request{};
-    EXPECT_EQ(pace_barrier(session_, &request, &error_), PACE_E_CLOSED);
+    EXPECT_EQ(pace_barrier(session_, nullptr, &request, &error_), PACE_E_CLOSED);
 }
 
 TEST_F(WaitTest, ADeadDaemonEndsRequestsAsGone) {
     start(holding());
     pace_request request{};
-    ASSERT_EQ(pace_barrier(session_, &request, &error_), PACE_OK);
+    ASSERT_EQ(pace_barrier(session_, nullptr, &request, &error_), PACE_OK);
     daemon_->kill();
     pace_request_info info = PACE_REQUEST_INFO_INIT;
     EXPECT_EQ(pace_request_wait(session_, request, PACE_FOREVER, nullptr, &info, &error_),
               PACE_E_DAEMON_GONE);
     EXPECT_EQ(info.status, PACE_E_DAEMON_GONE);
     daemon_->restart({});
-    EXPECT_EQ(pace_barrier(session_, &request, &error_), PACE_OK) << error_.message;
+    EXPECT_EQ(pace_barrier(session_, nullptr, &request, &error_), PACE_OK) << error_.message;
 }
 
 }  // namespace

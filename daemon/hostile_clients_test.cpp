@@ -107,9 +107,12 @@ class Besieger {
         const size_t count = most == 0 ? random_.below(3) : 1 + (random_.below(4) == 0 ? 1 : 0);
         for (size_t i = 0; i < count && !buffers_.empty(); ++i) {
             const ClientBuffer& buffer = *buffers_[random_.below(buffers_.size())];
-            entry.buffers[i] = buffer.index + (random_.below(50) == 0 ? 1000 : 0);
-            entry.generations[i] = buffer.generation;
-            ++entry.buffer_count;
+            protocol::SubmittedSlice& slice = entry.slices[i];
+            slice.buffer = buffer.index + (random_.below(50) == 0 ? 1000 : 0);
+            slice.generation = buffer.generation;
+            slice.first = random_.below(20) == 0 ? random_.next() : 0;
+            slice.count = random_.below(20) == 0 ? random_.next() : buffer.count;
+            ++entry.slice_count;
         }
         client_->submit(entry);
     }

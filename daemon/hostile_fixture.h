@@ -255,9 +255,8 @@ inline void expect_served(HostileClients& daemon) {
     entry.id = 1;
     entry.verb = Verb::reduce;
     entry.op = protocol::ReduceOp::sum;
-    entry.buffer_count = 1;
-    entry.buffers[0] = buffer->index;
-    entry.generations[0] = buffer->generation;
+    entry.slice_count = 1;
+    entry.slices[0] = {buffer->index, buffer->generation, 0, 10};
     client.submit(entry);
     std::vector<protocol::CompletionEntry> ends;
     EXPECT_TRUE(daemon.until([&] {

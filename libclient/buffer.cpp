@@ -23,7 +23,7 @@ BufferHandle BufferTable::add(protocol::DType type, uint64_t count, NewBuffer bu
                                    [](const Buffer& candidate) { return !candidate.in_use; });
     slot->in_use = true;
     slot->freeing = false;
-    slot->request = 0;
+    slot->claims.clear();
     slot->type = type;
     slot->count = count;
     slot->memory = std::move(buffer.memory);
@@ -52,10 +52,10 @@ Result<Buffer*> BufferTable::find(BufferHandle handle) {
 
 Result<Buffer*> BufferTable::find_idle(BufferHandle handle) {
     PACE_TRY_ASSIGN(buffer, find(handle));
-    if (buffer->request != 0)
+    if (!buffer->claims.empty())
         return make_error(ErrorKind::invalid,
-                          "buffer {}.{} is named by request {} in flight; wait for that first",
-                          handle.index, handle.generation, buffer->request);
+                          "buffer {}.{} is named by request {:#x} in flight; wait for that first",
+                          handle.index, handle.generation, buffer->claims.front().request);
     return buffer;
 }
 

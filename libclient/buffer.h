@@ -22,11 +22,30 @@ struct BufferHandle {
     uint32_t generation = 0;
 };
 
+// `count` elements of a buffer, from `first` on; kRest: to its end.
+inline constexpr uint64_t kRest = UINT64_MAX;
+struct Slice {
+    BufferHandle buffer;
+    uint64_t first = 0;
+    uint64_t count = kRest;
+};
+
+// Elements [first, first + count), which a request in flight names.
+struct Claim {
+    uint64_t request = 0;
+    uint64_t first = 0;
+    uint64_t count = 0;
+
+    bool meets(const Claim& other) const {
+        return first < other.first + other.count && other.first < first + count;
+    }
+};
+
 struct Buffer {
     uint32_t generation = 0;  // of the handle; grows when the buffer is freed
     bool in_use = false;
     bool freeing = false;  // a free is being talked over with the daemon
-    uint64_t request = 0;  // in flight and naming this buffer; 0: none
+    std::vector<Claim> claims{};
     protocol::DType type = protocol::DType::f32;
     uint64_t count = 0;
     base::MappedMemfd memory;

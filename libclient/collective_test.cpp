@@ -21,9 +21,10 @@ class CollectiveTest : public SessionFixture {
 
     static base::Result<RequestHandle> submit(Session& session, Verb verb,
                                               std::span<const BufferHandle> buffers) {
+        const std::vector<Slice> slices = slices_of(buffers);
         Operation operation;
         operation.verb = verb;
-        operation.buffers = buffers;
+        operation.slices = slices;
         return session.submit(operation);
     }
 };
@@ -119,7 +120,7 @@ TEST_F(CollectiveTest, ResidualsGoInBuffersOfFloats) {
         const auto refused = submit(**session, verb, buffers);
         ASSERT_FALSE(refused);
         EXPECT_EQ(refused.error().kind, ErrorKind::invalid);
-        EXPECT_TRUE(says(refused.error(), "buffers[1] is of type f16")) << refused.error().message;
+        EXPECT_TRUE(says(refused.error(), "slices[1] is of type f16")) << refused.error().message;
         EXPECT_EQ(submit(**session, verb, {}).error().kind, ErrorKind::invalid);
     }
     // Nothing was claimed by the refusals.

@@ -45,7 +45,7 @@ Result<std::shared_ptr<Gpu>> Gpu::open(uint32_t ordinal, uint32_t slots) {
     (void)(*driver)->device_get_count(&count);  // an error is: none
     if (ordinal >= static_cast<uint32_t>(count))
         return make_error(ErrorKind::invalid,
-                          "device is PACE_CUDA({}), but this process sees {} GPUs (see "
+                          "device is GPU {}, but this process sees {} GPUs (see "
                           "CUDA_VISIBLE_DEVICES)",
                           ordinal, count);
     std::shared_ptr<Gpu> gpu(new Gpu(**driver, ordinal));
@@ -143,8 +143,8 @@ Result<> Gpu::check_stream(CUstream stream) const {
         CUdevice device = -1;
         if (driver_.context_get_device(&device) == kSuccess && device == device_) return {};
     }
-    return make_error(ErrorKind::invalid,
-                      "the stream is not one of PACE_CUDA({}), where the buffers are", ordinal_);
+    return make_error(ErrorKind::invalid, "stream is not one of GPU {}, where the buffers are",
+                      ordinal_);
 }
 
 Result<> Gpu::record(uint32_t slot, CUstream stream) {

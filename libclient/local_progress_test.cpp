@@ -68,7 +68,8 @@ class KeptTest : public SessionFixture {
     base::Result<RequestHandle> call(uint64_t iteration = 5) {
         Operation operation;
         operation.verb = Verb::average;
-        operation.buffers = {&x_.handle, 1};
+        const Slice slice{x_.handle};
+        operation.slices = {&slice, 1};
         operation.iteration = iteration;
         operation.keep_local = true;
         return session_->submit(operation);
@@ -81,7 +82,7 @@ class KeptTest : public SessionFixture {
         std::memcpy(&entry,
                     peer.ring.data() + peer.layout.submissions() + slot * sizeof(SubmissionEntry),
                     sizeof(entry));
-        return peer.buffers.at(entry.buffers[0]).memory.data();
+        return peer.buffers.at(entry.slices[0].buffer).memory.data();
     }
 
     void end(RequestHandle request, protocol::Outcome outcome = protocol::Outcome::done) {
@@ -131,7 +132,8 @@ TEST_F(KeptTest, WhoOnlyLooksAddsAPieceAtATime) {
     for (float* const values : data) std::fill_n(values, kMany, 1.0F);
     Operation operation;
     operation.verb = Verb::average;
-    operation.buffers = handles;
+    const auto slices = slices_of(handles);
+    operation.slices = slices;
     operation.keep_local = true;
     const auto request = session_->submit(operation);
     ASSERT_TRUE(request) << request.error().message;
@@ -162,7 +164,8 @@ TEST_F(KeptTest, WhoOnlyLooksDoesNotAddWhatAnotherThreadAdds) {
         std::fill_n(values, kMany, 1.0F);
         Operation operation;
         operation.verb = Verb::average;
-        operation.buffers = {&created.handle, 1};
+        const Slice slice{created.handle};
+        operation.slices = {&slice, 1};
         operation.keep_local = true;
         const auto request = session_->submit(operation);
         ASSERT_TRUE(request) << request.error().message;
@@ -199,11 +202,13 @@ TEST_F(KeptTest, NothingIsMadeForACallThatCannotBe) {
     const std::array<BufferHandle, 2> twice{x_.handle, x_.handle};
     Operation operation;
     operation.verb = Verb::average;
-    operation.buffers = twice;
+    const auto slices_twice = slices_of(twice);
+    operation.slices = slices_twice;
     operation.keep_local = true;
     EXPECT_EQ(session_->submit(operation).error().kind, ErrorKind::invalid);
     const std::array<BufferHandle, 2> unknown{x_.handle, BufferHandle{}};
-    operation.buffers = unknown;
+    const auto slices_unknown = slices_of(unknown);
+    operation.slices = slices_unknown;
     EXPECT_EQ(session_->submit(operation).error().kind, ErrorKind::handle);
     daemon_->with_peer(
         [](Peer& peer) { EXPECT_EQ(peer.buffers.size(), 1U) << "copies were made"; });
@@ -281,7 +286,8 @@ class OrderedTest : public SessionFixture {
     RequestHandle call(Order order) {
         Operation operation;
         operation.verb = Verb::average;
-        operation.buffers = {&x_.handle, 1};
+        const Slice slice{x_.handle};
+        operation.slices = {&slice, 1};
         operation.order = order;
         const auto request = session_->submit(operation);
         if (request) return *request;

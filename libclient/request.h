@@ -23,6 +23,13 @@ struct RequestHandle {
     uint64_t id = 0;
 };
 
+// Elements [first, first + count) of the buffer with this index in BufferTable.
+struct Part {
+    uint32_t buffer = 0;
+    uint64_t first = 0;
+    uint64_t count = 0;
+};
+
 struct Request {
     uint64_t id = 0;           // 0: the slot is free
     bool ended = false;        // `end` tells how
@@ -35,8 +42,9 @@ struct Request {
     uint64_t iteration = 0;
     uint64_t elements = 0;  // of its buffers
     uint64_t ready = 0;     // of them, as the trainer said last
-    uint32_t buffer_count = 0;
-    std::array<uint32_t, protocol::kBuffersPerExchangeMax> buffers{};  // indices in BufferTable
+    uint64_t user_data = 0;
+    uint32_t part_count = 0;
+    std::array<Part, protocol::kBuffersPerExchangeMax> parts{};
     std::shared_ptr<Gpu> gpu;  // on which its buffers are; null: on the host
     std::shared_ptr<const Gpu::Waiting> daemon_events;  // of the daemon that it was given to
     protocol::WriteState contents =

@@ -31,6 +31,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -83,9 +84,18 @@ struct Waiter {
     base::cuda::CUstream stream = nullptr;
 };
 
+// A stream of a GPU, and which GPU.
+struct Stream {
+    uint32_t ordinal = 0;
+    base::cuda::CUstream stream = nullptr;
+};
+
 struct Operation {
     protocol::Verb verb = protocol::Verb::barrier;
-    std::span<const BufferHandle> buffers;
+    std::span<const Slice> slices;
+    uint64_t user_data = 0;  // told with its end
+    std::optional<Stream>
+        after{};  // what makes the buffers' contents, if they are on a GPU; none: its default stream
     uint64_t iteration = 0;
     protocol::ReduceOp op = protocol::ReduceOp::mean;
     uint32_t root = 0;
@@ -100,6 +110,7 @@ struct Operation {
 struct RequestEnd {
     std::span<protocol::MemberEntry> room;  // in: where to list members
     RequestHandle handle{};                 // which it is
+    uint64_t user_data = 0;                 // as its operation had it
     protocol::Verb verb = protocol::Verb::barrier;
     uint64_t local_iteration = 0;  // in: that the worker has reached; 0: the call's
     uint32_t listed = 0;           // of them, by rank
@@ -139,8 +150,6 @@ class Session {
     base::Result<CreatedBuffer> create_buffer(protocol::DType type, uint64_t count,
                                               uint32_t device = 0);
     base::Result<BufferInfo> buffer_info(BufferHandle handle);
-    // Requests whose buffers are on a GPU follow what is queued on this stream by then. Null: the device's default stream.
-    base::Result<> set_stream(base::cuda::CUstream stream);
     base::Result<> free_buffer(BufferHandle handle);
 
     // Begins an operation. Waits for nothing unless the session must reconnect.
@@ -180,6 +189,7 @@ class Session {
     base::Result<RequestHandle> begin(const Operation& operation,
                                       std::unique_lock<std::mutex>& lock);
     base::Result<> claim_buffers(const Operation& operation, Request& request);
+    base::Result<Part> claim(const Slice& slice, const Request& request);
     void release_buffers(Request& request);
     base::Result<> push(const Operation& operation, const Request& request);
     base::Result<> take_completions();
@@ -194,7 +204,7 @@ class Session {
     void learn_standing(const Request& request);
     void deliver(Request& request, RequestEnd* ret_end);
     // session_gpu.cpp
-    base::Result<> order(Request& request);
+    base::Result<> order(const Operation& operation, Request& request);
     base::Result<bool> meet_gpu(RequestHandle handle, base::TimePoint deadline, Waiter waiter,
                                 std::unique_lock<std::mutex>& lock);
     std::vector<KeptBuffer> kept_buffers(const Request& request);
@@ -208,7 +218,7 @@ class Session {
 
     // These take the locks.
     base::Result<> rehearse(const Operation& operation);
-    base::Result<> provide_copies(std::span<const BufferHandle> buffers);
+    base::Result<> provide_copies(std::span<const Slice> slices);
     base::Result<> provide_copy(BufferHandle handle);
     base::Result<> free_one(BufferHandle handle);
 
@@ -236,7 +246,6 @@ class Session {
     Introduction standing_;                          // with the next daemon
     std::unique_ptr<ReadySignal> signal_;            // once ready_fd() was called
     std::map<uint32_t, std::shared_ptr<Gpu>> gpus_;  // by ordinal; grows with setup_mutex_, too
-    base::cuda::CUstream stream_ = nullptr;
     BufferTable buffers_;
     RequestTable requests_;
     Completion arriving_;

@@ -125,8 +125,8 @@ bool Session::collect(std::unique_lock<std::mutex>& lock, TimePoint deadline, bo
     const Wake wake = connection->await_completion(deadline, by_signals);
     lock.lock();
     collecting_ = false;
-    // Meanwhile another thread may have lost this connection and made a new one.
-    if (connection == connection_ && !gone_) {
+    // Meanwhile another thread may have lost this connection and made a new one; or it leaves, and the daemon's last word is for it.
+    if (connection == connection_ && !gone_ && !left_) {
         if (!signal_) connection->ring().set_sleeping(false);
         collect_now();
         if (wake == Wake::gone && !gone_) lose(connection_->farewell());
@@ -177,6 +177,7 @@ void Session::deliver(Request& request, RequestEnd* ret_end) {
     if (ret_end != nullptr) {
         ret_end->handle = requests_.handle(request);
         ret_end->verb = request.verb;
+        ret_end->user_data = request.user_data;
         ret_end->entry = request.end.entry;
         ret_end->contents = request.contents;
         ret_end->staleness = staleness_of(request, *ret_end);

@@ -204,8 +204,8 @@ TEST_F(SessionDeathTest, TheSessionComesBackWithItsMemoryPointersAndHandles) {
     EXPECT_EQ(wait(*session, *request).entry.outcome, protocol::Outcome::done);
     daemon_->settle();
     // The new daemon numbers as it likes: the handle is translated.
-    EXPECT_EQ(seen.buffers[0], 100U);
-    EXPECT_EQ(seen.generations[0], 107U);
+    EXPECT_EQ(seen.slices[0].buffer, 100U);
+    EXPECT_EQ(seen.slices[0].generation, 107U);
     daemon_->with_peer([&](Peer& peer) {
         EXPECT_EQ(peer.buffers.size(), 2U);
         const FakeBuffer& adopted = peer.buffers.at(100);

@@ -46,13 +46,6 @@ Result<> Session::share_gpus(Connection& connection, TimePoint deadline) {
     return {};
 }
 
-Result<> Session::set_stream(base::cuda::CUstream stream) {
-    PACE_TRY(check_open());
-    const std::scoped_lock lock(mutex_);
-    stream_ = stream;
-    return {};
-}
-
 Result<BufferInfo> Session::buffer_info(BufferHandle handle) {
     PACE_TRY(check_open());
     const std::scoped_lock lock(mutex_);
@@ -61,24 +54,50 @@ Result<BufferInfo> Session::buffer_info(BufferHandle handle) {
     return BufferInfo{buffer->type, buffer->count, device, buffer->data()};
 }
 
+namespace {
+
+Result<> check_stream(const Operation& operation, const Gpu* gpu) {
+    if (!operation.after) return {};
+    if (gpu == nullptr)
+        return make_error(
+            ErrorKind::invalid,
+            "options->call.device is GPU {}, but the call names no buffer there; leave "
+            "device and stream out",
+            operation.after->ordinal);
+    if (operation.after->ordinal == gpu->ordinal()) return {};
+    return make_error(
+        ErrorKind::invalid,
+        "options->call.device is GPU {}, but the buffers are on GPU {}; give a stream of "
+        "that",
+        operation.after->ordinal, gpu->ordinal());
+}
+
+}  // namespace
+
 // The daemon reads the buffers when the trainer's stream has come so far.
-Result<> Session::order(Request& request) {
+Result<> Session::order(const Operation& operation, Request& request) {
     Gpu* gpu = nullptr;
-    for (uint32_t i = 0; i < request.buffer_count; ++i) {
-        const Buffer& buffer = buffers_.at(request.buffers[i]);
+    for (uint32_t i = 0; i < request.part_count; ++i) {
+        const Buffer& buffer = buffers_.at(request.parts[i].buffer);
         if (i == 0) gpu = buffer.gpu();
-        if (buffer.gpu() == gpu) continue;
-        return make_error(ErrorKind::invalid,
-                          "buffers[{}] is not where buffers[0] is: the buffers of one call are all "
-                          "on one GPU, or all on the host",
-                          i);
+        if (buffer.gpu() != gpu)
+            return make_error(ErrorKind::invalid,
+                              "slices[{}] is not where slices[0] is: the buffers of one call are "
+                              "all on one GPU, or all on the host",
+                              i);
+        if (gpu != nullptr && request.parts[i].count != buffer.count)
+            return make_error(ErrorKind::invalid,
+                              "slices[{}] is a part of a buffer on a GPU; a call takes such a "
+                              "buffer as a whole",
+                              i);
     }
+    PACE_TRY(check_stream(operation, gpu));
     if (gpu == nullptr) return {};
     if (request.keeps_local || request.order != protocol::Order::all_at_once)
         return make_error(ErrorKind::invalid,
                           "buffers on a GPU are averaged all at once: leave out order and "
                           "keep_local, or use buffers on the host");
-    PACE_TRY(gpu->record(request.slot(), stream_));
+    PACE_TRY(gpu->record(request.slot(), operation.after ? operation.after->stream : nullptr));
     request.gpu = gpus_.at(gpu->ordinal());
     request.daemon_events = request.gpu->daemon_events();
     return {};

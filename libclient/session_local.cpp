@@ -21,15 +21,16 @@ Result<> Session::rehearse(const Operation& operation) {
     PACE_TRY_ASSIGN(request, requests_.begin());
     request->order = operation.order;
     request->keeps_local = operation.keep_local;
+    request->verb = operation.verb;
     auto possible = claim_buffers(operation, *request);
-    if (possible) possible = order(*request);
+    if (possible) possible = order(operation, *request);
     release_buffers(*request);
     requests_.abandon(*request);
     return possible;
 }
 
-Result<> Session::provide_copies(std::span<const BufferHandle> buffers) {
-    for (const BufferHandle handle : buffers) PACE_TRY(provide_copy(handle));
+Result<> Session::provide_copies(std::span<const Slice> slices) {
+    for (const Slice& slice : slices) PACE_TRY(provide_copy(slice.buffer));
     return {};
 }
 
@@ -62,11 +63,14 @@ Result<> Session::provide_copy(BufferHandle handle) {
 
 std::vector<KeptBuffer> Session::kept_buffers(const Request& request) {
     std::vector<KeptBuffer> kept;
-    kept.reserve(request.buffer_count);
-    for (uint32_t i = 0; i < request.buffer_count; ++i) {
-        Buffer& buffer = buffers_.at(request.buffers[i]);
-        kept.push_back({buffer.type, buffer.count, buffer.memory.data(),
-                        buffers_.at(buffer.copy.index).memory.data(), buffer.snapshot.get()});
+    kept.reserve(request.part_count);
+    for (uint32_t i = 0; i < request.part_count; ++i) {
+        const Part& part = request.parts[i];
+        Buffer& buffer = buffers_.at(part.buffer);
+        const size_t begin = part.first * size_of(buffer.type);
+        kept.push_back({buffer.type, part.count, buffer.memory.data() + begin,
+                        buffers_.at(buffer.copy.index).memory.data() + begin,
+                        buffer.snapshot.get() + begin});
     }
     return kept;
 }

@@ -77,9 +77,9 @@ Result<> Session::check_shape(const Operation& operation) const {
                           operation.root, job_.asked.world);
     const bool takes_buffers = protocol::has_buffers(operation.verb);
     if (takes_buffers &&
-        (operation.buffers.empty() || operation.buffers.size() > protocol::kBuffersPerExchangeMax))
-        return make_error(ErrorKind::invalid, "count is {}; give 1 to {} buffers",
-                          operation.buffers.size(), protocol::kBuffersPerExchangeMax);
+        (operation.slices.empty() || operation.slices.size() > protocol::kBuffersPerExchangeMax))
+        return make_error(ErrorKind::invalid, "count is {}; give 1 to {} slices",
+                          operation.slices.size(), protocol::kBuffersPerExchangeMax);
     return {};
 }
 
@@ -88,7 +88,7 @@ Result<RequestHandle> Session::submit(const Operation& operation) {
     PACE_TRY(check(operation));
     if (operation.keep_local) {
         PACE_TRY(rehearse(operation));
-        PACE_TRY(provide_copies(operation.buffers));
+        PACE_TRY(provide_copies(operation.slices));
     }
     for (int attempt = 0; attempt <= kReconnectsPerCall; ++attempt) {
         {
@@ -119,8 +119,9 @@ Result<RequestHandle> Session::begin(const Operation& operation,
     request->order = operation.order;
     request->iteration = operation.iteration;
     request->keeps_local = operation.keep_local;
+    request->user_data = operation.user_data;
     auto claimed = claim_buffers(operation, *request);
-    if (claimed) claimed = order(*request);
+    if (claimed) claimed = order(operation, *request);
     if (!claimed) {
         release_buffers(*request);
         requests_.abandon(*request);
@@ -141,28 +142,54 @@ Result<RequestHandle> Session::begin(const Operation& operation,
     return handle;
 }
 
+// The slice's elements, which no other request in flight names.
+Result<Part> Session::claim(const Slice& slice, const Request& request) {
+    PACE_TRY_ASSIGN(buffer, buffers_.find(slice.buffer));
+    const uint32_t number = request.part_count;
+    if (slice.first >= buffer->count)
+        return make_error(ErrorKind::invalid,
+                          "slices[{}].first is {}, but the buffer has {} elements", number,
+                          slice.first, buffer->count);
+    const uint64_t rest = buffer->count - slice.first;
+    const uint64_t count = slice.count == kRest ? rest : slice.count;
+    if (count == 0 || count > rest)
+        return make_error(ErrorKind::invalid, "slices[{}].count is {}; give 1 to {}, or PACE_REST",
+                          number, count, rest);
+    const Claim claim{request.id, slice.first, count};
+    for (const Claim& other : buffer->claims) {
+        if (!claim.meets(other)) continue;
+        if (other.request == request.id)
+            return make_error(ErrorKind::invalid,
+                              "slices[{}] is named twice, at least in part; each element counts "
+                              "once",
+                              number);
+        return make_error(ErrorKind::invalid,
+                          "slices[{}] is named by request {:#x} in flight; wait for that first",
+                          number, other.request);
+    }
+    if (is_local(request.verb) && buffer->type != protocol::DType::f32)
+        return make_error(ErrorKind::invalid,
+                          "slices[{}] is of type {}; a {} takes buffers of type f32", number,
+                          name_of(buffer->type), name_of(request.verb));
+    buffer->claims.push_back(claim);
+    return Part{slice.buffer.index, slice.first, count};
+}
+
 Result<> Session::claim_buffers(const Operation& operation, Request& request) {
-    for (const BufferHandle handle : operation.buffers) {
-        PACE_TRY_ASSIGN(known, buffers_.find(handle));
-        if (known->request == request.id)
-            return make_error(ErrorKind::invalid,
-                              "buffer {}.{} is named twice; each buffer counts once", handle.index,
-                              handle.generation);
-        PACE_TRY_ASSIGN(buffer, buffers_.find_idle(handle));
-        if (is_local(operation.verb) && buffer->type != protocol::DType::f32)
-            return make_error(ErrorKind::invalid,
-                              "buffers[{}] is of type {}; a {} takes buffers of type f32",
-                              request.buffer_count, name_of(buffer->type), name_of(operation.verb));
-        buffer->request = request.id;
-        request.buffers[request.buffer_count++] = handle.index;
-        request.elements += buffer->count;
+    for (const Slice& slice : operation.slices) {
+        PACE_TRY_ASSIGN(part, claim(slice, request));
+        request.parts[request.part_count++] = part;
+        request.elements += part.count;
     }
     return {};
 }
 
 void Session::release_buffers(Request& request) {
-    for (uint32_t i = 0; i < request.buffer_count; ++i) buffers_.at(request.buffers[i]).request = 0;
-    request.buffer_count = 0;
+    for (uint32_t i = 0; i < request.part_count; ++i) {
+        std::erase_if(buffers_.at(request.parts[i].buffer).claims,
+                      [&](const Claim& claim) { return claim.request == request.id; });
+    }
+    request.part_count = 0;
 }
 
 Result<> Session::push(const Operation& operation, const Request& request) {
@@ -178,13 +205,13 @@ Result<> Session::push(const Operation& operation, const Request& request) {
     entry->sparse = operation.sparse ? 1 : 0;
     entry->first = operation.first;
     entry->entries = operation.entries;
-    entry->buffer_count = static_cast<uint16_t>(request.buffer_count);
-    for (uint32_t i = 0; i < request.buffer_count; ++i) {
-        const Buffer& named = buffers_.at(request.buffers[i]);
+    entry->slice_count = static_cast<uint16_t>(request.part_count);
+    for (uint32_t i = 0; i < request.part_count; ++i) {
+        const Part& part = request.parts[i];
+        const Buffer& named = buffers_.at(part.buffer);
         const Buffer& averaged = request.keeps_local ? buffers_.at(named.copy.index) : named;
         const DaemonBuffer& daemon = averaged.daemon;
-        entry->buffers[i] = daemon.index;
-        entry->generations[i] = daemon.generation;
+        entry->slices[i] = {daemon.index, daemon.generation, part.first, part.count};
     }
     entry->event = request.gpu ? request.slot() + 1 : 0;
     ring.submit();

@@ -59,7 +59,8 @@ TEST_F(SessionTest, SubmitsWhatTheVerbSays) {
     const std::array handles{make_buffer(*session).handle, make_buffer(*session).handle};
     Operation operation;
     operation.verb = protocol::Verb::average;
-    operation.buffers = handles;
+    const auto slices = slices_of(handles);
+    operation.slices = slices;
     operation.iteration = 41;
     auto request = session->submit(operation);
     ASSERT_TRUE(request);
@@ -68,10 +69,12 @@ TEST_F(SessionTest, SubmitsWhatTheVerbSays) {
     EXPECT_EQ(seen.id, request->id);
     EXPECT_EQ(seen.verb, protocol::Verb::average);
     EXPECT_EQ(seen.iteration, 41U);
-    EXPECT_EQ(seen.buffer_count, 2);
-    EXPECT_EQ(seen.buffers[0], 100U);
-    EXPECT_EQ(seen.buffers[1], 101U);
-    EXPECT_EQ(seen.generations[1], 108U);
+    EXPECT_EQ(seen.slice_count, 2);
+    EXPECT_EQ(seen.slices[0].buffer, 100U);
+    EXPECT_EQ(seen.slices[1].buffer, 101U);
+    EXPECT_EQ(seen.slices[1].generation, 108U);
+    EXPECT_EQ(seen.slices[1].first, 0U);
+    EXPECT_EQ(seen.slices[1].count, 16U);
 }
 
 TEST_F(SessionTest, TellsHowARequestEndedWithItsMembersByRank) {
@@ -175,7 +178,8 @@ TEST_F(SessionTest, ABufferInFlightIsNeitherFreedNorSubmittedAgain) {
     const std::array both{spare, buffer};
     Operation operation;
     operation.verb = protocol::Verb::sync;
-    operation.buffers = both;
+    const auto slices = slices_of(both);
+    operation.slices = slices;
     EXPECT_EQ(session->submit(operation).error().kind, ErrorKind::invalid);
     // The refused submission has let go of the spare.
     EXPECT_TRUE(average(*session, spare));
@@ -191,7 +195,8 @@ TEST_F(SessionTest, ABufferNamedTwiceInOneVerbIsRefused) {
     const std::array twice{buffer, buffer};
     Operation operation;
     operation.verb = protocol::Verb::sync;
-    operation.buffers = twice;
+    const auto slices_twice = slices_of(twice);
+    operation.slices = slices_twice;
     auto request = session->submit(operation);
     ASSERT_FALSE(request);
     EXPECT_EQ(request.error().kind, ErrorKind::invalid);
@@ -230,13 +235,14 @@ TEST_F(SessionTest, RefusesVerbsOfTheOtherFamilyAndArgumentsOutOfRange) {
     const BufferHandle theirs = make_buffer(*collective).handle;
     Operation operation;
     operation.verb = protocol::Verb::reduce;
-    operation.buffers = {&mine, 1};
+    const Slice slice{mine};
+    operation.slices = {&slice, 1};
     EXPECT_EQ(averaging->submit(operation).error().kind, ErrorKind::verb);
     EXPECT_EQ(average(*collective, theirs).error().kind, ErrorKind::verb);
     operation.verb = protocol::Verb::broadcast;
     operation.root = 4;
     EXPECT_EQ(averaging->submit(operation).error().kind, ErrorKind::invalid);
-    operation.buffers = {};
+    operation.slices = {};
     operation.root = 0;
     EXPECT_EQ(averaging->submit(operation).error().kind, ErrorKind::invalid);
     EXPECT_EQ(averaging->create_buffer(protocol::DType::f32, 0).error().kind, ErrorKind::invalid);

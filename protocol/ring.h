@@ -62,6 +62,14 @@ struct alignas(kCacheLine) RingHeader {
     RingControl completion;  // produced by the daemon
 };
 
+// Elements [first, first + count) of a buffer, by its handle as BufferCreated gave it. `count` is at least 1.
+struct SubmittedSlice {
+    uint32_t buffer;
+    uint32_t generation;
+    uint64_t first;
+    uint64_t count;
+};
+
 struct alignas(kCacheLine) SubmissionEntry {
     uint64_t
         id;  // the client's, unique in the session, never 0; ready: of the request that it is about
@@ -70,7 +78,7 @@ struct alignas(kCacheLine) SubmissionEntry {
                     // reported back
     Verb verb;
     ReduceOp op;
-    uint16_t buffer_count;
+    uint16_t slice_count;
     uint32_t root;  // broadcast
     Order order;    // average
     uint8_t
@@ -82,8 +90,7 @@ struct alignas(kCacheLine) SubmissionEntry {
                 // makes their contents; 0: they are made
     uint64_t first;    // push, pull: element of the model at which the buffers begin
     uint64_t entries;  // push of indices and values: how many
-    uint32_t buffers[kBuffersPerExchangeMax];      // indices as given by BufferCreated
-    uint32_t generations[kBuffersPerExchangeMax];  // of those handles
+    SubmittedSlice slices[kBuffersPerExchangeMax];
 };
 
 // How a request ended. The numbers are those of pace.h.
@@ -155,7 +162,8 @@ struct WaitText {
 
 static_assert(sizeof(RingControl) == 192);
 static_assert(sizeof(RingHeader) == 448);
-static_assert(sizeof(SubmissionEntry) == 2112);
+static_assert(sizeof(SubmittedSlice) == 24);
+static_assert(sizeof(SubmissionEntry) == 6208);
 static_assert(sizeof(CompletionEntry) == 384);
 static_assert(sizeof(WriteMark) == 16);
 static_assert(sizeof(WaitText) == 256);

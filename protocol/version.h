@@ -6,6 +6,6 @@
 
 namespace pace::protocol {
 
-inline constexpr uint32_t kVersion = 6;
+inline constexpr uint32_t kVersion = 7;
 
 }  // namespace pace::protocol

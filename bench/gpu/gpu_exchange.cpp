@@ -15,6 +15,7 @@
 
 #include "base/cuda_driver.h"
 #include "capi/testing/asked_session.h"
+#include "capi/testing/calls.h"
 #include "pace.h"
 
 namespace {
@@ -191,11 +192,10 @@ class Worker {
         job.endpoint = options.endpoints[rank % options.endpoints.size()];
         must(job.open(&session_, &error_), error_);
         pace_buffer_options where = PACE_BUFFER_OPTIONS_INIT;
-        if (!on_host_) where.device = PACE_CUDA(rank % options.gpus);
+        if (!on_host_) where.device = {PACE_DEVICE_CUDA, ordinal_};
         must(pace_buffer_create(session_, PACE_F32, options.bytes / sizeof(float), &where, &buffer_,
                                 &data_, &error_),
              error_);
-        must(pace_session_set_stream(session_, stream_, &error_), error_);
         if (options.density > 0) make_gradient(options.bytes, rank);
     }
     ~Worker() {
@@ -221,12 +221,15 @@ class Worker {
     // Until the stream has the result.
     void exchange() {
         pace_request request{};
-        must(pace_reduce(session_, &buffer_, 1, nullptr, &request, &error_), error_);
+        pace_reduce_options mean = PACE_REDUCE_OPTIONS_INIT;
         pace_wait_options how = PACE_WAIT_OPTIONS_INIT;
         if (!on_host_) {
+            mean.call.device = {PACE_DEVICE_CUDA, ordinal_};
+            mean.call.stream = stream_;
             how.device = {PACE_DEVICE_CUDA, ordinal_};
             how.stream = stream_;
         }
+        must(pace_reduce(session_, pace::Slices(&buffer_, 1), 1, &mean, &request, &error_), error_);
         must(pace_request_wait(session_, request, PACE_FOREVER, &how, nullptr, &error_), error_);
         if (!on_host_) must(driver().stream_synchronize(stream_), "wait");
     }

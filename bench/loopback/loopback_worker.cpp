@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "capi/testing/asked_session.h"
+#include "capi/testing/calls.h"
 #include "pace.h"
 
 namespace {
@@ -59,7 +60,7 @@ class Worker {
                                  &error_));
         reduces_ = job.policy == PACE_POLICY_ALL_REDUCE;
         pace_request request{};
-        check(pace_barrier(session_, &request, &error_));
+        check(pace_barrier(session_, nullptr, &request, &error_));
         check(pace_request_wait(session_, request, PACE_FOREVER, nullptr, nullptr, &error_));
     }
     ~Worker() {
@@ -107,27 +108,30 @@ class Worker {
     void call(uint64_t iteration, Update& update) {
         update.called = now_us();
         if (reduces_) {
-            check(pace_reduce(session_, &buffer_, 1, nullptr, &update.request, &error_));
+            check(pace_reduce(session_, pace::Slices(&buffer_, 1), 1, nullptr, &update.request,
+                              &error_));
         } else {
-            check(
-                pace_average(session_, &buffer_, 1, iteration, nullptr, &update.request, &error_));
+            check(pace_average(session_, pace::Slices(&buffer_, 1), 1, pace::average_at(iteration),
+                               &update.request, &error_));
         }
     }
 
     void call_kept(uint64_t iteration, Update& update) {
         pace_average_options how = PACE_AVERAGE_OPTIONS_INIT;
+        how.call.iteration = iteration;
         how.keep_local = 1;
         update.called = now_us();
-        check(pace_average(session_, &buffer_, 1, iteration, &how, &update.request, &error_));
+        check(pace_average(session_, pace::Slices(&buffer_, 1), 1, &how, &update.request, &error_));
     }
 
     void compute_backward(uint64_t iteration, Update& update) {
         constexpr uint64_t kLayers = 16;
         pace_average_options how = PACE_AVERAGE_OPTIONS_INIT;
+        how.call.iteration = iteration;
         how.order = PACE_ORDER_BACKWARD;
         compute(options_.step_us / 3);
         update.called = now_us();
-        check(pace_average(session_, &buffer_, 1, iteration, &how, &update.request, &error_));
+        check(pace_average(session_, pace::Slices(&buffer_, 1), 1, &how, &update.request, &error_));
         for (uint64_t layer = 1; layer <= kLayers; ++layer) {
             compute((options_.step_us - options_.step_us / 3) / kLayers);
             check(pace_request_ready(session_, update.request, options_.elements * layer / kLayers,

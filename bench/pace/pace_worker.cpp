@@ -9,6 +9,7 @@
 #include "bench/common/check.h"
 #include "bench/common/measure.h"
 #include "bench/pace/job.h"
+#include "capi/testing/calls.h"
 #include "pace.h"
 
 namespace {
@@ -33,7 +34,8 @@ class Worker {
               pace_buffer_create(session_, PACE_F32, count, nullptr, &buffer_, &data, &error_));
         data_ = std::span(static_cast<float*>(data), count);
         pace_request request{};
-        check("pace_broadcast", pace_broadcast(session_, &buffer_, 1, 0, &request, &error_));
+        check("pace_broadcast",
+              pace_broadcast(session_, pace::Slices(&buffer_, 1), 1, nullptr, &request, &error_));
         wait("pace_broadcast", request);
     }
     ~Worker() {
@@ -48,15 +50,16 @@ class Worker {
     void exchange() {
         pace_request request{};
         if (averaging_) {
-            check("pace_average",
-                  pace_average(session_, &buffer_, 1, iteration_, nullptr, &request, &error_));
+            check("pace_average", pace_average(session_, pace::Slices(&buffer_, 1), 1,
+                                               pace::average_at(iteration_), &request, &error_));
             iteration_ = wait("pace_average", request) + 1;
             return;
         }
         pace_reduce_options sum = PACE_REDUCE_OPTIONS_INIT;
         sum.op = PACE_OP_SUM;
-        sum.iteration = iteration_++;
-        check("pace_reduce", pace_reduce(session_, &buffer_, 1, &sum, &request, &error_));
+        sum.call.iteration = iteration_++;
+        check("pace_reduce",
+              pace_reduce(session_, pace::Slices(&buffer_, 1), 1, &sum, &request, &error_));
         wait("pace_reduce", request);
     }
 

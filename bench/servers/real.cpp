@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "capi/testing/asked_session.h"
+#include "capi/testing/calls.h"
 #include "pace.h"
 
 namespace pace::bench {
@@ -107,17 +108,19 @@ class RealWorker {
         std::copy(entries.indices.begin(), entries.indices.end(), indices_);
         std::copy(entries.values.begin(), entries.values.end(), values_);
         pace_push_options push = PACE_PUSH_OPTIONS_INIT;
+        push.call.iteration = clock;
         push.sparse = 1;
         push.entries = entries.size();
         pace_request request{};
-        return pace_push(session_, update_, 2, clock, &push, &request, &error_) == PACE_OK &&
+        return pace_push(session_, Slices(update_, 2), 2, &push, &request, &error_) == PACE_OK &&
                pace_request_wait(session_, request, PACE_FOREVER, nullptr, nullptr, &error_) ==
                    PACE_OK;
     }
     bool pull(uint64_t clock, uint64_t& ret_fresh) {
         pace_request request{};
         pace_request_info info = PACE_REQUEST_INFO_INIT;
-        if (pace_pull(session_, &pulled_, 1, clock, nullptr, &request, &error_) != PACE_OK ||
+        if (pace_pull(session_, Slices(&pulled_, 1), 1, pull_at(clock), &request, &error_) !=
+                PACE_OK ||
             pace_request_wait(session_, request, PACE_FOREVER, nullptr, &info, &error_) != PACE_OK)
             return false;
         ret_fresh = info.slowest_clock;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "capi/testing/asked_session.h"
+#include "capi/testing/calls.h"
 #include "pace.h"
 
 namespace {
@@ -87,12 +88,14 @@ class Worker {
     void push() {
         pace_request request{};
         if (options_.entries == 0) {
-            check(pace_push(session_, &model_, 1, clock_, nullptr, &request, &error_));
+            check(pace_push(session_, pace::Slices(&model_, 1), 1, pace::push_at(clock_), &request,
+                            &error_));
         } else {
             pace_push_options sparse = PACE_PUSH_OPTIONS_INIT;
+            sparse.call.iteration = clock_;
             sparse.sparse = 1;
             sparse.entries = options_.entries;
-            check(pace_push(session_, update_, 2, clock_, &sparse, &request, &error_));
+            check(pace_push(session_, pace::Slices(update_, 2), 2, &sparse, &request, &error_));
         }
         finish(request);
         ++clock_;
@@ -102,7 +105,8 @@ class Worker {
     // With all that this worker has pushed.
     void pull() {
         pace_request request{};
-        check(pace_pull(session_, &model_, 1, clock_, nullptr, &request, &error_));
+        check(pace_pull(session_, pace::Slices(&model_, 1), 1, pace::pull_at(clock_), &request,
+                        &error_));
         finish(request);
     }
 

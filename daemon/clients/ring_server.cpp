@@ -80,12 +80,11 @@ Result<bool> RingServer::take(SubmissionEntry& ret_entry) {
         return base::make_error(ErrorKind::corrupt,
                                 "the submission ring claims {} entries in {} slots", waiting,
                                 layout_.slots);
-    // The fixed part first; only as many buffers as it names are then copied, so that a small request stays cheap.
+    // The fixed part first; only as many slices as it names are then copied, so that a small request stays cheap.
     const SubmissionEntry& slot_untrusted = submission(submission_head_);
-    std::memcpy(&ret_entry, &slot_untrusted, offsetof(SubmissionEntry, buffers));
-    const size_t count = std::min<size_t>(ret_entry.buffer_count, protocol::kBuffersPerExchangeMax);
-    std::memcpy(ret_entry.buffers, slot_untrusted.buffers, count * sizeof(uint32_t));
-    std::memcpy(ret_entry.generations, slot_untrusted.generations, count * sizeof(uint32_t));
+    std::memcpy(&ret_entry, &slot_untrusted, offsetof(SubmissionEntry, slices));
+    const size_t count = std::min<size_t>(ret_entry.slice_count, protocol::kBuffersPerExchangeMax);
+    std::memcpy(ret_entry.slices, slot_untrusted.slices, count * sizeof(protocol::SubmittedSlice));
     ++submission_head_;
     header().submission.head.value.store(submission_head_, std::memory_order_release);
     return true;

@@ -123,10 +123,10 @@ TEST(RingServer, CopiesNoMoreBuffersThanTheEntryMayName) {
     RingServer ring = make_ring();
     Client client(ring);
     client.submit(1);
-    client.submission(0).buffer_count = 0xFFFF;
+    client.submission(0).slice_count = 0xFFFF;
     protocol::SubmissionEntry entry;
     ASSERT_TRUE(*ring.take(entry));
-    EXPECT_EQ(entry.buffer_count, 0xFFFF);  // check_submission refuses it
+    EXPECT_EQ(entry.slice_count, 0xFFFF);  // check_submission refuses it
 }
 
 TEST(RingServer, RingsTheDoorbellOnlyForAClientThatSleeps) {

@@ -1,6 +1,7 @@
 #include "daemon/clients/submission.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace pace::daemon {
 
@@ -51,6 +52,35 @@ Result<> check_types(const Request& request) {
     return {};
 }
 
+Result<BufferPtr> find_slice(const protocol::SubmittedSlice& slice, const BufferTable& buffers) {
+    PACE_TRY_ASSIGN(buffer, buffers.find(slice.buffer, slice.generation));
+    if (slice.first == 0 && slice.count == buffer->count) return buffer;
+    if (slice.count == 0 || slice.first >= buffer->count ||
+        slice.count > buffer->count - slice.first)
+        return base::make_error(ErrorKind::invalid,
+                                "{} elements from {} on are not in a buffer of {}", slice.count,
+                                slice.first, buffer->count);
+    if (buffer->on_device)
+        return base::make_error(ErrorKind::invalid,
+                                "a buffer on a GPU is taken as a whole, not {} elements of {}",
+                                slice.count, buffer->count);
+    return part_of(buffer, slice.first, slice.count);
+}
+
+Result<> check_apart(const std::vector<BufferPtr>& buffers) {
+    std::vector<const Buffer*> sorted;
+    for (const BufferPtr& buffer : buffers) sorted.push_back(buffer.get());
+    const std::less<> before;
+    std::sort(sorted.begin(), sorted.end(), [before](const Buffer* one, const Buffer* other) {
+        return before(one->memory.data(), other->memory.data());
+    });
+    const auto meet = [before](const Buffer* one, const Buffer* next) {
+        return before(next->memory.data(), one->memory.data() + one->bytes());
+    };
+    if (std::adjacent_find(sorted.begin(), sorted.end(), meet) == sorted.end()) return {};
+    return base::make_error(ErrorKind::invalid, "one exchange names the same elements twice");
+}
+
 }  // namespace
 
 Result<Request> check_submission(const protocol::SubmissionEntry& entry,
@@ -63,7 +93,7 @@ Result<Request> check_submission(const protocol::SubmissionEntry& entry,
     if (!op_known)
         return base::make_error(ErrorKind::invalid, "op {} is none",
                                 static_cast<unsigned>(entry.op));
-    const size_t count = entry.buffer_count;
+    const size_t count = entry.slice_count;
     if (count > protocol::kBuffersPerExchangeMax)
         return base::make_error(ErrorKind::invalid,
                                 "{} buffers in one exchange; at most {} are allowed", count,
@@ -88,7 +118,7 @@ Result<Request> check_submission(const protocol::SubmissionEntry& entry,
     request.iteration = entry.iteration;
     request.buffers.reserve(count);
     for (size_t i = 0; i < count; ++i) {
-        PACE_TRY_ASSIGN(buffer, buffers.find(entry.buffers[i], entry.generations[i]));
+        PACE_TRY_ASSIGN(buffer, find_slice(entry.slices[i], buffers));
         request.elements += buffer->count;
         request.buffers.push_back(buffer);
     }
@@ -102,11 +132,7 @@ Result<Request> check_submission(const protocol::SubmissionEntry& entry,
     request.keeps_local = entry.verb == Verb::average && entry.keeps_local != 0;
     if (entry.order == protocol::Order::all_at_once) request.ready = request.elements;
     PACE_TRY(check_types(request));
-    std::vector<const Buffer*> sorted;
-    for (const BufferPtr& buffer : request.buffers) sorted.push_back(buffer.get());
-    std::sort(sorted.begin(), sorted.end());
-    if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
-        return base::make_error(ErrorKind::invalid, "one exchange names the same buffer twice");
+    PACE_TRY(check_apart(request.buffers));
     return request;
 }
 

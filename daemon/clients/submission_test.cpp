@@ -13,6 +13,9 @@ class Submission : public testing::Test {
   protected:
     BufferTable::Handle add(protocol::DType dtype = protocol::DType::f32) {
         auto buffer = std::make_shared<Buffer>();
+        auto memory = base::MappedMemfd::create("submission-test", 80, false);
+        EXPECT_TRUE(memory);
+        buffer->memory = std::move(*memory);
         buffer->dtype = dtype;
         buffer->count = 10;
         return buffers_.add(buffer);
@@ -21,11 +24,9 @@ class Submission : public testing::Test {
         protocol::SubmissionEntry entry{};
         entry.id = 5;
         entry.verb = verb;
-        entry.buffer_count = static_cast<uint16_t>(handles.size());
-        for (size_t i = 0; i < handles.size(); ++i) {
-            entry.buffers[i] = handles[i].index;
-            entry.generations[i] = handles[i].generation;
-        }
+        entry.slice_count = static_cast<uint16_t>(handles.size());
+        for (size_t i = 0; i < handles.size(); ++i)
+            entry.slices[i] = {handles[i].index, handles[i].generation, 0, 10};
         return entry;
     }
     base::ErrorKind kind_of(const protocol::SubmissionEntry& entry) {
@@ -46,6 +47,46 @@ TEST_F(Submission, BecomesARequestOnItsBuffers) {
     EXPECT_EQ(request->buffers[1], *buffers_.find(first.index, first.generation));
 }
 
+TEST_F(Submission, MayNamePartsOfBuffers) {
+    const auto handle = add();
+    const BufferPtr whole = *buffers_.find(handle.index, handle.generation);
+    auto parts = entry(Verb::reduce, {handle, handle});
+    parts.slices[0].count = 4;
+    parts.slices[1].first = 4;
+    parts.slices[1].count = 6;
+    auto request = check_submission(parts, buffers_);
+    ASSERT_TRUE(request) << request.error().message;
+    EXPECT_EQ(request->elements, 10U);
+    EXPECT_EQ(request->buffers[0]->count, 4U);
+    EXPECT_EQ(request->buffers[1]->count, 6U);
+    EXPECT_EQ(request->buffers[0]->memory.data(), whole->memory.data());
+    EXPECT_EQ(request->buffers[1]->memory.data(), whole->memory.data() + 4 * sizeof(float));
+    // They keep the whole alive, whatever becomes of the table.
+    const std::weak_ptr<Buffer> kept = whole;
+    EXPECT_EQ(request->buffers[1]->bytes(), 6 * sizeof(float));
+    EXPECT_GT(kept.use_count(), 2);
+}
+
+TEST_F(Submission, APartThatIsNotInItsBufferOrNamedTwiceIsRefused) {
+    const auto buffer = add();
+    const auto named = [&](uint64_t first, uint64_t count) {
+        auto one = entry(Verb::reduce, {buffer});
+        one.slices[0].first = first;
+        one.slices[0].count = count;
+        return kind_of(one);
+    };
+    EXPECT_EQ(named(0, 0), base::ErrorKind::invalid);
+    EXPECT_EQ(named(0, 11), base::ErrorKind::invalid);
+    EXPECT_EQ(named(10, 1), base::ErrorKind::invalid);
+    EXPECT_EQ(named(UINT64_MAX, 2), base::ErrorKind::invalid);
+    EXPECT_EQ(named(2, UINT64_MAX - 1), base::ErrorKind::invalid);
+    auto both = entry(Verb::reduce, {buffer, buffer});
+    both.slices[0].count = 5;
+    both.slices[1].first = 4;
+    both.slices[1].count = 6;
+    EXPECT_EQ(kind_of(both), base::ErrorKind::invalid);
+}
+
 TEST_F(Submission, IsRefusedWithTheKindThatSaysWhy) {
     const auto buffer = add();
     EXPECT_EQ(kind_of(entry(static_cast<Verb>(0), {buffer})), base::ErrorKind::invalid);
@@ -54,7 +95,7 @@ TEST_F(Submission, IsRefusedWithTheKindThatSaysWhy) {
     EXPECT_EQ(kind_of(entry(Verb::barrier, {buffer})), base::ErrorKind::invalid);
     EXPECT_EQ(kind_of(entry(Verb::reduce, {buffer, buffer})), base::ErrorKind::invalid);
     auto many = entry(Verb::reduce, {buffer});
-    many.buffer_count = protocol::kBuffersPerExchangeMax + 1;
+    many.slice_count = protocol::kBuffersPerExchangeMax + 1;
     EXPECT_EQ(kind_of(many), base::ErrorKind::invalid);
     auto op = entry(Verb::reduce, {buffer});
     op.op = static_cast<protocol::ReduceOp>(9);

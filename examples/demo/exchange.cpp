@@ -81,23 +81,28 @@ Outcome Exchange::run(const char* verb, const Begin& begin,
 }
 
 Outcome Exchange::broadcast(const Buffer& buffer, uint32_t root) {
+    pace_broadcast_options options = PACE_BROADCAST_OPTIONS_INIT;
+    options.root = root;
+    const pace_slice slice = PACE_WHOLE(buffer.handle);
     const Begin begin = [&](pace_request* request, pace_error* error) {
-        return pace_broadcast(session_.get(), &buffer.handle, 1, root, request, error);
+        return pace_broadcast(session_.get(), &slice, 1, &options, request, error);
     };
     return run("broadcast", begin, never);
 }
 
 Outcome Exchange::barrier() {
     const Begin begin = [&](pace_request* request, pace_error* error) {
-        return pace_barrier(session_.get(), request, error);
+        return pace_barrier(session_.get(), nullptr, request, error);
     };
     return run("barrier", begin, never);
 }
 
 Outcome Exchange::sync(const std::vector<pace_buffer>& buffers,
                        const std::function<void()>& meanwhile) {
+    std::vector<pace_slice> slices;
+    for (const pace_buffer& buffer : buffers) slices.push_back(PACE_WHOLE(buffer));
     const Begin begin = [&](pace_request* request, pace_error* error) {
-        return pace_sync(session_.get(), buffers.data(), buffers.size(), request, error);
+        return pace_sync(session_.get(), slices.data(), slices.size(), nullptr, request, error);
     };
     return run("sync", begin, [&] {
         meanwhile();
@@ -108,17 +113,21 @@ Outcome Exchange::sync(const std::vector<pace_buffer>& buffers,
 Outcome Exchange::reduce(const Buffer& buffer, uint64_t iteration) {
     pace_reduce_options options = PACE_REDUCE_OPTIONS_INIT;
     options.op = PACE_OP_MEAN;
-    options.iteration = iteration;
+    options.call.iteration = iteration;
+    const pace_slice slice = PACE_WHOLE(buffer.handle);
     const Begin begin = [&](pace_request* request, pace_error* error) {
-        return pace_reduce(session_.get(), &buffer.handle, 1, &options, request, error);
+        return pace_reduce(session_.get(), &slice, 1, &options, request, error);
     };
     return run("reduce", begin, never);
 }
 
 Outcome Exchange::average(const Buffer& buffer, uint64_t iteration,
                           const std::function<bool()>& should_leave) {
+    pace_average_options options = PACE_AVERAGE_OPTIONS_INIT;
+    options.call.iteration = iteration;
+    const pace_slice slice = PACE_WHOLE(buffer.handle);
     const Begin begin = [&](pace_request* request, pace_error* error) {
-        return pace_average(session_.get(), &buffer.handle, 1, iteration, nullptr, request, error);
+        return pace_average(session_.get(), &slice, 1, &options, request, error);
     };
     return run("average", begin, should_leave);
 }

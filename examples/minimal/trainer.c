@@ -16,8 +16,10 @@ int main(int argc, char** argv) {
     if (argc < 3) return fprintf(stderr, "usage: %s RANK WORLD [ENDPOINT]\n", argv[0]), 2;
     pace_session* session = NULL;
     pace_buffer model;
+    pace_slice all;
     pace_request request;
     pace_request_info info = PACE_REQUEST_INFO_INIT;
+    pace_average_options how = PACE_AVERAGE_OPTIONS_INIT;
     pace_error error;
     float* x = NULL;
 
@@ -29,11 +31,13 @@ int main(int argc, char** argv) {
     where.endpoint = argc > 3 ? argv[3] : NULL;
     check(pace_session_open(&where, &session, &error), &error);
     check(pace_buffer_create(session, PACE_F32, 1, NULL, &model, (void**)&x, &error), &error);
-    check(pace_broadcast(session, &model, 1, 0, &request, &error), &error);
+    all = PACE_WHOLE(model);
+    check(pace_broadcast(session, &all, 1, NULL, &request, &error), &error);
     check(pace_request_wait(session, request, PACE_FOREVER, NULL, &info, &error), &error);
     for (uint64_t k = info.iteration; k < 1000; k = info.iteration + 1) {
         *x -= 0.01F * (*x - (float)where.rank); /* the local step */
-        check(pace_average(session, &model, 1, k, NULL, &request, &error), &error);
+        how.call.iteration = k;
+        check(pace_average(session, &all, 1, &how, &request, &error), &error);
         check(pace_request_wait(session, request, PACE_FOREVER, NULL, &info, &error), &error);
     }
     printf("worker %u: x = %.2f\n", (unsigned)where.rank, (double)*x);

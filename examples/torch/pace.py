@@ -6,6 +6,7 @@ F32 = 1
 SESSION_SIGNALS = 2
 CONNECT_MS = 10000
 FOREVER = -1
+REST = 2 ** 64 - 1
 LEAVE_MS = 1000
 STALE = 4
 INTERRUPTED = 6
@@ -27,23 +28,31 @@ class _Buffer(c.Structure):
     _fields_ = [("session", c.c_uint64), ("index", c.c_uint32), ("generation", c.c_uint32)]
 
 
+class _Device(c.Structure):
+    _fields_ = [("type", c.c_int32), ("id", c.c_int32)]
+
+
 class _BufferOptions(c.Structure):
-    _fields_ = [("struct_size", c.c_uint32), ("device", c.c_uint32)]
+    _fields_ = [("struct_size", c.c_uint32), ("reserved", c.c_uint32), ("device", _Device)]
+
+
+class _Slice(c.Structure):
+    _fields_ = [("buffer", _Buffer), ("first", c.c_uint64), ("count", c.c_uint64)]
+
+
+class _Call(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("flags", c.c_uint32), ("iteration", c.c_uint64), ("user_data", c.c_uint64),
+                ("device", _Device), ("stream", c.c_void_p), ("reserved", c.c_uint64 * 4)]
 
 
 class _BufferInfo(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("type", c.c_int32), ("count", c.c_uint64), ("data", c.c_void_p),
-                ("device", c.c_uint32), ("dl_device_type", c.c_int32), ("dl_device_id", c.c_int32),
-                ("dl_type_code", c.c_uint8), ("dl_type_bits", c.c_uint8), ("dl_type_lanes", c.c_uint16),
-                ("typestr", c.c_char * 8)]
+                ("device", _Device), ("dl_type_code", c.c_uint8), ("dl_type_bits", c.c_uint8),
+                ("dl_type_lanes", c.c_uint16), ("typestr", c.c_char * 8)]
 
 
 class _Request(c.Structure):
     _fields_ = [("session", c.c_uint64), ("id", c.c_uint64)]
-
-
-class _Device(c.Structure):
-    _fields_ = [("type", c.c_int32), ("id", c.c_int32)]
 
 
 class _WaitOptions(c.Structure):
@@ -56,7 +65,11 @@ class _RequestInfo(c.Structure):
 
 
 class _ReduceOptions(c.Structure):
-    _fields_ = [("struct_size", c.c_uint32), ("op", c.c_int32), ("iteration", c.c_uint64)]
+    _fields_ = [("call", _Call), ("op", c.c_int32), ("reserved", c.c_uint32)]
+
+
+class _BroadcastOptions(c.Structure):
+    _fields_ = [("call", _Call), ("root", c.c_uint32), ("reserved", c.c_uint32)]
 
 
 class PaceError(Exception):
@@ -73,7 +86,7 @@ class Memory:
     def __init__(self, info):
         described = {"version": 3, "shape": (info.count,), "typestr": info.typestr.decode(), "strides": None,
                      "data": (info.data, False)}
-        if info.device:
+        if info.device.type == CUDA:
             self.__cuda_array_interface__ = described
         else:
             self.__array_interface__ = described
@@ -89,6 +102,7 @@ class Session:
         self._pace.pace_request_wait.argtypes = [c.c_void_p, _Request, c.c_int64, c.c_void_p, c.c_void_p, c.c_void_p]
         self._pace.pace_session_leave.argtypes = [c.c_void_p, c.c_int64, c.c_void_p]
         self._error = _Error()
+        self._stream = (_Device(), None)
         self._session = c.c_void_p()
         options = _SessionOptions(c.sizeof(_SessionOptions), rank, world, SESSION_SIGNALS, CONNECT_MS, endpoint.encode(),
                                   job.encode(), b"all-reduce")
@@ -96,7 +110,7 @@ class Session:
 
     def buffer(self, count, cuda=None):
         """A handle, and the memory of `count` float32 on the CUDA device of that number, or on the host."""
-        options = _BufferOptions(c.sizeof(_BufferOptions), 0 if cuda is None else cuda + 1)
+        options = _BufferOptions(c.sizeof(_BufferOptions), 0, _Device() if cuda is None else _Device(CUDA, cuda))
         handle, data, info = _Buffer(), c.c_void_p(), _BufferInfo(struct_size=c.sizeof(_BufferInfo))
         self._call(self._pace.pace_buffer_create, self._session, F32, c.c_uint64(count), c.byref(options),
                    c.byref(handle), c.byref(data))
@@ -105,19 +119,18 @@ class Session:
 
     def broadcast(self, handle, root=0):
         """The root's model; in a job that is under way, that of a worker in it. wait() gives the step to go on with."""
-        return self._begin(self._pace.pace_broadcast, handle, c.c_uint32(root))
+        return self._begin(self._pace.pace_broadcast, handle, _BroadcastOptions(self._call_of(_BroadcastOptions), root))
 
     def reduce(self, handle, step):
         """The mean over all workers. A newcomer is told the step after the newest."""
-        options = _ReduceOptions(c.sizeof(_ReduceOptions), 0, step + 1)
-        return self._begin(self._pace.pace_reduce, handle, c.byref(options))
+        return self._begin(self._pace.pace_reduce, handle, _ReduceOptions(self._call_of(_ReduceOptions, step + 1)))
 
     def wait(self, request):
         return self._end(request, _Device())
 
-    def use_stream(self, stream):
-        """Calls follow what is on this stream (a cudaStream_t) by then."""
-        self._call(self._pace.pace_session_set_stream, self._session, c.c_void_p(stream))
+    def use_stream(self, stream, cuda=0):
+        """Calls follow what is on this stream (a cudaStream_t) of the CUDA device of that number by then."""
+        self._stream = (_Device(CUDA, cuda), stream)
 
     def wait_on_stream(self, request, stream, cuda=0):
         """The stream of the CUDA device of that number waits for the result."""
@@ -128,9 +141,12 @@ class Session:
         self._pace.pace_session_leave(self._session, LEAVE_MS, None)
         self._pace.pace_session_free(self._session)
 
-    def _begin(self, verb, handle, argument):
-        request = _Request()
-        self._call(verb, self._session, c.byref(handle), c.c_size_t(1), argument, c.byref(request))
+    def _call_of(self, options, iteration=0):
+        return _Call(c.sizeof(options), 0, iteration, 0, *self._stream)
+
+    def _begin(self, verb, handle, options):
+        request, whole = _Request(), _Slice(handle, 0, REST)
+        self._call(verb, self._session, c.byref(whole), c.c_size_t(1), c.byref(options), c.byref(request))
         return request
 
     def _end(self, request, device, stream=None):

@@ -92,7 +92,8 @@ def train(arguments):
     shared = SharedModel(session, list(model.parameters()), device, 0 if arguments.device == "cuda" else None)
     optimizer = torch.optim.SGD(model.parameters(), lr=arguments.rate)
     stream = torch.cuda.current_stream().cuda_stream if arguments.device == "cuda" else None
-    session.use_stream(stream)
+    if stream is not None:
+        session.use_stream(stream)
 
     def end(request):
         return session.wait(request) if stream is None else session.wait_on_stream(request, stream)

@@ -3,8 +3,10 @@
 
 #include <chrono>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -57,11 +59,19 @@ class SessionFixture : public ::testing::Test {
         return {};
     }
 
+    // The whole of each buffer.
+    static std::vector<Slice> slices_of(std::span<const BufferHandle> buffers) {
+        std::vector<Slice> slices;
+        for (const BufferHandle buffer : buffers) slices.push_back({buffer});
+        return slices;
+    }
+
     static base::Result<RequestHandle> average(Session& session, const BufferHandle& buffer,
                                                uint64_t iteration = 0) {
         Operation operation;
         operation.verb = protocol::Verb::average;
-        operation.buffers = {&buffer, 1};
+        const Slice slice{buffer};
+        operation.slices = {&slice, 1};
         operation.iteration = iteration;
         return session.submit(operation);
     }

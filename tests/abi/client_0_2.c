@@ -35,6 +35,9 @@ int train(const char* endpoint, uint32_t rank, uint64_t steps) {
     pace_wait_options how = PACE_WAIT_OPTIONS_INIT;
     pace_session* session = NULL;
     pace_buffer model;
+    pace_slice half;
+    pace_average_options average = PACE_AVERAGE_OPTIONS_INIT;
+    pace_broadcast_options broadcast = PACE_BROADCAST_OPTIONS_INIT;
     pace_request request;
     pace_member members[8];
     pace_error error;
@@ -58,14 +61,19 @@ int train(const char* endpoint, uint32_t rank, uint64_t steps) {
     how.flags = PACE_WAIT_SIGNALS;
     how.members = members;
     how.member_capacity = 8;
-    pace_broadcast(session, &model, 1, 0, &request, &error);
+    half = PACE_WHOLE(model);
+    half.count = 500;
+    broadcast.root = 1;
+    pace_broadcast(session, &half, 1, &broadcast, &request, &error);
     pace_request_wait(session, request, PACE_FOREVER, &how, &info, &error);
     for (k = info.iteration; k < steps; k = info.iteration + 1) {
         weights[k % 1000] += 1.0F;
-        pace_average(session, &model, 1, k, NULL, &request, &error);
+        average.call.iteration = k;
+        average.call.user_data = k;
+        pace_average(session, &half, 1, &average, &request, &error);
         while (pace_request_test(session, request, NULL, &info, &error) == PACE_PENDING) continue;
     }
-    pace_barrier(session, &request, &error);
+    pace_barrier(session, NULL, &request, &error);
     pace_session_next(session, 0, &how, &request, &info, &error);
     pace_request_cancel(session, request, &error);
     pace_buffer_free(session, model, &error);
@@ -165,15 +173,19 @@ static void check_query(void) {
 static void check_null_session(void) {
     pace_request request;
     pace_buffer buffer;
+    pace_slice slice;
+    pace_average_options average = PACE_AVERAGE_OPTIONS_INIT;
     pace_error error;
     memset(&request, 0, sizeof(request));
     memset(&buffer, 0, sizeof(buffer));
+    slice = PACE_WHOLE(buffer);
     pace_session_free(NULL);
-    check_error(pace_average(NULL, &buffer, 1, 0, NULL, &request, &error), PACE_E_INVALID, &error,
+    check_error(pace_average(NULL, &slice, 1, &average, &request, &error), PACE_E_INVALID, &error,
                 "session");
-    check_error(pace_reduce(NULL, &buffer, 1, NULL, &request, &error), PACE_E_INVALID, &error,
+    check_error(pace_reduce(NULL, &slice, 1, NULL, &request, &error), PACE_E_INVALID, &error,
                 "session");
-    check_error(pace_sync(NULL, &buffer, 1, &request, &error), PACE_E_INVALID, &error, "session");
+    check_error(pace_sync(NULL, &slice, 1, NULL, &request, &error), PACE_E_INVALID, &error,
+                "session");
     check_error(pace_buffer_free(NULL, buffer, &error), PACE_E_INVALID, &error, "session");
     check_error(pace_request_wait(NULL, request, 0, NULL, NULL, &error), PACE_E_INVALID, &error,
                 "session");

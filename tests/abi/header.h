@@ -16,7 +16,17 @@ static size_t sizes(void) {
     pace_reduce_options reduce = PACE_REDUCE_OPTIONS_INIT;
     pace_push_options push = PACE_PUSH_OPTIONS_INIT;
     pace_pull_options pull = PACE_PULL_OPTIONS_INIT;
+    pace_broadcast_options broadcast = PACE_BROADCAST_OPTIONS_INIT;
+    pace_sync_options sync = PACE_SYNC_OPTIONS_INIT;
+    pace_barrier_options barrier = PACE_BARRIER_OPTIONS_INIT;
+    pace_checkpoint_options checkpoint = PACE_CHECKPOINT_OPTIONS_INIT;
+    pace_residual_options residual = PACE_RESIDUAL_OPTIONS_INIT;
+    pace_buffer none = {0, 0, 0};
+    pace_slice slice = PACE_WHOLE(none);
     return (size_t)open.struct_size + sizeof(options) + session.struct_size + buffer.struct_size +
-           buffer_info.struct_size + request.struct_size + wait.struct_size + average.struct_size +
-           reduce.struct_size + push.struct_size + pull.struct_size;
+           buffer_info.struct_size + request.struct_size + wait.struct_size +
+           average.call.struct_size + reduce.call.struct_size + push.call.struct_size +
+           pull.call.struct_size + broadcast.call.struct_size + sync.call.struct_size +
+           barrier.call.struct_size + checkpoint.call.struct_size + residual.call.struct_size +
+           (size_t)slice.first;
 }

@@ -48,13 +48,13 @@ static void print_values(void) {
     VALUE(PACE_F16);
     VALUE(PACE_BF16);
     VALUE(PACE_U32);
-    VALUE(PACE_CONTENTS_AS_CALLED);
-    VALUE(PACE_CONTENTS_TORN);
-    VALUE(PACE_CONTENTS_RESULT);
     VALUE(PACE_DEVICE_CPU);
     VALUE(PACE_DEVICE_CUDA);
     VALUE(PACE_DEVICE_ROCM);
     VALUE(PACE_DEVICE_ONEAPI);
+    VALUE(PACE_CONTENTS_AS_CALLED);
+    VALUE(PACE_CONTENTS_TORN);
+    VALUE(PACE_CONTENTS_RESULT);
     VALUE(PACE_WAIT_SIGNALS);
     VALUE(PACE_ORDER_DEFAULT);
     VALUE(PACE_ORDER_FORWARD);
@@ -118,9 +118,16 @@ static void print_buffer(void) {
     FIELD(pace_buffer, generation);
 }
 
+static void print_device(void) {
+    STRUCT(pace_device);
+    FIELD(pace_device, type);
+    FIELD(pace_device, id);
+}
+
 static void print_buffer_options(void) {
     STRUCT(pace_buffer_options);
     FIELD(pace_buffer_options, struct_size);
+    FIELD(pace_buffer_options, reserved);
     FIELD(pace_buffer_options, device);
 }
 
@@ -131,8 +138,6 @@ static void print_buffer_info(void) {
     FIELD(pace_buffer_info, count);
     FIELD(pace_buffer_info, data); /* NOLINT(bugprone-sizeof-expression): the pointer is meant */
     FIELD(pace_buffer_info, device);
-    FIELD(pace_buffer_info, dl_device_type);
-    FIELD(pace_buffer_info, dl_device_id);
     FIELD(pace_buffer_info, dl_type_code);
     FIELD(pace_buffer_info, dl_type_bits);
     FIELD(pace_buffer_info, dl_type_lanes);
@@ -158,6 +163,7 @@ static void print_request_info(void) {
     FIELD(pace_request_info, struct_size);
     FIELD(pace_request_info, status);
     FIELD(pace_request_info, iteration);
+    FIELD(pace_request_info, user_data);
     FIELD(pace_request_info, group);
     FIELD(pace_request_info, round);
     FIELD(pace_request_info, version);
@@ -181,12 +187,6 @@ static void print_request_info(void) {
     FIELD(pace_request_info, slowest_clock);
 }
 
-static void print_device(void) {
-    STRUCT(pace_device);
-    FIELD(pace_device, type);
-    FIELD(pace_device, id);
-}
-
 static void print_wait_options(void) {
     STRUCT(pace_wait_options);
     FIELD(pace_wait_options, struct_size);
@@ -199,34 +199,78 @@ static void print_wait_options(void) {
     FIELD(pace_wait_options, member_capacity);
 }
 
+static void print_slice(void) {
+    STRUCT(pace_slice);
+    FIELD(pace_slice, buffer);
+    FIELD(pace_slice, first);
+    FIELD(pace_slice, count);
+}
+
+static void print_call(void) {
+    STRUCT(pace_call);
+    FIELD(pace_call, struct_size);
+    FIELD(pace_call, flags);
+    FIELD(pace_call, iteration);
+    FIELD(pace_call, user_data);
+    FIELD(pace_call, device);
+    FIELD(pace_call, stream); /* NOLINT(bugprone-sizeof-expression): the pointer is meant */
+    FIELD(pace_call, reserved);
+}
+
 static void print_average_options(void) {
     STRUCT(pace_average_options);
-    FIELD(pace_average_options, struct_size);
+    FIELD(pace_average_options, call);
     FIELD(pace_average_options, order);
     FIELD(pace_average_options, keep_local);
-    FIELD(pace_average_options, reserved);
 }
 
 static void print_reduce_options(void) {
     STRUCT(pace_reduce_options);
-    FIELD(pace_reduce_options, struct_size);
+    FIELD(pace_reduce_options, call);
     FIELD(pace_reduce_options, op);
-    FIELD(pace_reduce_options, iteration);
+    FIELD(pace_reduce_options, reserved);
+}
+
+static void print_broadcast_options(void) {
+    STRUCT(pace_broadcast_options);
+    FIELD(pace_broadcast_options, call);
+    FIELD(pace_broadcast_options, root);
+    FIELD(pace_broadcast_options, reserved);
+}
+
+static void print_sync_options(void) {
+    STRUCT(pace_sync_options);
+    FIELD(pace_sync_options, call);
+}
+
+static void print_barrier_options(void) {
+    STRUCT(pace_barrier_options);
+    FIELD(pace_barrier_options, call);
 }
 
 static void print_push_options(void) {
     STRUCT(pace_push_options);
-    FIELD(pace_push_options, struct_size);
+    FIELD(pace_push_options, call);
     FIELD(pace_push_options, sparse);
+    FIELD(pace_push_options, reserved);
     FIELD(pace_push_options, entries);
     FIELD(pace_push_options, first);
 }
 
 static void print_pull_options(void) {
     STRUCT(pace_pull_options);
-    FIELD(pace_pull_options, struct_size);
-    FIELD(pace_pull_options, reserved);
+    FIELD(pace_pull_options, call);
     FIELD(pace_pull_options, first);
+}
+
+static void print_checkpoint_options(void) {
+    STRUCT(pace_checkpoint_options);
+    FIELD(pace_checkpoint_options, call);
+}
+
+static void print_residual_options(void) {
+    STRUCT(pace_residual_options);
+    FIELD(pace_residual_options, call);
 }
 
 int main(void) {
@@ -237,16 +281,23 @@ int main(void) {
     print_session_options();
     print_session_info();
     print_buffer();
+    print_device();
     print_buffer_options();
     print_buffer_info();
     print_request();
     print_member();
     print_request_info();
-    print_device();
     print_wait_options();
+    print_slice();
+    print_call();
     print_average_options();
     print_reduce_options();
+    print_broadcast_options();
+    print_sync_options();
+    print_barrier_options();
     print_push_options();
     print_pull_options();
+    print_checkpoint_options();
+    print_residual_options();
     return 0;
 }

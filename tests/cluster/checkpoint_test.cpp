@@ -353,7 +353,7 @@ TEST(Checkpoints, WithoutAFolderThereAreNone) {
     Worker collective({.endpoint = cluster.endpoint(0), .job = "reduces"});
     pace_request request{};
     pace_error error{};
-    EXPECT_EQ(pace_checkpoint(collective.session(), &request, &error), PACE_E_VERB);
+    EXPECT_EQ(pace_checkpoint(collective.session(), nullptr, &request, &error), PACE_E_VERB);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "capi/testing/calls.h"
 #include "cluster.h"
 #include "worker.h"
 
@@ -79,7 +80,8 @@ TEST_F(Embedded, TwoJobsInOneProcessDoNotMeet) {
     EXPECT_EQ(one[999], 1);
     EXPECT_EQ(two[999], 2);
     pace_request stray{};
-    EXPECT_EQ(pace_reduce(first.session(), second.buffers().data(), 1, nullptr, &stray, nullptr),
+    EXPECT_EQ(pace_reduce(first.session(), Slices(second.buffers().data(), 1), 1, nullptr, &stray,
+                          nullptr),
               PACE_E_HANDLE);
 }
 

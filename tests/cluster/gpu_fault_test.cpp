@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "capi/testing/calls.h"
 #include "gpu_fixture.h"
 
 namespace pace::cluster {
@@ -102,7 +103,8 @@ TEST_F(Gpu, AResultOfADaemonThatDiedSinceIsLost) {
     ASSERT_TRUE(cluster.daemon(0).wait(soon()));
     cluster.start_daemon(0);
     // Reconnects, so that the events are another daemon's.
-    ASSERT_NE(workers[0]->add_buffer(PACE_F32, 8, 0), nullptr) << workers[0]->error().message;
+    ASSERT_NE(workers[0]->add_buffer(PACE_F32, 8, pace_device{}), nullptr)
+        << workers[0]->error().message;
     EXPECT_EQ(workers[0]->wait(request), PACE_E_DAEMON_GONE);
 }
 
@@ -121,15 +123,15 @@ TEST_F(Gpu, ACanceledCallLeavesTheBuffers) {
 TEST_F(Gpu, WhatIsWrongIsNamedAndTheDaemonServesOn) {
     Cluster cluster({.nodes = 1, .daemon_flags = flags()});
     GpuWorker worker({.endpoint = cluster.endpoint(0)});
-    EXPECT_EQ(worker.add_buffer(PACE_F32, 10, PACE_CUDA(7)), nullptr);
+    EXPECT_EQ(worker.add_buffer(PACE_F32, 10, on_gpu(7)), nullptr);
     EXPECT_EQ(worker.error().status, PACE_E_INVALID);
-    EXPECT_NE(std::string(worker.error().message).find("PACE_CUDA(7)"), std::string::npos);
+    EXPECT_NE(std::string(worker.error().message).find("GPU 7"), std::string::npos);
     ASSERT_NE(worker.add_buffer(PACE_F32, 10), nullptr) << worker.error().message;
     // On the host, beside the one on the GPU.
-    ASSERT_NE(worker.add_buffer(PACE_F32, 10, 0), nullptr);
+    ASSERT_NE(worker.add_buffer(PACE_F32, 10, pace_device{}), nullptr);
     pace_request request{};
     EXPECT_EQ(worker.reduce(request), PACE_E_INVALID);
-    EXPECT_NE(std::string(worker.error().message).find("buffers[1] is not where buffers[0] is"),
+    EXPECT_NE(std::string(worker.error().message).find("slices[1] is not where slices[0] is"),
               std::string::npos)
         << worker.error().message;
     const std::string document = cluster.pacectl(0, {"daemon", "--json"});
@@ -147,9 +149,20 @@ TEST_F(Gpu, WhatStreamsCannotOrderIsRefused) {
     options.keep_local = 1;
     pace_request request{};
     pace_error error{};
-    EXPECT_EQ(pace_average(worker.session(), &worker.buffer(0), 1, 1, &options, &request, &error),
-              PACE_E_INVALID);
+    EXPECT_EQ(
+        pace_average(worker.session(), Slices(&worker.buffer(0), 1), 1, &options, &request, &error),
+        PACE_E_INVALID);
     EXPECT_NE(std::string(error.message).find("keep_local"), std::string::npos) << error.message;
+    options = PACE_AVERAGE_OPTIONS_INIT;
+    options.call.device = on_gpu(5);
+    EXPECT_EQ(
+        pace_average(worker.session(), Slices(&worker.buffer(0), 1), 1, &options, &request, &error),
+        PACE_E_INVALID);
+    EXPECT_NE(std::string(error.message).find("GPU 5"), std::string::npos) << error.message;
+    options.call.device = on_gpu(0);
+    const pace_slice part{worker.buffer(0), 1, 9};
+    EXPECT_EQ(pace_average(worker.session(), &part, 1, &options, &request, &error), PACE_E_INVALID);
+    EXPECT_NE(std::string(error.message).find("as a whole"), std::string::npos) << error.message;
 }
 
 TEST_F(Gpu, ADaemonWithoutGpusSaysSoAndServesTheHost) {
@@ -160,7 +173,7 @@ TEST_F(Gpu, ADaemonWithoutGpusSaysSoAndServesTheHost) {
     EXPECT_NE(std::string(worker.error().message).find("the setting `gpu` is off"),
               std::string::npos)
         << worker.error().message;
-    ASSERT_NE(worker.add_buffer(PACE_F32, 10, 0), nullptr) << worker.error().message;
+    ASSERT_NE(worker.add_buffer(PACE_F32, 10, pace_device{}), nullptr) << worker.error().message;
     pace_request request{};
     ASSERT_EQ(worker.reduce(request), PACE_OK);
     EXPECT_EQ(worker.wait(request), PACE_OK);
@@ -173,7 +186,7 @@ TEST_F(Gpu, ADaemonInTheTrainersProcessHasNone) {
     EXPECT_EQ(worker.error().status, PACE_E_INVALID);
     EXPECT_NE(std::string(worker.error().message).find("start paced"), std::string::npos)
         << worker.error().message;
-    ASSERT_NE(worker.add_buffer(PACE_F32, 10, 0), nullptr) << worker.error().message;
+    ASSERT_NE(worker.add_buffer(PACE_F32, 10, pace_device{}), nullptr) << worker.error().message;
     pace_request request{};
     ASSERT_EQ(worker.reduce(request), PACE_OK);
     EXPECT_EQ(worker.wait(request), PACE_OK);

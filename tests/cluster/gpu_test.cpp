@@ -189,15 +189,14 @@ TEST_F(Gpu, ADescriptionFitsOtherLibraries) {
     ASSERT_EQ(pace_buffer_get_info(worker.session(), worker.buffer(0), &info, &error), PACE_OK);
     EXPECT_EQ(info.data, data);
     EXPECT_EQ(info.count, 12U);
-    EXPECT_EQ(info.device, PACE_CUDA(0));
-    EXPECT_EQ(info.dl_device_type, 2);
-    EXPECT_EQ(info.dl_device_id, 0);
+    EXPECT_EQ(info.device.type, PACE_DEVICE_CUDA);
+    EXPECT_EQ(info.device.id, 0);
     EXPECT_EQ(info.dl_type_code, 2);
     EXPECT_EQ(info.dl_type_bits, 16);
     EXPECT_STREQ(info.typestr, "<f2");
-    ASSERT_NE(worker.add_buffer(PACE_BF16, 3, 0), nullptr);
+    ASSERT_NE(worker.add_buffer(PACE_BF16, 3, pace_device{}), nullptr);
     ASSERT_EQ(pace_buffer_get_info(worker.session(), worker.buffer(1), &info, &error), PACE_OK);
-    EXPECT_EQ(info.dl_device_type, 1);
+    EXPECT_EQ(info.device.type, PACE_DEVICE_CPU);
     EXPECT_EQ(info.dl_type_code, 4);
     EXPECT_STREQ(info.typestr, "");
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "capi/testing/calls.h"
 #include "gpu_fixture.h"
 
 namespace pace::cluster {
@@ -102,11 +103,12 @@ class Job {
         fill(rank, random);
         pace_reduce_options options = PACE_REDUCE_OPTIONS_INIT;
         options.op = PACE_OP_MEAN;
+        follow_stream(rank, options.call);
         const auto buffers = this->buffers(rank);
         pace_request request{};
-        EXPECT_EQ(
-            pace_reduce(session(rank), buffers.data(), buffers.size(), &options, &request, nullptr),
-            PACE_OK);
+        EXPECT_EQ(pace_reduce(session(rank), Slices(buffers.data(), buffers.size()), buffers.size(),
+                              &options, &request, nullptr),
+                  PACE_OK);
         return request;
     }
 
@@ -137,15 +139,24 @@ class Job {
     template <typename Verb>
     pace_status try_call(size_t rank, Verb verb) {
         const auto buffers = this->buffers(rank);
+        pace_residual_options options = PACE_RESIDUAL_OPTIONS_INIT;
+        follow_stream(rank, options.call);
         pace_request request{};
-        const pace_status began =
-            verb(session(rank), buffers.data(), buffers.size(), &request, nullptr);
+        const pace_status began = verb(session(rank), Slices(buffers.data(), buffers.size()),
+                                       buffers.size(), &options, &request, nullptr);
         return began != PACE_OK ? began : workers_[rank]->wait(request);
     }
 
   private:
     Worker& worker(size_t rank) { return workers_[rank]->worker(); }
     pace_session* session(size_t rank) { return workers_[rank]->session(); }
+
+    // On which fill() writes.
+    void follow_stream(size_t rank, pace_call& ret_call) const {
+        if (!on_gpu_[rank]) return;
+        ret_call.device = on_gpu(0);
+        ret_call.stream = workers_[rank]->stream();
+    }
 
     std::vector<pace_buffer> buffers(size_t rank) {
         std::vector<pace_buffer> all;

@@ -1,4 +1,5 @@
 #include "gpu_worker.h"
+#include "capi/testing/calls.h"
 
 #include <gtest/gtest.h>
 
@@ -70,14 +71,13 @@ void TestGpu::read(void* to, const void* device, size_t bytes, CUstream stream) 
 GpuWorker::GpuWorker(const WorkerOptions& options, uint32_t ordinal)
     : worker_(options), ordinal_(ordinal), gpu_(static_cast<int>(ordinal)), stream_(gpu_.stream()) {
     EXPECT_EQ(worker_.opened(), PACE_OK) << worker_.complaint();
-    EXPECT_EQ(pace_session_set_stream(session(), stream_, &error_), PACE_OK) << error_.message;
 }
 
 void* GpuWorker::add_buffer(int32_t type, uint64_t count) {
-    return add_buffer(type, count, PACE_CUDA(ordinal_));
+    return add_buffer(type, count, on_gpu(ordinal_));
 }
 
-void* GpuWorker::add_buffer(int32_t type, uint64_t count, uint32_t device) {
+void* GpuWorker::add_buffer(int32_t type, uint64_t count, pace_device device) {
     pace_buffer_options options = PACE_BUFFER_OPTIONS_INIT;
     options.device = device;
     pace_buffer buffer{};
@@ -85,6 +85,7 @@ void* GpuWorker::add_buffer(int32_t type, uint64_t count, uint32_t device) {
     if (pace_buffer_create(session(), type, count, &options, &buffer, &data, &error_) != PACE_OK)
         return nullptr;
     buffers_.push_back(buffer);
+    is_on_gpu_ = device.type == PACE_DEVICE_CUDA;
     memory_.push_back({data, count});
     return data;
 }
@@ -107,20 +108,33 @@ std::vector<float> GpuWorker::values(size_t index) {
     return values_of<float>(index);
 }
 
+// Buffers of the host follow no stream.
+void GpuWorker::order(pace_call& ret_call) const {
+    if (!is_on_gpu_) return;
+    ret_call.device = on_gpu(ordinal_);
+    ret_call.stream = stream_;
+}
+
 pace_status GpuWorker::reduce(pace_request& ret_request, int32_t op) {
     pace_reduce_options options = PACE_REDUCE_OPTIONS_INIT;
     options.op = op;
-    return pace_reduce(session(), buffers_.data(), buffers_.size(), &options, &ret_request,
-                       &error_);
+    order(options.call);
+    return pace_reduce(session(), Slices(buffers_.data(), buffers_.size()), buffers_.size(),
+                       &options, &ret_request, &error_);
 }
 
 pace_status GpuWorker::average(pace_request& ret_request, uint64_t iteration) {
-    return pace_average(session(), buffers_.data(), buffers_.size(), iteration, nullptr,
+    auto how = average_at(iteration);
+    order(how.options.call);
+    return pace_average(session(), Slices(buffers_.data(), buffers_.size()), buffers_.size(), how,
                         &ret_request, &error_);
 }
 
 pace_status GpuWorker::broadcast(pace_request& ret_request, uint32_t root) {
-    return pace_broadcast(session(), buffers_.data(), buffers_.size(), root, &ret_request, &error_);
+    auto how = broadcast_from(root);
+    order(how.options.call);
+    return pace_broadcast(session(), Slices(buffers_.data(), buffers_.size()), buffers_.size(), how,
+                          &ret_request, &error_);
 }
 
 pace_status GpuWorker::wait(pace_request request, int64_t timeout_ms) {
@@ -131,7 +145,7 @@ pace_status GpuWorker::wait(pace_request request, int64_t timeout_ms) {
 pace_status GpuWorker::wait_on_stream(pace_request request) {
     info_ = PACE_REQUEST_INFO_INIT;
     pace_wait_options how = PACE_WAIT_OPTIONS_INIT;
-    how.device = {PACE_DEVICE_CUDA, static_cast<int32_t>(ordinal_)};
+    how.device = on_gpu(ordinal_);
     how.stream = stream_;
     return pace_request_wait(session(), request, Worker::kPatienceMs, &how, &info_, &error_);
 }

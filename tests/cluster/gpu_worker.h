@@ -39,6 +39,10 @@ class TestGpu {
     std::vector<base::cuda::CUstream> streams_;
 };
 
+inline pace_device on_gpu(uint32_t ordinal) {
+    return {PACE_DEVICE_CUDA, static_cast<int32_t>(ordinal)};
+}
+
 class GpuWorker {
   public:
     explicit GpuWorker(const WorkerOptions& options, uint32_t ordinal = 0);
@@ -52,7 +56,7 @@ class GpuWorker {
     const pace_error& error() const { return error_; }
 
     // One more buffer; every verb names all of them. Null if it failed.
-    void* add_buffer(int32_t type, uint64_t count, uint32_t device);
+    void* add_buffer(int32_t type, uint64_t count, pace_device device);
     void* add_buffer(int32_t type, uint64_t count);
     const pace_buffer& buffer(size_t index) const { return buffers_[index]; }
 
@@ -81,6 +85,9 @@ class GpuWorker {
     pace_status wait_on_stream(pace_request request);
 
   private:
+    // The call follows the stream.
+    void order(pace_call& ret_call) const;
+
     void write(size_t index, std::vector<std::byte> bytes);
 
     struct Memory {
@@ -94,6 +101,7 @@ class GpuWorker {
     std::deque<std::vector<std::byte>> written_;  // until the stream has come to it
     TestGpu gpu_;                                 // waits for its streams in the end
     base::cuda::CUstream stream_;
+    bool is_on_gpu_ = false;
     pace_request_info info_ = PACE_REQUEST_INFO_INIT;
     pace_error error_{};
 };

@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/sanitized.h"
+#include "capi/testing/calls.h"
 #include "cluster.h"
 #include "raw_client.h"
 #include "worker.h"
@@ -112,7 +113,8 @@ TEST(Hostile, AShardThatDoesNotFitAnyMoreEndsRequestsAndNothingElse) {
     ASSERT_EQ(pace_buffer_create(second.session(), PACE_F32, 4, nullptr, &part, &data, &error),
               PACE_OK);
     pace_request request{};
-    ASSERT_EQ(pace_pull(second.session(), &part, 1, 0, nullptr, &request, &error), PACE_OK);
+    ASSERT_EQ(pace_pull(second.session(), Slices(&part, 1), 1, pull_at(0), &request, &error),
+              PACE_OK);
     pace_request_info info = PACE_REQUEST_INFO_INIT;
     EXPECT_EQ(
         pace_request_wait(second.session(), request, Worker::kPatienceMs, nullptr, &info, &error),

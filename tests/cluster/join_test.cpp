@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/clock.h"
+#include "capi/testing/calls.h"
 #include "cluster.h"
 #include "libclient/link.h"
 #include "protocol/version.h"
@@ -131,12 +132,12 @@ TEST(Join, TheVerbOfTheOtherFamilyIsRefusedBeforeAnythingChanges) {
     parameters.add_floats(10, 4);
     pace_request request{};
     pace_error error{};
-    EXPECT_EQ(pace_average(gradients.session(), gradients.buffers().data(), 1, 0, nullptr, &request,
-                           &error),
+    EXPECT_EQ(pace_average(gradients.session(), Slices(gradients.buffers().data(), 1), 1,
+                           average_at(0), &request, &error),
               PACE_E_VERB);
     expect_words(error.message, {"\"gradients\"", "all-reduce", "pace_reduce"});
-    EXPECT_EQ(pace_reduce(parameters.session(), parameters.buffers().data(), 1, nullptr, &request,
-                          &error),
+    EXPECT_EQ(pace_reduce(parameters.session(), Slices(parameters.buffers().data(), 1), 1, nullptr,
+                          &request, &error),
               PACE_E_VERB);
     expect_words(error.message, {"\"parameters\"", "averages in groups", "pace_average"});
     EXPECT_EQ(request.id, 0U);

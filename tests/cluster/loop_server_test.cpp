@@ -1,6 +1,7 @@
 // The event loop goes on while large models are pushed, pulled, saved and loaded.
 #include <vector>
 
+#include "capi/testing/calls.h"
 #include "loop_fixture.h"
 #include "team.h"
 
@@ -72,8 +73,8 @@ TEST(Loop, GoesOnWhileManyEntriesArePushed) {
                 options.entries = entries;
                 pace_request request{};
                 pace_error error{};
-                ASSERT_EQ(pace_push(session.session(), session.buffers().data(), 2, clock, &options,
-                                    &request, &error),
+                ASSERT_EQ(pace_push(session.session(), Slices(session.buffers().data(), 2), 2,
+                                    &options, &request, &error),
                           PACE_OK)
                     << error.message;
                 worker.finish(request);

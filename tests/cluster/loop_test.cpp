@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/sanitized.h"
+#include "capi/testing/calls.h"
 #include "flood.h"
 #include "libclient/link.h"
 #include "loop_fixture.h"
@@ -21,8 +22,8 @@ namespace fb = protocol::client;
 pace_request sync(Worker& worker) {
     pace_request request{};
     pace_error error{};
-    EXPECT_EQ(pace_sync(worker.session(), worker.buffers().data(), worker.buffers().size(),
-                        &request, &error),
+    EXPECT_EQ(pace_sync(worker.session(), Slices(worker.buffers().data(), worker.buffers().size()),
+                        worker.buffers().size(), nullptr, &request, &error),
               PACE_OK)
         << error.message;
     return request;

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "capi/testing/calls.h"
 #include "cluster.h"
 #include "number_types.h"
 #include "worker.h"
@@ -104,8 +105,8 @@ class Team {
 pace_request sync(Worker& worker) {
     pace_request request{};
     pace_error error{};
-    EXPECT_EQ(pace_sync(worker.session(), worker.buffers().data(), worker.buffers().size(),
-                        &request, &error),
+    EXPECT_EQ(pace_sync(worker.session(), Slices(worker.buffers().data(), worker.buffers().size()),
+                        worker.buffers().size(), nullptr, &request, &error),
               PACE_OK)
         << error.message;
     return request;

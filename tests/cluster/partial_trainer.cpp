@@ -1,4 +1,5 @@
 #include "partial_trainer.h"
+#include "capi/testing/calls.h"
 
 #include <algorithm>
 #include <cinttypes>
@@ -101,7 +102,7 @@ bool PartialTrainer::barrier() {
     pace_status status = PACE_ABORTED;
     while (status == PACE_ABORTED) {
         pace_request request{};
-        status = pace_barrier(session_, &request, &error_);
+        status = pace_barrier(session_, nullptr, &request, &error_);
         if (status == PACE_OK) status = finish(request);
     }
     return outcome(status) == PACE_OK;
@@ -112,10 +113,10 @@ pace_status PartialTrainer::reduce(float gradient) {
         gradients_[j] = j % options_.world == options_.rank ? gradient : 0;
     pace_reduce_options reduce_options = PACE_REDUCE_OPTIONS_INIT;
     reduce_options.op = PACE_OP_SUM;
-    reduce_options.iteration = step_;
+    reduce_options.call.iteration = step_;
     pace_request request{};
     const pace_status began =
-        pace_reduce(session_, &buffer_, 1, &reduce_options, &request, &error_);
+        pace_reduce(session_, Slices(&buffer_, 1), 1, &reduce_options, &request, &error_);
     return began != PACE_OK ? began : finish(request);
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "capi/testing/calls.h"
 #include "crew.h"
 
 namespace pace::cluster {
@@ -11,9 +12,10 @@ namespace {
 Crew::Verb sync() {
     return [](Worker& worker) {
         pace_request request{};
-        EXPECT_EQ(pace_sync(worker.session(), worker.buffers().data(), worker.buffers().size(),
-                            &request, nullptr),
-                  PACE_OK);
+        EXPECT_EQ(
+            pace_sync(worker.session(), Slices(worker.buffers().data(), worker.buffers().size()),
+                      worker.buffers().size(), nullptr, &request, nullptr),
+            PACE_OK);
         return request;
     };
 }

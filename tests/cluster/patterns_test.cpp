@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "capi/testing/calls.h"
 #include "cluster.h"
 #include "worker.h"
 
@@ -69,7 +70,8 @@ class Training {
         pace_reduce_options options = PACE_REDUCE_OPTIONS_INIT;
         options.op = PACE_OP_SUM;
         pace_request request{};
-        EXPECT_EQ(pace_reduce(worker_.session(), &gradient_buffer_, 1, &options, &request, nullptr),
+        EXPECT_EQ(pace_reduce(worker_.session(), Slices(&gradient_buffer_, 1), 1, &options,
+                              &request, nullptr),
                   PACE_OK);
         worker_.finish(request);
         for (uint64_t i = 0; i < kElements; ++i) model_[i] -= gradient_[i];
@@ -80,7 +82,8 @@ class Training {
     bool sync(float finished) {
         *finished_ = finished;
         pace_request request{};
-        EXPECT_EQ(pace_sync(worker_.session(), synced_, 2, &request, nullptr), PACE_OK);
+        EXPECT_EQ(pace_sync(worker_.session(), Slices(synced_, 2), 2, nullptr, &request, nullptr),
+                  PACE_OK);
         worker_.finish(request);
         return *finished_ == 1 || testing::Test::HasFailure();
     }

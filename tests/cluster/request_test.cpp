@@ -129,7 +129,7 @@ TEST(Requests, ManyInFlightEndInTheirOrderAndOneTooManyIsRefused) {
     for (int i = 0; i < 64; ++i) requests.push_back(workers[0].barrier());
     pace_request more{};
     pace_error error{};
-    EXPECT_EQ(pace_barrier(workers[0].session(), &more, &error), PACE_E_LIMIT);
+    EXPECT_EQ(pace_barrier(workers[0].session(), nullptr, &more, &error), PACE_E_LIMIT);
     EXPECT_NE(std::string(error.message).find("64"), std::string::npos) << error.message;
     for (size_t i = 0; i < requests.size(); ++i) workers[1].finish(workers[1].barrier());
     uint64_t last = 0;

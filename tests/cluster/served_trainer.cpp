@@ -1,4 +1,5 @@
 #include "served_trainer.h"
+#include "capi/testing/calls.h"
 
 #include <algorithm>
 #include <cinttypes>
@@ -65,7 +66,8 @@ bool ServedTrainer::start() {
     for (;;) {
         std::fill_n(model_data_, options_.elements, model_data_[0]);
         pace_request request{};
-        pace_status status = pace_broadcast(session_, &model_, 1, 0, &request, &error_);
+        pace_status status =
+            pace_broadcast(session_, Slices(&model_, 1), 1, nullptr, &request, &error_);
         status = status == PACE_OK ? finish(request) : outcome(status);
         if (status < 0 && status != PACE_E_DAEMON_GONE) return false;
         if (status != PACE_OK) continue;
@@ -79,10 +81,11 @@ bool ServedTrainer::start() {
 
 pace_status ServedTrainer::step() {
     pace_request request{};
-    pace_status status = pace_push(session_, &update_, 1, step_, nullptr, &request, &error_);
+    pace_status status =
+        pace_push(session_, Slices(&update_, 1), 1, push_at(step_), &request, &error_);
     if (status != PACE_OK) return outcome(status);
     if (status = finish(request); status != PACE_OK) return status;
-    status = pace_pull(session_, &model_, 1, step_ + 1, nullptr, &request, &error_);
+    status = pace_pull(session_, Slices(&model_, 1), 1, pull_at(step_ + 1), &request, &error_);
     if (status != PACE_OK) return outcome(status);
     if (status = finish(request); status != PACE_OK) return status;
     check_even();

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "capi/testing/calls.h"
 #include "cluster.h"
 #include "team.h"
 
@@ -331,10 +332,12 @@ TEST(Server, TypesAndVerbsThatDoNotFitAreRefused) {
     void* data = nullptr;
     ASSERT_EQ(pace_buffer_create(session.session(), PACE_F16, 10, nullptr, &halves, &data, &error),
               PACE_OK);
-    ASSERT_EQ(pace_push(session.session(), &halves, 1, 0, nullptr, &request, &error), PACE_OK);
+    ASSERT_EQ(pace_push(session.session(), Slices(&halves, 1), 1, push_at(0), &request, &error),
+              PACE_OK);
     EXPECT_EQ(session.wait(request), PACE_E_REFUSED);
     EXPECT_NE(session.complaint().find("f16"), std::string::npos) << session.complaint();
-    EXPECT_EQ(pace_reduce(session.session(), &halves, 1, nullptr, &request, &error), PACE_E_VERB);
+    EXPECT_EQ(pace_reduce(session.session(), Slices(&halves, 1), 1, nullptr, &request, &error),
+              PACE_E_VERB);
     EXPECT_NE(std::string(error.message).find("pace_push"), std::string::npos) << error.message;
     EXPECT_EQ(pace_announce(session.session(), 0, &error), PACE_E_VERB);
 
@@ -342,7 +345,8 @@ TEST(Server, TypesAndVerbsThatDoNotFitAreRefused) {
     reducing.endpoint = cluster.endpoint(0);
     Worker other(reducing);
     ASSERT_NE(other.add_floats(4, 0), nullptr);
-    EXPECT_EQ(pace_push(other.session(), other.buffers().data(), 1, 0, nullptr, &request, &error),
+    EXPECT_EQ(pace_push(other.session(), Slices(other.buffers().data(), 1), 1, push_at(0), &request,
+                        &error),
               PACE_E_VERB);
     EXPECT_NE(std::string(error.message).find("pace_reduce"), std::string::npos) << error.message;
 }

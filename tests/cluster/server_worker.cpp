@@ -1,4 +1,5 @@
 #include "server_worker.h"
+#include "capi/testing/calls.h"
 
 #include <algorithm>
 
@@ -65,9 +66,9 @@ void ServerWorker::set_update(uint64_t element, float value) {
 
 pace_request ServerWorker::push(uint64_t clock) {
     pace_request request{};
-    EXPECT_EQ(
-        pace_push(worker_.session(), update_buffers_.data(), 2, clock, nullptr, &request, &error_),
-        PACE_OK)
+    EXPECT_EQ(pace_push(worker_.session(), Slices(update_buffers_.data(), 2), 2, push_at(clock),
+                        &request, &error_),
+              PACE_OK)
         << error_.message;
     return request;
 }
@@ -77,10 +78,12 @@ pace_request ServerWorker::push_range(uint64_t clock, uint64_t first,
     EXPECT_EQ(values.size(), kRange);
     std::copy(values.begin(), values.end(), values_);
     pace_push_options options = PACE_PUSH_OPTIONS_INIT;
+    options.call.iteration = clock;
     options.first = first;
     pace_request request{};
-    EXPECT_EQ(pace_push(worker_.session(), &values_buffer_, 1, clock, &options, &request, &error_),
-              PACE_OK)
+    EXPECT_EQ(
+        pace_push(worker_.session(), Slices(&values_buffer_, 1), 1, &options, &request, &error_),
+        PACE_OK)
         << error_.message;
     return request;
 }
@@ -90,43 +93,49 @@ pace_request ServerWorker::push_sparse(uint64_t clock, const std::vector<uint32_
     std::copy(indices.begin(), indices.end(), indices_);
     std::copy(values.begin(), values.end(), values_);
     pace_push_options options = PACE_PUSH_OPTIONS_INIT;
+    options.call.iteration = clock;
     options.sparse = 1;
     options.entries = indices.size();
     const pace_buffer buffers[] = {indices_buffer_, values_buffer_};
     pace_request request{};
-    EXPECT_EQ(pace_push(worker_.session(), buffers, 2, clock, &options, &request, &error_), PACE_OK)
+    EXPECT_EQ(pace_push(worker_.session(), Slices(buffers, 2), 2, &options, &request, &error_),
+              PACE_OK)
         << error_.message;
     return request;
 }
 
 pace_request ServerWorker::pull(uint64_t clock) {
     pace_request request{};
-    EXPECT_EQ(
-        pace_pull(worker_.session(), model_buffers_.data(), 2, clock, nullptr, &request, &error_),
-        PACE_OK)
+    EXPECT_EQ(pace_pull(worker_.session(), Slices(model_buffers_.data(), 2), 2, pull_at(clock),
+                        &request, &error_),
+              PACE_OK)
         << error_.message;
     return request;
 }
 
 pace_request ServerWorker::pull_range(uint64_t clock, uint64_t first) {
     pace_pull_options options = PACE_PULL_OPTIONS_INIT;
+    options.call.iteration = clock;
     options.first = first;
     pace_request request{};
-    EXPECT_EQ(pace_pull(worker_.session(), &values_buffer_, 1, clock, &options, &request, &error_),
-              PACE_OK)
+    EXPECT_EQ(
+        pace_pull(worker_.session(), Slices(&values_buffer_, 1), 1, &options, &request, &error_),
+        PACE_OK)
         << error_.message;
     return request;
 }
 
 pace_request ServerWorker::checkpoint() {
     pace_request request{};
-    EXPECT_EQ(pace_checkpoint(worker_.session(), &request, &error_), PACE_OK) << error_.message;
+    EXPECT_EQ(pace_checkpoint(worker_.session(), nullptr, &request, &error_), PACE_OK)
+        << error_.message;
     return request;
 }
 
 pace_request ServerWorker::broadcast(uint32_t root) {
     pace_request request{};
-    EXPECT_EQ(pace_broadcast(worker_.session(), model_buffers_.data(), 2, root, &request, &error_),
+    EXPECT_EQ(pace_broadcast(worker_.session(), Slices(model_buffers_.data(), 2), 2,
+                             broadcast_from(root), &request, &error_),
               PACE_OK)
         << error_.message;
     return request;

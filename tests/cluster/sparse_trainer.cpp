@@ -1,4 +1,5 @@
 #include "sparse_trainer.h"
+#include "capi/testing/calls.h"
 
 #include <algorithm>
 #include <cinttypes>
@@ -129,10 +130,10 @@ pace_status SparseTrainer::reduce() {
     *finish_ = told_to_finish() ? kFinish : 0;
     pace_reduce_options reduce_options = PACE_REDUCE_OPTIONS_INIT;
     reduce_options.op = PACE_OP_SUM;
-    reduce_options.iteration = step_;
+    reduce_options.call.iteration = step_;
     pace_request request{};
-    const pace_status began =
-        pace_reduce(session_, buffers_.data(), buffers_.size(), &reduce_options, &request, &error_);
+    const pace_status began = pace_reduce(session_, Slices(buffers_.data(), buffers_.size()),
+                                          buffers_.size(), &reduce_options, &request, &error_);
     return began != PACE_OK ? began : finish(request);
 }
 
@@ -140,7 +141,8 @@ pace_status SparseTrainer::save() {
     const uint64_t round = info_.round;
     pace_request request{};
     pace_status status =
-        pace_residual_save(session_, debt_buffers_.data(), debt_buffers_.size(), &request, &error_);
+        pace_residual_save(session_, Slices(debt_buffers_.data(), debt_buffers_.size()),
+                           debt_buffers_.size(), nullptr, &request, &error_);
     if (status == PACE_OK)
         status = pace_request_wait(session_, request, PACE_FOREVER, nullptr, nullptr, &error_);
     if (status != PACE_OK || is_daemon_new()) return status;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "capi/testing/asked_session.h"
+#include "capi/testing/calls.h"
 #include "pace.h"
 #include "partial_trainer.h"
 #include "served_trainer.h"
@@ -107,7 +108,9 @@ class Trainer {
         pace_request request{};
         const pace_buffer* what = averaging ? buffers_.data() : &model_;
         const size_t count = averaging ? buffers_.size() : 1;
-        if (!ok(pace_broadcast(session_, what, count, 0, &request, &error_))) return false;
+        if (!ok(pace_broadcast(session_, pace::Slices(what, count), count, nullptr, &request,
+                               &error_)))
+            return false;
         pace_request_info info = PACE_REQUEST_INFO_INIT;
         if (!ok(pace_request_wait(session_, request, PACE_FOREVER, nullptr, &info, &error_)))
             return false;
@@ -132,10 +135,11 @@ class Trainer {
         fill(gradient(options_.rank, step_));
         pace_reduce_options reduce_options = PACE_REDUCE_OPTIONS_INIT;
         reduce_options.op = PACE_OP_SUM;
-        reduce_options.iteration = step_;
+        reduce_options.call.iteration = step_;
         pace_request request{};
-        const pace_status began = pace_reduce(session_, buffers_.data(), buffers_.size(),
-                                              &reduce_options, &request, &error_);
+        const pace_status began =
+            pace_reduce(session_, pace::Slices(buffers_.data(), buffers_.size()), buffers_.size(),
+                        &reduce_options, &request, &error_);
         if (began != PACE_OK) return outcome(began);
         const pace_status status = finish(request);
         if (status != PACE_OK) return status;
@@ -148,6 +152,7 @@ class Trainer {
 
     pace_status average() {
         pace_average_options how = PACE_AVERAGE_OPTIONS_INIT;
+        how.call.iteration = step_;
         how.keep_local = options_.keep_local ? 1 : 0;
         if (!options_.order.empty())
             how.order = options_.order == "forward" ? PACE_ORDER_FORWARD : PACE_ORDER_BACKWARD;
@@ -155,8 +160,9 @@ class Trainer {
         // What is not ready yet must not be read.
         if (how.order != PACE_ORDER_DEFAULT) fill(kNoise);
         pace_request request{};
-        const pace_status began = pace_average(session_, buffers_.data(), buffers_.size(), step_,
-                                               &how, &request, &error_);
+        const pace_status began =
+            pace_average(session_, pace::Slices(buffers_.data(), buffers_.size()), buffers_.size(),
+                         &how, &request, &error_);
         if (how.order != PACE_ORDER_DEFAULT) make_ready(request, how.order, value);
         if (began != PACE_OK) return outcome(began);
         if (options_.keep_local) fill(value + kLocal);
@@ -201,7 +207,8 @@ class Trainer {
 
     bool synchronize() {
         pace_request request{};
-        if (!ok(pace_sync(session_, buffers_.data(), buffers_.size(), &request, &error_)))
+        if (!ok(pace_sync(session_, pace::Slices(buffers_.data(), buffers_.size()), buffers_.size(),
+                          nullptr, &request, &error_)))
             return false;
         if (finish(request) != PACE_OK) return false;
         std::printf("model %.9g\n", static_cast<double>(data_[0][0]));

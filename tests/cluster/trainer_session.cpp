@@ -1,4 +1,5 @@
 #include "trainer_session.h"
+#include "capi/testing/calls.h"
 
 #include <cstdio>
 
@@ -27,7 +28,8 @@ bool TrainerSession::create_buffer(int32_t type, uint64_t count, pace_buffer& bu
 bool TrainerSession::broadcast_model() {
     while (true) {
         pace_request request{};
-        pace_status status = pace_broadcast(session_, &model_buffer_, 1, 0, &request, &error_);
+        pace_status status =
+            pace_broadcast(session_, Slices(&model_buffer_, 1), 1, nullptr, &request, &error_);
         if (status == PACE_OK) status = finish(request);
         if (status == PACE_OK) break;
         if (!is_to_start_anew(outcome(status)) && status != PACE_ABORTED) return false;

@@ -65,8 +65,8 @@ void compute(uint32_t duration_us) {
 
 pace_buffer_options buffer_options(const TrainerOptions& options) {
     pace_buffer_options buffer = PACE_BUFFER_OPTIONS_INIT;
-    if (options.on_gpu) buffer.device = PACE_CUDA(0);
-    if (options.on_own_gpu) buffer.device = PACE_CUDA(options.rank);
+    if (options.on_gpu) buffer.device = {PACE_DEVICE_CUDA, 0};
+    if (options.on_own_gpu) buffer.device = {PACE_DEVICE_CUDA, static_cast<int32_t>(options.rank)};
     return buffer;
 }
 

@@ -1,4 +1,5 @@
 #include "worker.h"
+#include "capi/testing/calls.h"
 
 #include <algorithm>
 #include <utility>
@@ -66,15 +67,17 @@ pace_request Worker::reduce(int32_t op) {
     pace_reduce_options options = PACE_REDUCE_OPTIONS_INIT;
     options.op = op;
     pace_request request{};
-    expect_ok(pace_reduce(session_, buffers_.data(), buffers_.size(), &options, &request, &error_),
+    expect_ok(pace_reduce(session_, Slices(buffers_.data(), buffers_.size()), buffers_.size(),
+                          &options, &request, &error_),
               "pace_reduce");
     return request;
 }
 
-pace_request Worker::average(uint64_t iteration, const pace_average_options& options) {
+pace_request Worker::average(uint64_t iteration, pace_average_options options) {
+    options.call.iteration = iteration;
     pace_request request{};
-    expect_ok(pace_average(session_, buffers_.data(), buffers_.size(), iteration, &options,
-                           &request, &error_),
+    expect_ok(pace_average(session_, Slices(buffers_.data(), buffers_.size()), buffers_.size(),
+                           &options, &request, &error_),
               "pace_average");
     return request;
 }
@@ -109,34 +112,38 @@ void Worker::withdraw() {
 
 pace_request Worker::broadcast(uint32_t root) {
     pace_request request{};
-    expect_ok(pace_broadcast(session_, buffers_.data(), buffers_.size(), root, &request, &error_),
+    expect_ok(pace_broadcast(session_, Slices(buffers_.data(), buffers_.size()), buffers_.size(),
+                             broadcast_from(root), &request, &error_),
               "pace_broadcast");
     return request;
 }
 
 pace_request Worker::sync() {
     pace_request request{};
-    expect_ok(pace_sync(session_, buffers_.data(), buffers_.size(), &request, &error_),
+    expect_ok(pace_sync(session_, Slices(buffers_.data(), buffers_.size()), buffers_.size(),
+                        nullptr, &request, &error_),
               "pace_sync");
     return request;
 }
 
 pace_request Worker::barrier() {
     pace_request request{};
-    expect_ok(pace_barrier(session_, &request, &error_), "pace_barrier");
+    expect_ok(pace_barrier(session_, nullptr, &request, &error_), "pace_barrier");
     return request;
 }
 
 pace_request Worker::save_residual() {
     pace_request request{};
-    expect_ok(pace_residual_save(session_, buffers_.data(), buffers_.size(), &request, &error_),
+    expect_ok(pace_residual_save(session_, Slices(buffers_.data(), buffers_.size()),
+                                 buffers_.size(), nullptr, &request, &error_),
               "pace_residual_save");
     return request;
 }
 
 pace_request Worker::load_residual() {
     pace_request request{};
-    expect_ok(pace_residual_load(session_, buffers_.data(), buffers_.size(), &request, &error_),
+    expect_ok(pace_residual_load(session_, Slices(buffers_.data(), buffers_.size()),
+                                 buffers_.size(), nullptr, &request, &error_),
               "pace_residual_load");
     return request;
 }

@@ -78,7 +78,7 @@ class Worker {
     static constexpr int64_t kPatienceMs = 60000;
 
   private:
-    pace_request average(uint64_t iteration, const pace_average_options& options);
+    pace_request average(uint64_t iteration, pace_average_options options);
     void expect_ok(pace_status status, const char* call);
 
     uint32_t world_;

@@ -84,8 +84,8 @@ void write_ring(const std::string& name, pace::protocol::Verb verb) {
     entry.id = 1;
     entry.iteration = 5;
     entry.verb = verb;
-    entry.buffer_count = 1;
-    entry.generations[0] = 1;
+    entry.slice_count = 1;
+    entry.slices[0] = {0, 1, 0, 1};
     const auto at = [](size_t offset) {
         return Bytes{static_cast<std::byte>(offset / 4 & 0xFFU),
                      static_cast<std::byte>(offset / 4 >> 8U)};
@@ -94,7 +94,8 @@ void write_ring(const std::string& name, pace::protocol::Verb verb) {
     Bytes input;
     Bytes slot = at(layout.submissions());
     const auto* raw = reinterpret_cast<const std::byte*>(&entry);
-    slot.insert(slot.end(), raw, raw + 64 + 8);
+    slot.insert(slot.end(), raw,
+                raw + offsetof(pace::protocol::SubmissionEntry, slices) + sizeof(entry.slices[0]));
     append_chunk(input, slot);
     Bytes tail = at(offsetof(pace::protocol::RingHeader, submission) +
                     offsetof(pace::protocol::RingControl, tail));

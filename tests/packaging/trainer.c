@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
     if (argc != 4) return fprintf(stderr, "usage: %s ENDPOINT RANK WORLD\n", argv[0]), 2;
     pace_session* session = NULL;
     pace_buffer gradient;
+    pace_slice all;
     pace_request request;
     pace_request_info info = PACE_REQUEST_INFO_INIT;
     pace_error error;
@@ -31,10 +32,11 @@ int main(int argc, char** argv) {
     check(pace_session_open(&where, &session, &error), &error, "open");
     check(pace_buffer_create(session, PACE_F32, COUNT, NULL, &gradient, (void**)&x, &error), &error,
           "buffer");
-    check(pace_barrier(session, &request, &error), &error, "barrier");
+    check(pace_barrier(session, NULL, &request, &error), &error, "barrier");
     check(pace_request_wait(session, request, PACE_FOREVER, NULL, &info, &error), &error, "wait");
     for (int i = 0; i < COUNT; ++i) x[i] = (float)i;
-    check(pace_reduce(session, &gradient, 1, &sum, &request, &error), &error, "reduce");
+    all = PACE_WHOLE(gradient);
+    check(pace_reduce(session, &all, 1, &sum, &request, &error), &error, "reduce");
     check(pace_request_wait(session, request, PACE_FOREVER, NULL, &info, &error), &error, "wait");
     for (int i = 0; i < COUNT; ++i)
         if (x[i] != (float)(i * (int)where.world))

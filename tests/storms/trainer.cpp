@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "caller.h"
+#include "capi/testing/calls.h"
 #include "diary.h"
 #include "family.h"
 #include "sequence.h"
@@ -87,12 +88,12 @@ class Trainer {
 
     pace_status hand_in(pace_request* request) {
         if (family_.kind() == Kind::averages)
-            return pace_average(caller_.session(), caller_.buffer(0), 1, iteration_, nullptr,
-                                request, caller_.error());
+            return pace_average(caller_.session(), Slices(caller_.buffer(0), 1), 1,
+                                average_at(iteration_), request, caller_.error());
         pace_reduce_options reduce = PACE_REDUCE_OPTIONS_INIT;
         reduce.op = PACE_OP_SUM;
-        reduce.iteration = iteration_;
-        return pace_reduce(caller_.session(), caller_.buffer(0), 1, &reduce, request,
+        reduce.call.iteration = iteration_;
+        return pace_reduce(caller_.session(), Slices(caller_.buffer(0), 1), 1, &reduce, request,
                            caller_.error());
     }
 
@@ -100,8 +101,8 @@ class Trainer {
     Next served_step(Next last) {
         if (last != Next::again) {
             const pace_status pulled = caller_.collect("pull", 0, [&](pace_request* request) {
-                return pace_pull(caller_.session(), caller_.buffer(0), 1, iteration_, nullptr,
-                                 request, caller_.error());
+                return pace_pull(caller_.session(), Slices(caller_.buffer(0), 1), 1,
+                                 pull_at(iteration_), request, caller_.error());
             });
             if (pulled != PACE_OK) {
                 const Next next = after("pull", pulled);
@@ -119,8 +120,8 @@ class Trainer {
         family_.fill(caller_.data(1));
         diary_.calls("push", family_.handed_in());
         const pace_status pushed = caller_.collect("push", 1, [&](pace_request* request) {
-            return pace_push(caller_.session(), caller_.buffer(1), 1, iteration_, nullptr, request,
-                             caller_.error());
+            return pace_push(caller_.session(), Slices(caller_.buffer(1), 1), 1,
+                             push_at(iteration_), request, caller_.error());
         });
         // What the daemon holds of an update is not in the buffer: it is given again, and counts once.
         if (pushed == PACE_E_DAEMON_GONE) return Next::again;
@@ -169,8 +170,8 @@ class Trainer {
         while (!is_over()) {
             if (family_.kind() == Kind::averages && iteration_ == 0) family_.fill(model());
             const pace_status status = caller_.collect("broadcast", 0, [&](pace_request* request) {
-                return pace_broadcast(caller_.session(), caller_.buffer(0), 1, 0, request,
-                                      caller_.error());
+                return pace_broadcast(caller_.session(), Slices(caller_.buffer(0), 1), 1, nullptr,
+                                      request, caller_.error());
             });
             if (status == PACE_OK) {
                 take_model();
@@ -225,8 +226,8 @@ class Trainer {
     // Between its rounds the debt of a node stands still: none goes on without this worker.
     void tell_owed(uint64_t group) {
         const pace_status status = caller_.collect("residual_save", 1, [&](pace_request* request) {
-            return pace_residual_save(caller_.session(), caller_.buffer(1), 1, request,
-                                      caller_.error());
+            return pace_residual_save(caller_.session(), Slices(caller_.buffer(1), 1), 1, nullptr,
+                                      request, caller_.error());
         });
         if (status == PACE_OK) diary_.owed(group, mass_of(caller_.data(1)));
     }

@@ -1,0 +1,55 @@
+// What tests, benchmarks and their trainers call verbs with: whole buffers, and options of one field.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "capi/pace.h"
+
+namespace pace {
+
+// The whole of each buffer, for one call: Slices(&model, 1).
+class Slices {
+  public:
+    Slices(const pace_buffer* buffers, size_t count) {
+        for (size_t i = 0; i < count; ++i) slices_.push_back(PACE_WHOLE(buffers[i]));
+    }
+    operator const pace_slice*() const { return slices_.data(); }
+
+  private:
+    std::vector<pace_slice> slices_;
+};
+
+// Options that live for one call.
+template <typename Options>
+struct Given {
+    Options options;
+    operator const Options*() const { return &options; }
+};
+
+inline Given<pace_average_options> average_at(uint64_t iteration) {
+    Given<pace_average_options> given{PACE_AVERAGE_OPTIONS_INIT};
+    given.options.call.iteration = iteration;
+    return given;
+}
+
+inline Given<pace_push_options> push_at(uint64_t clock) {
+    Given<pace_push_options> given{PACE_PUSH_OPTIONS_INIT};
+    given.options.call.iteration = clock;
+    return given;
+}
+
+inline Given<pace_pull_options> pull_at(uint64_t clock) {
+    Given<pace_pull_options> given{PACE_PULL_OPTIONS_INIT};
+    given.options.call.iteration = clock;
+    return given;
+}
+
+inline Given<pace_broadcast_options> broadcast_from(uint32_t root) {
+    Given<pace_broadcast_options> given{PACE_BROADCAST_OPTIONS_INIT};
+    given.options.root = root;
+    return given;
+}
+
+}  // namespace pace
