@@ -234,26 +234,29 @@ typedef struct pace_option {
 
 /* PACE_OPTION_INT("group.size", 3) and its kin: values of pace_option, for C and C++. */
 static inline pace_option pace_option_int(const char* name, int64_t number) {
-    pace_option option = {NULL, PACE_INT, 0, {0}, 0};
+    pace_option option;
     option.name = name;
+    option.kind = PACE_INT;
+    option.flags = 0;
     option.value.i = number;
+    option.bytes = 0;
     return option;
 }
 static inline pace_option pace_option_real(const char* name, double number) {
-    pace_option option = {NULL, PACE_REAL, 0, {0}, 0};
-    option.name = name;
+    pace_option option = pace_option_int(name, 0);
+    option.kind = PACE_REAL;
     option.value.r = number;
     return option;
 }
 static inline pace_option pace_option_text(const char* name, const char* text) {
-    pace_option option = {NULL, PACE_TEXT, 0, {0}, 0};
-    option.name = name;
+    pace_option option = pace_option_int(name, 0);
+    option.kind = PACE_TEXT;
     option.value.text = text;
     return option;
 }
 static inline pace_option pace_option_bytes(const char* name, const void* data, uint64_t bytes) {
-    pace_option option = {NULL, PACE_BYTES, 0, {0}, 0};
-    option.name = name;
+    pace_option option = pace_option_int(name, 0);
+    option.kind = PACE_BYTES;
     option.value.data = data;
     option.bytes = bytes;
     return option;

@@ -56,10 +56,10 @@ Result<> read_bytes(const pace_option& given, OptionValue& ret_value) {
 Result<> read_value(const pace_option& given, OptionValue& ret_value) {
     switch (given.kind) {
         case PACE_INT:
-            ret_value.value = given.value.i;
+            ret_value.value.emplace<int64_t>(given.value.i);
             return {};
         case PACE_REAL:
-            ret_value.value = given.value.r;
+            ret_value.value.emplace<double>(given.value.r);
             return {};
         case PACE_TEXT:
             return read_text(given, ret_value);
