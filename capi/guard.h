@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
 #include <exception>
 #include <new>
 #include <string_view>
@@ -23,7 +22,7 @@ void copy_text(char (&ret_field)[size], std::string_view text) noexcept {
     while (bytes < text.size() && bytes > 0 &&
            (static_cast<unsigned char>(text[bytes]) & 0xC0U) == 0x80U)
         --bytes;
-    std::memcpy(ret_field, text.data(), bytes);
+    std::copy_n(text.data(), bytes, ret_field);
     ret_field[bytes] = '\0';
 }
 

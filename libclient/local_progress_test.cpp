@@ -282,6 +282,7 @@ class OrderedTest : public SessionFixture {
         session_ = open();
         x_ = make_buffer(*session_, kElements);
     }
+    void TearDown() override { daemon_.reset(); }  // it uses seen_
 
     RequestHandle call(Order order) {
         Operation operation;

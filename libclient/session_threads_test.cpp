@@ -59,6 +59,7 @@ TEST_F(SessionThreadsTest, EachOfManyWaitersGetsItsOwnEndWhateverTheOrder) {
     }
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(ended, kThreads * kRounds);
+    daemon_.reset();  // it uses what ends with this function
 }
 
 TEST_F(SessionThreadsTest, LeavingEndsTheWaitsOfOtherThreads) {
