@@ -1,5 +1,6 @@
 #include "models.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -19,7 +20,7 @@ std::string exactly(double value) {
 
 void Average::tune(AskedSession& job) const {
     job.policy = policy_;
-    if (policy_ != PACE_POLICY_PRAGUE_STATIC) job.set(PACE_OPT_GROUP_SIZE, 3);
+    if (policy_ != PACE_POLICY_PRAGUE_STATIC) job.set(PACE_OPT_GROUP_SIZE, std::min(3U, job.world));
 }
 
 void Average::fill(std::span<float> data) const {
