@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/each_once.h"
 #include "base/log.h"
 #include "daemon/control/controller_link.h"
 #include "daemon/exchange/memory_room.h"
@@ -49,8 +50,7 @@ void Serving::commit(const control::CommitView& view) {
     const bool restored = anew && view.saved_generation != 0;
     std::vector<NodeId> nodes = job_.view.nodes();
     nodes.insert(nodes.end(), view.shards.begin(), view.shards.end());
-    std::sort(nodes.begin(), nodes.end());
-    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    base::sort_each_once(nodes);
     const auto awaited = host_.awaited_round();
     if (awaited && !fetches(view, *awaited)) {
         // It was sent in the view before, if at all.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/each_once.h"
+
 namespace pace::simulator {
 
 namespace {
@@ -29,8 +31,7 @@ ExchangeCost cost_of(const Scenario& scenario, std::span<const controller::Rank>
         memories.push_back(scenario.nodes[nodes.back()].memory);
     }
     cost.summing = {2 * scenario.bytes, counted(std::move(memories))};
-    std::sort(nodes.begin(), nodes.end());
-    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    base::sort_each_once(nodes);
     if (nodes.size() < 2) return cost;
     std::vector<uint32_t> links;
     for (const uint32_t node : nodes) links.push_back(scenario.nodes[node].link);

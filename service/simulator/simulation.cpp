@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/each_once.h"
 #include "service/controller/core/options.h"
 #include "service/simulator/virtual_time.h"
 
@@ -247,8 +248,7 @@ void Simulation::end(uint32_t id) {
 void Simulation::report_done(uint32_t id) {
     std::vector<controller::NodeId> nodes;
     for (const controller::Part& part : exchanges_[id].order.members) nodes.push_back(part.node);
-    std::sort(nodes.begin(), nodes.end());
-    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    base::sort_each_once(nodes);
     const controller::GroupId group = exchanges_[id].order.group;
     const auto moving_ns = static_cast<uint64_t>(exchanges_[id].took.count());
     const auto bytes = static_cast<uint64_t>(exchanges_[id].cost.moving.bytes);

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/each_once.h"
 #include "protocol/options/limits.h"
 
 namespace pace::controller {
@@ -94,8 +95,7 @@ Result<std::vector<uint32_t>> check_edges(const std::vector<uint32_t>& edges, ui
         pairs.push_back(edge);
     }
     PACE_TRY(check_connected(pairs, world));
-    std::sort(pairs.begin(), pairs.end());
-    pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+    base::sort_each_once(pairs);
     std::vector<uint32_t> sorted;
     for (const auto& [a, b] : pairs) sorted.insert(sorted.end(), {a, b});
     return sorted;

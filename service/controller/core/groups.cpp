@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/each_once.h"
 #include "service/controller/core/job_options.h"
 
 namespace pace::controller {
@@ -27,8 +28,7 @@ std::vector<NodeId> nodes_of(const GroupOrder& order) {
     std::vector<NodeId> nodes;
     nodes.reserve(order.members.size());
     for (const Part& part : order.members) nodes.push_back(part.node);
-    std::sort(nodes.begin(), nodes.end());
-    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    base::sort_each_once(nodes);
     return nodes;
 }
 

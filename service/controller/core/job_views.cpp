@@ -3,6 +3,8 @@
 
 #include "service/controller/core/job.h"
 
+#include "base/each_once.h"
+
 namespace pace::controller {
 
 // The membership has changed; `node` has got a member, 0 if one is gone. A change under way takes
@@ -98,8 +100,7 @@ void Job::begin_view(const Turn& turn) {
         const bool may_help = server_ && server_->wants_disks() && is_live(worker.state);
         if (may_owe || may_help || is_taking_part(worker.state)) add(worker.node);
     }
-    std::sort(nodes.begin(), nodes.end());
-    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    base::sort_each_once(nodes);
     views_.begin(nodes, turn);
 }
 

@@ -3,19 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/each_once.h"
 #include "service/controller/core/server_options.h"
 #include "service/controller/core/shard_places.h"
 #include "service/controller/core/views.h"
 
 namespace pace::controller {
-namespace {
-
-void sort_each_once(std::vector<NodeId>& nodes) {
-    std::sort(nodes.begin(), nodes.end());
-    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-}
-
-}  // namespace
+namespace {}  // namespace
 
 ServerJob::ServerJob(JobId job, const JobOptions& options, uint64_t token, uint32_t life)
     : job_(job),
@@ -192,7 +186,7 @@ void ServerJob::commit(To<CommitView>& commit, Duration patience, const Turn& tu
         if (lost && !reports_.contains(node)) node = 0;
     for (const NodeId node : places_)
         if (reports_.contains(node)) nodes.push_back(node);
-    sort_each_once(nodes);
+    base::sort_each_once(nodes);
     if (nodes.empty()) {
         absent_until_.reset();  // nobody waits
         return;
@@ -204,7 +198,7 @@ void ServerJob::commit(To<CommitView>& commit, Duration patience, const Turn& tu
         if (saved) {
             go_back_to(*saved);
             nodes.insert(nodes.end(), places_.begin(), places_.end());
-            sort_each_once(nodes);
+            base::sort_each_once(nodes);
             commit.saved_generation = saved->generation;
         } else {
             places_ = place_shards(token_, places_, nodes);
@@ -267,7 +261,7 @@ void ServerJob::tell(To<CommitView>& commit) {
     commit.to.insert(commit.to.end(), told_.begin(), told_.end());
     for (const auto& [node, report] : reports_)
         if (!report.shards.empty()) commit.to.push_back(node);
-    sort_each_once(commit.to);
+    base::sort_each_once(commit.to);
     commit.shards = places_;
     commit.generation = generation_;
     commit.ledger = order_.ledger();
@@ -309,7 +303,7 @@ bool ServerJob::announce(NodeId node) {
 std::vector<NodeId> ServerJob::hosts() const {
     std::vector<NodeId> nodes = places_;
     nodes.insert(nodes.end(), announced_.begin(), announced_.end());
-    sort_each_once(nodes);
+    base::sort_each_once(nodes);
     return nodes;
 }
 

@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/each_once.h"
 #include "service/controller/core/journal_record.h"
 
 namespace pace::controller {
@@ -12,8 +13,7 @@ std::vector<NodeId> nodes_of(std::span<const Member> members) {
     std::vector<NodeId> nodes;
     nodes.reserve(members.size());
     for (const Member& member : members) nodes.push_back(member.node);
-    std::sort(nodes.begin(), nodes.end());
-    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    base::sort_each_once(nodes);
     return nodes;
 }
 
