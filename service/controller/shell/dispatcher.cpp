@@ -135,7 +135,7 @@ std::optional<base::Error> Dispatcher::name_conflict(const Hello& hello, TimePoi
     if (now - held.heard > options_.name_held) return std::nullopt;
     // A daemon that was killed and started again comes before its silence is noticed; its broken
     // connection tells it from a living namesake.
-    if (!outlet_.send(held.route, written_for(holder, Probe{}))) return std::nullopt;
+    if (!outlet_.send(held.route, writer_.write(holder, held.number, Probe{}))) return std::nullopt;
     return base::make_error(base::ErrorKind::taken,
                             "the node name {} is in use by a daemon on host {}; give this daemon "
                             "another name, or stop that one",
@@ -191,9 +191,8 @@ void Dispatcher::tick(TimePoint now) {
 
 void Dispatcher::begin_anew(const std::string& reason, TimePoint now) {
     for (const NodeId node : attachments_.nodes()) {
-        if (outlet_.send(attachments_.find(node)->route,
-                         written_for(node, NotAttached{false, reason})))
-            ++counters_.sent;
+        const Attachment& attachment = *attachments_.find(node);
+        send(attachment.route, writer_.write(node, attachment.number, NotAttached{false, reason}));
     }
     attachments_ = Attachments{};
     core_.begin_anew(now);
@@ -257,23 +256,10 @@ void Dispatcher::deliver(const To<Message>& action) {
 }
 
 template <typename Message>
-std::span<const std::byte> Dispatcher::written_for(NodeId node, const Message& message) {
-    const Attachment* const attachment = attachments_.find(node);
-    return writer_.write(node, attachment == nullptr ? 0 : attachment->number, message);
-}
-
-template <typename Message>
 void Dispatcher::tell(NodeId node, const Message& message) {
-    if (attachments_.find(node) != nullptr) send(node, written_for(node, message));
-}
-
-void Dispatcher::send(NodeId node, std::span<const std::byte> message) {
-    const Attachment* attachment = attachments_.find(node);
+    const Attachment* const attachment = attachments_.find(node);
     if (attachment == nullptr) return;
-    if (outlet_.send(attachment->route, message)) {
-        ++counters_.sent;
-        return;
-    }
+    if (send(attachment->route, writer_.write(node, attachment->number, message))) return;
     ++counters_.undeliverable;
     attachments_.detach(node);
     unreachable_.push_back(node);
@@ -282,8 +268,13 @@ void Dispatcher::send(NodeId node, std::span<const std::byte> message) {
 template <typename Message>
 void Dispatcher::answer(std::string_view route, const wire::Envelope& envelope,
                         const Message& message) {
-    if (outlet_.send(route, writer_.write(envelope.node(), envelope.attachment(), message)))
-        ++counters_.sent;
+    send(route, writer_.write(envelope.node(), envelope.attachment(), message));
+}
+
+bool Dispatcher::send(std::string_view route, std::span<const std::byte> message) {
+    const bool is_sent = outlet_.send(route, message);
+    if (is_sent) ++counters_.sent;
+    return is_sent;
 }
 
 }  // namespace pace::controller

@@ -98,13 +98,11 @@ class Dispatcher {
     void deliver(const To<Message>& action);
     template <typename Message>
     void tell(NodeId node, const Message& message);
-    void send(NodeId node, std::span<const std::byte> message);
+    bool send(std::string_view route, std::span<const std::byte> message);
     // To whoever has sent the envelope, attached or not.
     template <typename Message>
     void answer(std::string_view route, const protocol::control::Envelope& envelope,
                 const Message& message);
-    template <typename Message>
-    std::span<const std::byte> written_for(NodeId node, const Message& message);
 
     const Options options_;
     Core core_;
