@@ -57,12 +57,17 @@ void ControllerLink::State::receive(std::span<const std::byte> bytes_untrusted) 
 }
 
 void ControllerLink::State::on_status_reply(const wire::StatusReply& table) {
-    with<control::StatusReply>(table, [this](control::StatusReply& reply) {
-        for (const uint64_t request : status.answered(reply.number)) {
-            reply.request = request;
-            handler.on_message(reply);
-        }
-    });
+    // A document may have megabytes: it is read where the handler gets it.
+    control::FromController told;
+    auto& reply = told.emplace<control::StatusReply>();
+    if (!read(table, reply)) {
+        ++counters.malformed;
+        return;
+    }
+    for (const uint64_t request : status.answered(reply.number)) {
+        reply.request = request;
+        handler.on_message(told);
+    }
 }
 
 void ControllerLink::State::on_attached(const control::Attached& attached) {
