@@ -21,11 +21,6 @@ base::Result<const control::Envelope*> verify_envelope(std::span<const std::byte
     return envelope;
 }
 
-std::string_view text_of(const flatbuffers::String* text, size_t bytes_max) {
-    if (text == nullptr) return {};
-    return std::string_view(text->data(), text->size()).substr(0, bytes_max);
-}
-
 flatbuffers::FlatBufferBuilder& EnvelopeWriter::begin() {
     builder_.Clear();
     return builder_;

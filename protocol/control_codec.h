@@ -28,9 +28,6 @@ inline constexpr size_t kToDaemonBytesMax = size_t{4} << 20U;
 // aligned as malloc aligns, and outlive the envelope.
 base::Result<const control::Envelope*> verify_envelope(std::span<const std::byte> bytes_untrusted);
 
-// At most `bytes_max` bytes of a string that may be absent.
-std::string_view text_of(const flatbuffers::String* text, size_t bytes_max);
-
 // Builds one envelope at a time in memory that it keeps:
 //   writer.finish(node, attachment, control::CreateReady(writer.begin(), job, …))
 class EnvelopeWriter {

@@ -50,12 +50,6 @@ std::string written(const FieldDef& field) {
     return member;
 }
 
-bool is_inline(const FieldDef& field) {
-    const flatbuffers::Type& type = field.value.type;
-    return flatbuffers::IsScalar(type.base_type) ||
-           (type.base_type == flatbuffers::BASE_TYPE_STRUCT && type.struct_def->fixed);
-}
-
 std::string struct_writer(const StructDef& definition) {
     std::string arguments;
     for (const FieldDef* field : definition.fields.vec)
@@ -65,19 +59,18 @@ std::string struct_writer(const StructDef& definition) {
 }
 
 std::string table_writer(const StructDef& definition) {
+    // What lies elsewhere is written before the table is begun.
     std::string parts;
     std::string fields;
     for (const FieldDef* field : definition.fields.vec) {
-        if (is_inline(*field)) {
-            const bool is_struct = field->value.type.base_type == flatbuffers::BASE_TYPE_STRUCT;
-            if (is_struct)
-                parts += fmt::format("    const auto {} = {};\n", field->name, written(*field));
-            fields += fmt::format("    table.add_{}({});\n", field->name,
-                                  is_struct ? "&" + field->name : written(*field));
-        } else {
-            parts += fmt::format("    const auto {} = {};\n", field->name, written(*field));
-            fields += fmt::format("    table.add_{0}({0});\n", field->name);
+        const flatbuffers::Type& type = field->value.type;
+        std::string value = written(*field);
+        if (!flatbuffers::IsScalar(type.base_type)) {
+            parts += fmt::format("    const auto {} = {};\n", field->name, value);
+            const bool is_struct = flatbuffers::IsStruct(type);
+            value = (is_struct ? "&" : "") + field->name;
         }
+        fields += fmt::format("    table.add_{}({});\n", field->name, value);
     }
     return fmt::format(
         "flatbuffers::Offset<control::{0}> write(Builder& builder, [[maybe_unused]] const {0}& "

@@ -75,7 +75,7 @@ std::string struct_of(const StructDef& definition) {
     text += fmt::format("struct {} {{\n", definition.name);
     for (const FieldDef* field : definition.fields.vec)
         text += comment_of(field->doc_comment, "    ") +
-                fmt::format("    {} {}{};\n", type_of(field->value.type, *field), field->name,
+                fmt::format("    {} {}{};\n", type_of(field->value.type), field->name,
                             default_of(*field));
     return text +
            fmt::format("    bool operator==(const {}&) const = default;\n}};\n\n", definition.name);

@@ -26,7 +26,7 @@ base::Result<std::unique_ptr<Schema>> Schema::read(const std::string& path) {
         return base::make_error(base::ErrorKind::invalid, "{}", schema->parser_.error_);
     for (const StructDef* table : schema->structs())
         for (const FieldDef* field : table->fields.vec)
-            if (type_of(field->value.type, *field).empty())
+            if (type_of(field->value.type).empty())
                 return base::make_error(base::ErrorKind::invalid,
                                         "{}.{} is of a type that no plain struct has", table->name,
                                         field->name);
@@ -93,7 +93,7 @@ std::string scalar_of(flatbuffers::BaseType type) {
     }
 }
 
-std::string type_of(const flatbuffers::Type& type, const flatbuffers::Definition& field) {
+std::string type_of(const flatbuffers::Type& type) {
     if (type.base_type == flatbuffers::BASE_TYPE_STRING) return "std::string";
     if (type.base_type == flatbuffers::BASE_TYPE_STRUCT)
         return is_native(*type.struct_def) ? attribute(*type.struct_def, "native_type")
@@ -102,7 +102,7 @@ std::string type_of(const flatbuffers::Type& type, const flatbuffers::Definition
         return type.enum_def != nullptr ? type.enum_def->name : scalar_of(type.base_type);
     // Bytes that are no numbers.
     if (type.element == flatbuffers::BASE_TYPE_UCHAR) return "std::vector<std::byte>";
-    const std::string element = type_of(type.VectorType(), field);
+    const std::string element = type_of(type.VectorType());
     return element.empty() ? element : fmt::format("std::vector<{}>", element);
 }
 

@@ -42,7 +42,7 @@ class Schema {
 std::string attribute(const flatbuffers::Definition& definition, const char* name);
 
 // The C++ type of a plain struct's field, or of a vector's element.
-std::string type_of(const flatbuffers::Type& type, const flatbuffers::Definition& field);
+std::string type_of(const flatbuffers::Type& type);
 std::string scalar_of(flatbuffers::BaseType type);
 
 // Whether a table is another C++ type.
