@@ -32,4 +32,12 @@ inline std::optional<pace_status> refuse_device(pace_device device, std::string_
     return {};
 }
 
+// Refuses a stream whose GPU is not named. `prefix` is of the two fields: "options->call.".
+inline base::Result<> check_stream(const void* stream, pace_device device,
+                                   std::string_view prefix) {
+    if (stream == nullptr || gpu_of(device)) return {};
+    return base::make_error(base::ErrorKind::invalid,
+                            "{0}stream is given without its GPU; name that in {0}device", prefix);
+}
+
 }  // namespace pace::capi

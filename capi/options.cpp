@@ -50,7 +50,7 @@ Result<> check_tail(const void* given, uint32_t struct_size, size_t known, Struc
     return {};
 }
 
-Result<> check_reserved(uint32_t reserved, std::string_view name) {
+Result<> check_reserved(uint64_t reserved, std::string_view name) {
     if (reserved == 0) return {};
     return make_error(ErrorKind::invalid, "{} is {}; leave it zero", name, reserved);
 }

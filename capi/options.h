@@ -50,6 +50,13 @@ base::Result<Options> read_optional(const Options* given, StructName name) {
     return read_options(given, name);
 }
 
+// Fills as much of the caller's struct as its size says, which check_size has seen.
+template <typename Info>
+void give(Info& ret_info, const Info& info) {
+    std::memcpy(static_cast<void*>(&ret_info), static_cast<const void*>(&info),
+                std::min<size_t>(ret_info.struct_size, sizeof(info)));
+}
+
 // So long: PACE_FOREVER and what is longer than a year are a year.
 base::Duration duration_of(int64_t milliseconds);
 
@@ -57,6 +64,6 @@ base::Duration duration_of(int64_t milliseconds);
 base::Result<base::TimePoint> deadline_of(int64_t timeout_ms);
 
 // Refuses a reserved field that is not zero.
-base::Result<> check_reserved(uint32_t reserved, std::string_view name);
+base::Result<> check_reserved(uint64_t reserved, std::string_view name);
 
 }  // namespace pace::capi

@@ -9,6 +9,7 @@
 #include "libclient/endpoint.h"
 #include "libclient/tool_link.h"
 #include "protocol/options/description.h"
+#include "protocol/options/printable.h"
 #include "protocol/version.h"
 
 using pace::base::ErrorKind;
@@ -21,16 +22,6 @@ namespace protocol = pace::protocol;
 namespace {
 
 constexpr std::chrono::seconds kPatience(10);
-
-// Of the daemon's words: the table's own have no control characters.
-std::string quoted(std::string_view text_untrusted) {
-    std::string out = "\"";
-    for (const char c : text_untrusted) {
-        if (c == '"' || c == '\\') out += '\\';
-        out += static_cast<unsigned char>(c) < ' ' ? '?' : c;
-    }
-    return out + "\"";
-}
 
 std::string versions_of_library() {
     return fmt::format(R"("library": "{}.{}.{}", "protocol": {{"least": {}, "greatest": {}}})",
@@ -53,7 +44,7 @@ Result<std::string> ask_daemon(const char* text, std::string_view what) {
     PACE_TRY_ASSIGN(link, client::ToolLink::open(endpoint, kPatience));
     if (what != "versions") return link.query(what);
     return fmt::format("{{{}, \"daemon\": {}, \"node\": {}}}\n", versions_of_library(),
-                       quoted(link.daemon_version()), quoted(link.node()));
+                       protocol::quoted(link.daemon_version()), protocol::quoted(link.node()));
 }
 
 Result<> check_what(std::string_view what) {

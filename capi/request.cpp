@@ -49,9 +49,7 @@ Result<Wait> read_wait(int64_t timeout_ms, const pace_wait_options* given) {
                           "options->members is NULL but member_capacity is {}; give both or "
                           "neither",
                           options.member_capacity);
-    if (options.stream != nullptr && options.device.type != PACE_DEVICE_CUDA)
-        return make_error(ErrorKind::invalid,
-                          "options->stream is given without its GPU; name that in options->device");
+    PACE_TRY(capi::check_stream(options.stream, options.device, "options->"));
     return Wait{deadline, options};
 }
 
@@ -147,7 +145,7 @@ Result<pace_status> wait(pace_session* session, const client::RequestHandle* req
         pace_request_info info = PACE_REQUEST_INFO_INIT;
         info.struct_size = ret_info->struct_size;
         fill(info, status, end);
-        std::memcpy(ret_info, &info, std::min<size_t>(ret_info->struct_size, sizeof(info)));
+        capi::give(*ret_info, info);
     }
     return report_end(error, status, end.message());
 }

@@ -21,12 +21,6 @@ constexpr capi::StructName kBuffer{"options", "PACE_BUFFER_OPTIONS_INIT"};
 constexpr capi::StructName kBufferInfo{"info", "PACE_BUFFER_INFO_INIT"};
 constexpr capi::StructName kSessionInfo{"info", "PACE_SESSION_INFO_INIT"};
 
-void copy_name(char (&field)[64], const std::string& name) {
-    const size_t bytes = std::min(name.size(), sizeof(field) - 1);
-    std::memcpy(field, name.data(), bytes);
-    field[bytes] = '\0';
-}
-
 pace_session_info info_of(const client::SessionInfo& inside, uint32_t struct_size) {
     pace_session_info info{};
     info.struct_size = struct_size;
@@ -34,9 +28,9 @@ pace_session_info info_of(const client::SessionInfo& inside, uint32_t struct_siz
     info.world = inside.world;
     info.under_way = inside.under_way ? 1 : 0;
     info.generation = inside.generation;
-    copy_name(info.job, inside.job);
-    copy_name(info.node, inside.node);
-    copy_name(info.run, inside.run);
+    capi::copy_text(info.job, inside.job);
+    capi::copy_text(info.node, inside.node);
+    capi::copy_text(info.run, inside.run);
     info.run_began = inside.began;
     return info;
 }
@@ -125,8 +119,7 @@ pace_status pace_session_get_info(pace_session* session, pace_session_info* info
         PACE_TRY(capi::require(info, "info"));
         PACE_TRY(capi::check_size(info->struct_size, kSessionInfo));
         PACE_TRY_ASSIGN(inside, session->session->info());
-        const pace_session_info known = info_of(inside, info->struct_size);
-        std::memcpy(info, &known, std::min<size_t>(info->struct_size, sizeof(known)));
+        capi::give(*info, info_of(inside, info->struct_size));
         return {};
     });
 }
@@ -171,8 +164,7 @@ pace_status pace_buffer_get_info(pace_session* session, pace_buffer buffer, pace
         PACE_TRY(capi::require(info, "info"));
         PACE_TRY(capi::check_size(info->struct_size, kBufferInfo));
         PACE_TRY_ASSIGN(inside, session->session->buffer_info(capi::handle_of(buffer)));
-        const pace_buffer_info known = info_of(inside, info->struct_size);
-        std::memcpy(info, &known, std::min<size_t>(info->struct_size, sizeof(known)));
+        capi::give(*info, info_of(inside, info->struct_size));
         return {};
     });
 }

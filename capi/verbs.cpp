@@ -51,16 +51,9 @@ struct Called {
 
 Result<> check_call(const pace_call& call) {
     PACE_TRY(capi::check_reserved(call.flags, "options->call.flags"));
-    for (const uint64_t reserved : call.reserved) {
-        if (reserved != 0)
-            return make_error(ErrorKind::invalid, "options->call.reserved is {}; leave it zero",
-                              reserved);
-    }
-    if (call.stream != nullptr && call.device.type != PACE_DEVICE_CUDA)
-        return make_error(
-            ErrorKind::invalid,
-            "options->call.stream is given without its GPU; name that in options->call.device");
-    return {};
+    for (const uint64_t reserved : call.reserved)
+        PACE_TRY(capi::check_reserved(reserved, "options->call.reserved"));
+    return capi::check_stream(call.stream, call.device, "options->call.");
 }
 
 Result<> check_slices(const Called& called, Verb verb) {

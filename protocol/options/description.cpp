@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "protocol/options/option_table.h"
+#include "protocol/options/printable.h"
 
 namespace pace::protocol {
 namespace {
@@ -34,16 +35,6 @@ std::string_view name_of(OptionKind kind) {
             return "bytes";
     }
     return "?";
-}
-
-// The table's texts have no control characters.
-std::string quoted(std::string_view text) {
-    std::string out = "\"";
-    for (const char c : text) {
-        if (c == '"' || c == '\\') out += '\\';
-        out += c;
-    }
-    return out + "\"";
 }
 
 std::string list_of(Words words) {

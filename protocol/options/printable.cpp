@@ -10,4 +10,13 @@ std::string printable(std::string_view text_untrusted) {
     return text;
 }
 
+std::string quoted(std::string_view text_untrusted) {
+    std::string out = "\"";
+    for (const char c : text_untrusted) {
+        if (c == '"' || c == '\\') out += '\\';
+        out += static_cast<unsigned char>(c) < ' ' ? '?' : c;
+    }
+    return out + "\"";
+}
+
 }  // namespace pace::protocol
