@@ -1,8 +1,10 @@
 // AskedSession: what pace_session_open is given, with options that are set one by one. For tests, benchmarks and their trainers.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -39,15 +41,9 @@ class AskedSession {
     void set(std::string_view name, const std::vector<uint32_t>& ranks) { put(name, ranks); }
 
     // Whether it is set, or was set to this word.
-    bool has(std::string_view name) const {
-        for (const auto& [known, value] : values_)
-            if (known == name) return true;
-        return false;
-    }
+    bool has(std::string_view name) const { return find(name) != values_.end(); }
     bool has(std::string_view name, std::string_view word) const {
-        for (const auto& [known, value] : values_)
-            if (known == name) return std::get<std::string>(value) == word;
-        return false;
+        return has(name) && std::get<std::string>(find(name)->second) == word;
     }
 
     pace_status open(pace_session** ret_session, pace_error* error) const {
@@ -69,14 +65,18 @@ class AskedSession {
 
   private:
     using Value = std::variant<int64_t, double, std::string, std::vector<uint32_t>>;
+    using Named = std::pair<std::string, Value>;
 
+    std::vector<Named>::const_iterator find(std::string_view name) const {
+        return std::find_if(values_.begin(), values_.end(),
+                            [name](const Named& one) { return one.first == name; });
+    }
     void put(std::string_view name, Value value) {
-        for (auto& [known, current] : values_) {
-            if (known != name) continue;
-            current = std::move(value);
-            return;
-        }
-        values_.emplace_back(name, std::move(value));
+        const auto place = find(name) - values_.cbegin();
+        if (place == std::ssize(values_))
+            values_.emplace_back(name, std::move(value));
+        else
+            values_[static_cast<size_t>(place)].second = std::move(value);
     }
 
     static pace_option option_of(const std::string& name, const Value& value) {
@@ -90,7 +90,7 @@ class AskedSession {
         return PACE_OPTION_BYTES(name.c_str(), ranks.data(), ranks.size() * sizeof(uint32_t));
     }
 
-    std::vector<std::pair<std::string, Value>> values_;
+    std::vector<Named> values_;  // in the order in which they were set first
 };
 
 }  // namespace pace

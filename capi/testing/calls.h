@@ -28,22 +28,20 @@ struct Given {
     operator const Options*() const { return &options; }
 };
 
+// With this step of the worker.
+template <typename Options>
+Given<Options> given_at(Options options, uint64_t iteration) {
+    options.call.iteration = iteration;
+    return {options};
+}
 inline Given<pace_average_options> average_at(uint64_t iteration) {
-    Given<pace_average_options> given{PACE_AVERAGE_OPTIONS_INIT};
-    given.options.call.iteration = iteration;
-    return given;
+    return given_at<pace_average_options>(PACE_AVERAGE_OPTIONS_INIT, iteration);
 }
-
 inline Given<pace_push_options> push_at(uint64_t clock) {
-    Given<pace_push_options> given{PACE_PUSH_OPTIONS_INIT};
-    given.options.call.iteration = clock;
-    return given;
+    return given_at<pace_push_options>(PACE_PUSH_OPTIONS_INIT, clock);
 }
-
 inline Given<pace_pull_options> pull_at(uint64_t clock) {
-    Given<pace_pull_options> given{PACE_PULL_OPTIONS_INIT};
-    given.options.call.iteration = clock;
-    return given;
+    return given_at<pace_pull_options>(PACE_PULL_OPTIONS_INIT, clock);
 }
 
 inline Given<pace_broadcast_options> broadcast_from(uint32_t root) {
