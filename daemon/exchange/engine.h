@@ -165,6 +165,7 @@ class Engine final : public ControlHandler {
     }
     std::shared_ptr<Job> unused_job(control::JobId id, uint64_t token) const;
     void drop_unused();
+    void end_active(control::JobId id, const base::Error& error);
     void drop_unused_later();
     static Orphanage::Key key_of(const Seat& seat);
     void sweep_orphanage();

@@ -89,11 +89,25 @@ std::shared_ptr<Job> Engine::unused_job(control::JobId id, uint64_t token) const
 
 void Engine::on(const control::JobEnded& ended) {
     orphanage_.drop_job(ended.token);
+    const bool is_here = job(ended.job) != nullptr;
     const auto found = unused_job(ended.job, ended.token);
-    if (!found) return;
-    found->invalidate(base::make_error(ErrorKind::aborted, "the job is over"));
-    found->end_part();
+    if (is_here && !found) return;
+    const auto error = base::make_error(ErrorKind::aborted, "the job is over");
+    if (found) {
+        found->invalidate(error);
+        found->end_part();
+    }
+    end_active(ended.job, error);
     drop_unused();
+}
+
+// What a node that leaves owes goes on its way without the job. Whoever was to take it may have ended before it heard of that.
+void Engine::end_active(control::JobId id, const base::Error& error) {
+    const auto under_way = services_.active;
+    for (const auto& weak : under_way) {
+        const auto active = weak.lock();
+        if (active && active->job() == id) active->abort(error);
+    }
 }
 
 void Engine::on(const control::PartEnded& ended) {

@@ -149,6 +149,22 @@ TEST_F(EndedJobs, EndWhatTheyHaveUnderWayByThemselvesIfOthersGoOn) {
     EXPECT_TRUE(until([&] { return engine_.jobs() == 0 && paid() == 0; }));
 }
 
+// Its taker has heard of the end before, and takes nothing.
+TEST_F(EndedJobs, GiveNothingAnyMore) {
+    for (const bool part_ended_before : {false, true}) {
+        engine_.bury(open("over", 1, control::Policy::all_reduce), {});
+        const BufferPtr debt = paid_buffer();
+        (void)Gift::give_held(services_, {1, "what a node owed", kOther, 5}, 7, 0,
+                              {debt->memory.data(), debt->bytes()}, debt);
+        if (part_ended_before) engine_.on(control::PartEnded{.job = 1, .token = 1});
+        engine_.on(control::JobEnded{.job = 1, .token = 1});
+        const std::weak_ptr<Buffer> given = debt;
+        let_all_arrive();
+        EXPECT_EQ(given.use_count(), 1) << part_ended_before;
+    }
+    EXPECT_EQ(paid(), 0U);
+}
+
 TEST_F(EndedJobs, LeaveASuccessorWhatADeadWorkerHadIfOthersGoOn) {
     engine_.bury(open("goes on", 1, control::Policy::partial_reduce), {paid_buffer()});
     engine_.on(control::PartEnded{.job = 1, .token = 1});
