@@ -423,19 +423,35 @@ typedef struct pace_device {
     int32_t id;
 } pace_device;
 
+/* Whose memory a buffer is. */
+enum {
+    PACE_NEW = 0,     /* the daemon's, which this process maps */
+    PACE_POINTER = 1, /* the trainer's own, at options->pointer; needs PACE_MAY_STAGE */
+    PACE_FD = 2       /* a memfd of the trainer's, which the daemon maps, too */
+};
+
+/* Flags of pace_buffer_options. */
+enum {
+    /* Memory that cannot be shared is copied: to memory that the daemon maps at each call, or, where the call has an order, as
+     * pace_request_ready says; and back when the request is collected. */
+    PACE_MAY_STAGE = 1
+};
+
 typedef struct pace_buffer_options {
     uint32_t struct_size;
-    uint32_t reserved; /* 0 */
+    int32_t source; /* PACE_NEW, PACE_POINTER, PACE_FD */
     pace_device
-        device; /* all zero, or PACE_DEVICE_CPU: memory of the host; PACE_DEVICE_CUDA: of that GPU */
+        device; /* all zero, or PACE_DEVICE_CPU: memory of the host; PACE_DEVICE_CUDA: of that GPU, only PACE_NEW */
+    void*
+        pointer; /* PACE_POINTER: `count` elements that this process reads and writes, aligned for their type; otherwise NULL */
+    int32_t
+        fd; /* PACE_FD: by memfd_create, its size exactly `count` elements in whole pages, sealed with F_SEAL_SHRINK, F_SEAL_GROW and
+                     F_SEAL_SEAL, not of huge pages. It is duplicated, and stays the caller's */
+    uint32_t flags; /* PACE_MAY_STAGE */
 } pace_buffer_options;
 
-#define PACE_BUFFER_OPTIONS_INIT                    \
-    {                                               \
-        (uint32_t)sizeof(pace_buffer_options), 0, { \
-            0, 0                                    \
-        }                                           \
-    }
+#define PACE_BUFFER_OPTIONS_INIT \
+    { (uint32_t)sizeof(pace_buffer_options), PACE_NEW, {0, 0}, NULL, -1, 0 }
 
 /* Makes a buffer of `count` elements in memory that the daemon owns and this process maps, zeroed;
  * *ret_data is its address, aligned to a page. The trainer reads and writes it freely except while
@@ -448,12 +464,18 @@ typedef struct pace_buffer_options {
  * quota. See pace_call for the order between streams and calls. Where the GPU exports no descriptors of its
  * memory the buffer does not survive the daemon: then the session cannot reconnect (E_CLOSED).
  *
+ * With options->source = PACE_FD it is the memfd's memory, with the contents that it has; its pages are allocated now, and *ret_data is a
+ * mapping of the library's own. What the trainer maps of it already is the same memory. With PACE_POINTER *ret_data is the pointer: the
+ * memory must stay until the buffer is freed, and be left alone as any buffer while a request names it. A request that ends with
+ * another status than OK leaves it as it was at the call, also one that ended with part of a result (see info.contents). The copy counts
+ * against the client's quota; pace_buffer_get_info tells of it. Neither is what an earlier process of this rank had.
+ *
  * options may be NULL.  Owns: the session; free with pace_buffer_free, or with the session.
  * Lives until: then. It survives the daemon: a session that reconnects hands its memory to the new
  * daemon. Threads: any.  Blocks: for one exchange with the daemon (page allocation included); if
  * the session lost its daemon, until it has reconnected or connect_ms has passed.
- * Fails with: E_INVALID (also a GPU that is none), E_LIMIT (the daemon's quota: its name and size are told), E_MEMORY (of the
- * host, or of the GPU), E_UNSUPPORTED (a device for which this library is not built), E_NOT_FOUND (there is no driver here; the daemon has no GPU, and why; or it does not have this process's: those that
+ * Fails with: E_INVALID (also a GPU that is none, a pointer that is not mapped, a descriptor that cannot be shared), E_LIMIT (the daemon's quota: its name and size are told), E_MEMORY (of the
+ * host, or of the GPU), E_UNSUPPORTED (a device for which this library is not built; PACE_POINTER without PACE_MAY_STAGE), E_NOT_FOUND (there is no driver here; the daemon has no GPU, and why; or it does not have this process's: those that
  * it has are named), and, where it had to reconnect, as pace_session_open. */
 PACE_API pace_status pace_buffer_create(pace_session* session, int32_t type, uint64_t count,
                                         const pace_buffer_options* options, pace_buffer* ret_buffer,
@@ -477,10 +499,19 @@ typedef struct pace_buffer_info {
     /* And in those of NumPy's __array_interface__ and Numba's __cuda_array_interface__ (version 3): "<f4". Empty for PACE_BF16, which
      * they do not know. */
     char typestr[8];
+    uint32_t flags; /* PACE_BUFFER_RESTORED, PACE_BUFFER_STAGED */
+    uint64_t
+        twin_bytes; /* of the copy on the host that a buffer on a GPU, or one that is staged, has besides; 0: none */
 } pace_buffer_info;
 
+/* Flags of pace_buffer_info. */
+enum {
+    PACE_BUFFER_RESTORED = 1, /* its contents were an earlier process's of this rank */
+    PACE_BUFFER_STAGED = 2    /* the trainer's own memory, which is copied at calls */
+};
+
 #define PACE_BUFFER_INFO_INIT \
-    { (uint32_t)sizeof(pace_buffer_info), 0, 0, NULL, {0, 0}, 0, 0, 0, "" }
+    { (uint32_t)sizeof(pace_buffer_info), 0, 0, NULL, {0, 0}, 0, 0, 0, "", 0, 0 }
 
 /* Describes a buffer, so that other libraries see its memory as theirs: fills as much of *info as info->struct_size says. What it
  * describes lives until the buffer is freed. Threads: any.  Blocks: no.  Fails with: E_INVALID, E_HANDLE. */

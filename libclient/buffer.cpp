@@ -18,7 +18,8 @@ void BufferTable::reserve() {
     buffers_.back().generation = 1;
 }
 
-BufferHandle BufferTable::add(protocol::DType type, uint64_t count, NewBuffer buffer) {
+BufferHandle BufferTable::add(protocol::DType type, uint64_t count, NewBuffer buffer,
+                              std::byte* outside) {
     const auto slot = std::find_if(buffers_.begin(), buffers_.end(),
                                    [](const Buffer& candidate) { return !candidate.in_use; });
     slot->in_use = true;
@@ -28,6 +29,8 @@ BufferHandle BufferTable::add(protocol::DType type, uint64_t count, NewBuffer bu
     slot->count = count;
     slot->memory = std::move(buffer.memory);
     slot->gpu_memory = std::move(buffer.gpu_memory);
+    slot->outside = outside;
+    slot->restored = buffer.restored && outside == nullptr;
     slot->daemon = buffer.daemon;
     return {stamp_, static_cast<uint32_t>(slot - buffers_.begin()), slot->generation};
 }

@@ -50,6 +50,9 @@ struct Buffer {
     uint64_t count = 0;
     base::MappedMemfd memory;
     std::unique_ptr<GpuMemory> gpu_memory;  // in place of the other
+    std::byte* outside =
+        nullptr;            // the trainer's own, for which `memory` is a copy; null: there is none
+    bool restored = false;  // its contents are those of a predecessor's
     DaemonBuffer daemon;
 
     // Once it was averaged with local progress kept: a buffer of the same kind for the daemon, whose handle nobody else
@@ -58,7 +61,9 @@ struct Buffer {
     std::unique_ptr<std::byte[]> snapshot;
 
     Gpu* gpu() const { return gpu_memory ? &gpu_memory->gpu() : nullptr; }
-    void* data() { return gpu_memory ? gpu_memory->data() : memory.data(); }
+    // What the trainer reads and writes, on the host.
+    std::byte* host_data() { return outside != nullptr ? outside : memory.data(); }
+    void* data() { return gpu_memory ? gpu_memory->data() : host_data(); }
     bool has_copy() const { return copy.generation != 0; }
 };
 
@@ -68,7 +73,8 @@ class BufferTable {
 
     // Makes room, so that the next add() cannot fail.
     void reserve();
-    BufferHandle add(protocol::DType type, uint64_t count, NewBuffer buffer);
+    BufferHandle add(protocol::DType type, uint64_t count, NewBuffer buffer,
+                     std::byte* outside = nullptr);
 
     // The buffer of a handle. Fails with `handle` and a message for null, freed and foreign ones.
     base::Result<Buffer*> find(BufferHandle handle);
@@ -80,6 +86,7 @@ class BufferTable {
     void remove(uint32_t index);
 
     Buffer& at(uint32_t index) { return buffers_[index]; }
+    const Buffer& at(uint32_t index) const { return buffers_[index]; }
     std::vector<uint32_t> in_use() const;
 
   private:

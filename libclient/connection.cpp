@@ -122,7 +122,8 @@ Result<NewBuffer> Connection::create_buffer(protocol::DType type, uint64_t count
         (void)free_buffer(created.buffer(), deadline);
         return std::move(memory).error();
     }
-    return NewBuffer{{created.buffer(), created.generation()}, std::move(*memory), nullptr};
+    return NewBuffer{
+        {created.buffer(), created.generation()}, std::move(*memory), nullptr, created.restored()};
 }
 
 Result<NewBuffer> Connection::create_buffer(protocol::DType type, uint64_t count, Gpu& gpu,
@@ -144,7 +145,8 @@ Result<NewBuffer> Connection::create_buffer(protocol::DType type, uint64_t count
         (void)free_buffer(created.buffer(), deadline);
         return std::move(memory).error();
     }
-    return NewBuffer{{created.buffer(), created.generation()}, {}, std::move(*memory)};
+    return NewBuffer{
+        {created.buffer(), created.generation()}, {}, std::move(*memory), created.restored()};
 }
 
 Result<std::vector<std::byte>> Connection::share_events(const Gpu& gpu, TimePoint deadline) {

@@ -55,6 +55,7 @@ struct NewBuffer {
     DaemonBuffer daemon;
     base::MappedMemfd memory;
     std::unique_ptr<GpuMemory> gpu_memory;  // in place of the other
+    bool restored = false;                  // a dead predecessor's, with its contents
 };
 
 enum class Wake { completion, gone, deadline, interrupted };

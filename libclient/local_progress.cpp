@@ -1,9 +1,9 @@
 #include "libclient/local_progress.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "base/half.h"
+#include "libclient/pieces.h"
 
 namespace pace::client {
 
@@ -11,7 +11,8 @@ using protocol::DType;
 
 namespace {
 
-// The buffers are mapped at page boundaries, snapshots allocated as max_align_t wants it.
+// The buffers are mapped at page boundaries, the trainer's own memory is aligned for its type, snapshots are allocated as max_align_t
+// wants it.
 template <typename T>
 T* as(std::byte* bytes) {
     return reinterpret_cast<T*>(bytes);
@@ -65,18 +66,10 @@ void add_change(const KeptBuffer& buffer, uint64_t begin, uint64_t end) {
 }
 
 uint64_t add_change(std::span<const KeptBuffer> buffers, uint64_t first, uint64_t count) {
-    uint64_t at = 0;
-    uint64_t added = 0;
-    for (const KeptBuffer& buffer : buffers) {
-        const uint64_t begin = std::max(at, first);
-        const uint64_t end = std::min(at + buffer.count, first + count);
-        if (begin < end) {
-            add_change(buffer, begin - at, end - at);
-            added += end - begin;
-        }
-        at += buffer.count;
-    }
-    return added;
+    return for_piece(buffers, first, count,
+                     [](const KeptBuffer& buffer, uint64_t begin, uint64_t end) {
+                         add_change(buffer, begin, end);
+                     });
 }
 
 }  // namespace pace::client

@@ -37,6 +37,7 @@ Result<Request*> RequestTable::begin() {
     vacant->ended = false;
     vacant->contents = protocol::WriteState::untouched;
     vacant->keeps_local = false;
+    vacant->stages = false;
     vacant->adding = false;
     vacant->added = 0;
     vacant->elements = 0;

@@ -35,9 +35,10 @@ struct Request {
     bool ended = false;        // `end` tells how
     uint64_t ended_as = 0;     // the how manieth of the session to end
     bool keeps_local = false;  // its buffers are the trainer's still; copies of them are averaged
-    bool adding = false;       // a thread adds the average to them
+    bool stages = false;       // some of its buffers are copies of the trainer's own memory
+    bool adding = false;       // a thread works on the trainer's own memory
     protocol::Verb verb = protocol::Verb::barrier;
-    uint64_t added = 0;  // elements to which it is added
+    uint64_t added = 0;  // elements that are done there
     protocol::Order order = protocol::Order::all_at_once;
     uint64_t iteration = 0;
     uint64_t elements = 0;  // of its buffers

@@ -1,7 +1,10 @@
 // Opening, closing, buffers, reconnecting. What happens to requests is in session_requests.cpp.
 #include "libclient/session.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <optional>
 #include <vector>
 
@@ -37,6 +40,43 @@ Error lost_with_daemon() {
     return make_error(ErrorKind::closed,
                       "a buffer was on a GPU whose memory goes with the daemon that made it; open "
                       "another session");
+}
+
+// Memory of the trainer's own, if there is any.
+Result<> check_outside(const std::byte* outside, uint64_t count, protocol::DType type) {
+    if (outside == nullptr) return {};
+    const size_t element_bytes = size_of(type);
+    if (reinterpret_cast<uintptr_t>(outside) % element_bytes != 0)
+        return make_error(ErrorKind::invalid,
+                          "options->pointer is {}, which is not aligned for elements of {} bytes; "
+                          "begin at an element",
+                          static_cast<const void*>(outside), element_bytes);
+    if (is_writable(outside, count * element_bytes)) return {};
+    return make_error(ErrorKind::invalid,
+                      "options->pointer is {}, from where on this process cannot read and write "
+                      "{} bytes; give memory that is mapped, of all {} elements",
+                      static_cast<const void*>(outside), count * element_bytes, count);
+}
+
+// A memfd of the trainer's own becomes the daemon's, too.
+Result<NewBuffer> share_memory(Connection& connection, protocol::DType type, uint64_t count, int fd,
+                               TimePoint deadline) {
+    const size_t bytes = count * size_of(type);
+    base::UniqueFd own(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    if (!own.valid())
+        return make_error(ErrorKind::invalid, "options->fd is {}, which is no open descriptor: {}",
+                          fd, base::make_errno_error(errno, "duplicate it").message);
+    auto memory = base::MappedMemfd::adopt(std::move(own), bytes);
+    if (!memory)
+        return make_error(ErrorKind::invalid,
+                          "options->fd is {}, which cannot be shared: {}; give a memfd of exactly "
+                          "count elements, in whole pages, sealed with F_SEAL_SHRINK, F_SEAL_GROW "
+                          "and F_SEAL_SEAL",
+                          fd, memory.error().message);
+    // Here and now, at this process's cost: the daemon then finds every page.
+    while (!memory->is_populated()) PACE_TRY(memory->populate(base::MappedMemfd::kPieceBytes));
+    PACE_TRY_ASSIGN(daemon, connection.hand_buffer(type, count, memory->fd(), nullptr, deadline));
+    return NewBuffer{daemon, std::move(*memory), nullptr};
 }
 
 }  // namespace
@@ -123,8 +163,8 @@ Result<SessionInfo> Session::info() {
                        job_.asked.name, facts.node,       facts.run,       facts.began};
 }
 
-Result<CreatedBuffer> Session::create_buffer(protocol::DType type, uint64_t count,
-                                             uint32_t device) {
+Result<CreatedBuffer> Session::create_buffer(protocol::DType type, uint64_t count, uint32_t device,
+                                             const Imported& imported) {
     PACE_TRY(check_open());
     if (!is_valid(type))
         return make_error(ErrorKind::invalid, "type is {}; use PACE_F32, _F64, _F16 or _BF16",
@@ -132,6 +172,8 @@ Result<CreatedBuffer> Session::create_buffer(protocol::DType type, uint64_t coun
     if (count == 0 || count > kBufferBytesMax / size_of(type))
         return make_error(ErrorKind::invalid, "count is {}; give 1 to {} elements of type {}",
                           count, kBufferBytesMax / size_of(type), name_of(type));
+
+    PACE_TRY(check_outside(imported.pointer, count, type));
 
     const std::scoped_lock setup(setup_mutex_);
     PACE_TRY(reconnect());
@@ -148,15 +190,19 @@ Result<CreatedBuffer> Session::create_buffer(protocol::DType type, uint64_t coun
         PACE_TRY_ASSIGN(opened, open_gpu(device - 1, *connection));
         gpu = opened;
     }
-    auto made = gpu != nullptr ? connection->create_buffer(type, count, *gpu, deadline)
-                               : connection->create_buffer(type, count, deadline);
+    const auto make = [&]() -> Result<NewBuffer> {
+        if (imported.fd >= 0) return share_memory(*connection, type, count, imported.fd, deadline);
+        return gpu != nullptr ? connection->create_buffer(type, count, *gpu, deadline)
+                              : connection->create_buffer(type, count, deadline);
+    };
+    auto made = make();
 
     const std::scoped_lock lock(mutex_);
     if (!made) {
         (void)is_connected();
         return settled(std::move(made).error());
     }
-    const BufferHandle handle = buffers_.add(type, count, std::move(*made));
+    const BufferHandle handle = buffers_.add(type, count, std::move(*made), imported.pointer);
     return CreatedBuffer{handle, buffers_.at(handle.index).data()};
 }
 

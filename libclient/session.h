@@ -49,6 +49,7 @@
 #include "libclient/local_progress.h"
 #include "libclient/ready_signal.h"
 #include "libclient/request.h"
+#include "libclient/staging.h"
 
 namespace pace::client {
 
@@ -73,6 +74,16 @@ struct BufferInfo {
     uint64_t count = 0;
     uint32_t device = 0;  // as given to create_buffer
     void* data = nullptr;
+    bool restored = false;
+    bool staged = false;
+    uint64_t twin_bytes =
+        0;  // of a copy besides: on the host of what is on a GPU, or of memory that is staged
+};
+
+// Memory that the trainer has already; all absent: new memory.
+struct Imported {
+    std::byte* pointer = nullptr;  // staged: copied at calls and back at their ends
+    int fd = -1;                   // of a memfd, which is shared; the caller keeps the descriptor
 };
 
 // Who waits: the calling thread, or, for the result of a request whose buffers are on a GPU, a stream of that GPU.
@@ -92,7 +103,7 @@ struct Stream {
 
 struct Operation {
     protocol::Verb verb = protocol::Verb::barrier;
-    std::span<const Slice> slices;
+    std::span<const Slice> slices{};
     uint64_t user_data = 0;  // told with its end
     std::optional<Stream>
         after{};  // what makes the buffers' contents, if they are on a GPU; none: its default stream
@@ -146,9 +157,9 @@ class Session {
     // A descriptor as ReadySignal says. From now on the daemon rings at every completion.
     base::Result<int> ready_fd();
 
-    // device: 0 for the host's memory, or 1 + the ordinal of a GPU.
+    // device: 0 for the host's memory, or 1 + the ordinal of a GPU. What is imported is on the host.
     base::Result<CreatedBuffer> create_buffer(protocol::DType type, uint64_t count,
-                                              uint32_t device = 0);
+                                              uint32_t device = 0, const Imported& imported = {});
     base::Result<BufferInfo> buffer_info(BufferHandle handle);
     base::Result<> free_buffer(BufferHandle handle);
 
@@ -209,8 +220,12 @@ class Session {
                                 std::unique_lock<std::mutex>& lock);
     std::vector<KeptBuffer> kept_buffers(const Request& request);
     bool copy_buffers(uint64_t id, std::unique_lock<std::mutex>& lock);
-    bool add_average(Request& request, base::TimePoint deadline,
-                     std::unique_lock<std::mutex>& lock);
+    std::vector<StagedPart> staged_parts(const Request& request);
+    template <typename Work>
+    Request& work_outside(Request& request, std::unique_lock<std::mutex>& lock, Work work);
+    bool finish_outside(Request& request, base::TimePoint deadline,
+                        std::unique_lock<std::mutex>& lock);
+    bool copy_ready(Request& request, uint64_t elements, std::unique_lock<std::mutex>& lock);
     protocol::WriteState contents_left(const Request& request) const;
     void lose(std::string_view reason);
     base::Result<> install(std::shared_ptr<Connection> connection,

@@ -104,7 +104,8 @@ Result<bool> Session::tell(RequestHandle handle, TimePoint deadline, RequestEnd*
         PACE_TRY_ASSIGN(met, requests_.find(handle));
         request = met;
     }
-    if (request->keeps_local && !add_average(*request, deadline, lock)) return false;
+    const bool is_outside = request->keeps_local || request->stages;
+    if (is_outside && !finish_outside(*request, deadline, lock)) return false;
     PACE_TRY_ASSIGN(told, requests_.find(handle));
     deliver(*told, ret_end);
     return true;
@@ -167,8 +168,8 @@ void Session::learn_standing(const Request& request) {
 }
 
 void Session::end(Request& request) {
-    // The average has still to be added to buffers that the trainer kept.
-    if (!request.keeps_local) release_buffers(request);
+    // The result has still to come to memory of the trainer's own.
+    if (!request.keeps_local && !request.stages) release_buffers(request);
     requests_.end(request);
     if (signal_) signal_->set_ended(true);
 }

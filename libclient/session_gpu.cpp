@@ -51,7 +51,15 @@ Result<BufferInfo> Session::buffer_info(BufferHandle handle) {
     const std::scoped_lock lock(mutex_);
     PACE_TRY_ASSIGN(buffer, buffers_.find(handle));
     const uint32_t device = buffer->gpu() == nullptr ? 0 : buffer->gpu()->ordinal() + 1;
-    return BufferInfo{buffer->type, buffer->count, device, buffer->data()};
+    const bool is_staged = buffer->outside != nullptr;
+    const bool has_twin = is_staged || device != 0;
+    return BufferInfo{.type = buffer->type,
+                      .count = buffer->count,
+                      .device = device,
+                      .data = buffer->data(),
+                      .restored = buffer->restored,
+                      .staged = is_staged,
+                      .twin_bytes = has_twin ? buffer->count * size_of(buffer->type) : 0};
 }
 
 namespace {

@@ -1,4 +1,4 @@
-// Averages of copies, while the trainer keeps the buffers (local_progress.h).
+// Memory that is the trainer's own while a copy of it is in a call: averages of copies (local_progress.h), and what is staged (staging.h).
 #include <algorithm>
 
 #include "libclient/session.h"
@@ -10,7 +10,7 @@ using base::TimePoint;
 
 namespace {
 
-// Added between two looks at the clock: well below a millisecond.
+// Added, or copied, between two looks at the clock: well below a millisecond.
 constexpr uint64_t kPieceElements = uint64_t{128} << 10U;
 
 }  // namespace
@@ -68,43 +68,99 @@ std::vector<KeptBuffer> Session::kept_buffers(const Request& request) {
         const Part& part = request.parts[i];
         Buffer& buffer = buffers_.at(part.buffer);
         const size_t begin = part.first * size_of(buffer.type);
-        kept.push_back({buffer.type, part.count, buffer.memory.data() + begin,
+        kept.push_back({buffer.type, part.count, buffer.host_data() + begin,
                         buffers_.at(buffer.copy.index).memory.data() + begin,
                         buffer.snapshot.get() + begin});
     }
     return kept;
 }
 
-// Without the lock, which others need meanwhile: the request's claim keeps the buffers. False if the request has ended.
-bool Session::copy_buffers(uint64_t id, std::unique_lock<std::mutex>& lock) {
-    const std::vector<KeptBuffer> kept = kept_buffers(*requests_.in_flight(id));
-    lock.unlock();
-    std::for_each(kept.begin(), kept.end(), take_copy);
-    lock.lock();
-    return requests_.in_flight(id) != nullptr;
+std::vector<StagedPart> Session::staged_parts(const Request& request) {
+    std::vector<StagedPart> staged;
+    staged.reserve(request.part_count);
+    for (uint32_t i = 0; i < request.part_count; ++i) {
+        const Part& part = request.parts[i];
+        Buffer& buffer = buffers_.at(part.buffer);
+        const size_t bytes = size_of(buffer.type);
+        StagedPart one{part.count, bytes, nullptr, nullptr};
+        if (buffer.outside != nullptr) {
+            one.outside = buffer.outside + part.first * bytes;
+            one.shared = buffer.memory.data() + part.first * bytes;
+        }
+        staged.push_back(one);
+    }
+    return staged;
 }
 
-// A piece at least, and as many as there is time for. False: there is more.
-bool Session::add_average(Request& request, TimePoint deadline,
-                          std::unique_lock<std::mutex>& lock) {
+// Works on the request's memory without the lock, which others need meanwhile. Nobody collects the request before it is done, so that
+// its claim keeps the buffers.
+template <typename Work>
+Request& Session::work_outside(Request& request, std::unique_lock<std::mutex>& lock, Work work) {
     const RequestHandle handle = requests_.handle(request);
-    bool all = true;
-    if (request.end.entry.outcome == protocol::Outcome::done) {
+    request.adding = true;
+    lock.unlock();
+    work();
+    lock.lock();
+    Request& now = **requests_.find(handle);
+    now.adding = false;
+    collected_.notify_all();
+    return now;
+}
+
+// False if the request has ended.
+bool Session::copy_buffers(uint64_t id, std::unique_lock<std::mutex>& lock) {
+    Request& request = *requests_.in_flight(id);
+    if (request.keeps_local) {
         const std::vector<KeptBuffer> kept = kept_buffers(request);
-        uint64_t added = request.added;
-        request.adding = true;
-        lock.unlock();
-        do {
-            const uint64_t piece = add_change(kept, added, kPieceElements);
-            added += piece;
-            all = piece < kPieceElements;
-        } while (!all && base::now() < deadline);
-        lock.lock();
-        Request& ended = **requests_.find(handle);
-        ended.added = added;
-        ended.adding = false;
+        return !work_outside(request, lock, [&] {
+                    std::for_each(kept.begin(), kept.end(), take_copy);
+                }).ended;
     }
-    if (all) release_buffers(**requests_.find(handle));
+    const std::vector<StagedPart> staged = staged_parts(request);
+    return !work_outside(request, lock, [&] { copy_in(staged, 0, request.elements); }).ended;
+}
+
+// The first, or last, so many elements of a request in flight, as far as they are new. False if it has ended.
+bool Session::copy_ready(Request& request, uint64_t elements, std::unique_lock<std::mutex>& lock) {
+    const RequestHandle handle = requests_.handle(request);
+    // Another thread says of the same request that it is ready.
+    collected_.wait(lock, [&] {
+        const auto now = requests_.find(handle);
+        return !now || !(*now)->adding;
+    });
+    const auto found = requests_.find(handle);
+    if (!found || (*found)->ended) return false;
+    Request& now = **found;
+    if (elements <= now.ready) return true;
+    const bool is_forward = now.order == protocol::Order::forward;
+    const uint64_t first = is_forward ? now.ready : now.elements - elements;
+    const uint64_t count = elements - now.ready;
+    const std::vector<StagedPart> staged = staged_parts(now);
+    return !work_outside(now, lock, [&] { copy_in(staged, first, count); }).ended;
+}
+
+// Of an ended request. A piece at least, and as many as there is time for. False: there is more.
+bool Session::finish_outside(Request& request, TimePoint deadline,
+                             std::unique_lock<std::mutex>& lock) {
+    const bool is_done = request.end.entry.outcome == protocol::Outcome::done;
+    const bool is_whole = request.stages && request.contents == protocol::WriteState::whole;
+    Request* ended = &request;
+    bool all = true;
+    if ((is_done || is_whole) && protocol::writes_buffers(request.verb)) {
+        const auto kept = request.keeps_local ? kept_buffers(request) : std::vector<KeptBuffer>();
+        const auto staged = request.stages ? staged_parts(request) : std::vector<StagedPart>();
+        uint64_t finished = request.added;
+        ended = &work_outside(request, lock, [&] {
+            do {
+                const uint64_t piece = kept.empty() ? copy_out(staged, finished, kPieceElements)
+                                                    : add_change(kept, finished, kPieceElements);
+                finished += piece;
+                all = piece < kPieceElements;
+            } while (!all && base::now() < deadline);
+        });
+        ended->added = finished;
+    }
+    if (all) release_buffers(*ended);
     collected_.notify_all();
     return all;
 }

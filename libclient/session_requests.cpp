@@ -8,6 +8,7 @@ namespace pace::client {
 using base::ErrorKind;
 using base::make_error;
 using base::Result;
+using protocol::Order;
 using protocol::Verb;
 
 namespace {
@@ -129,7 +130,10 @@ Result<RequestHandle> Session::begin(const Operation& operation,
     }
     const RequestHandle handle = requests_.handle(*request);
     // What ended meanwhile is told as any end; nor need its slot be where it was.
-    if (request->keeps_local && !copy_buffers(handle.id, lock)) return handle;
+    const bool is_staged_now = request->stages && request->order == Order::all_at_once;
+    const bool copies =
+        request->keeps_local || (is_staged_now && protocol::reads_buffers(request->verb));
+    if (copies && !copy_buffers(handle.id, lock)) return handle;
     request = requests_.in_flight(handle.id);
     if (auto pushed = push(operation, *request); !pushed) {
         release_buffers(*request);
@@ -180,6 +184,8 @@ Result<> Session::claim_buffers(const Operation& operation, Request& request) {
         PACE_TRY_ASSIGN(part, claim(slice, request));
         request.parts[request.part_count++] = part;
         request.elements += part.count;
+        const bool is_staged = buffers_.at(part.buffer).outside != nullptr;
+        request.stages = request.stages || (is_staged && !request.keeps_local);
     }
     return {};
 }
@@ -236,6 +242,13 @@ protocol::WriteState Session::contents_left(const Request& request) const {
     using protocol::WriteState;
     if (request.keeps_local) return WriteState::untouched;
     const WriteState state = connection_->ring().written(request.id);
+    // What is staged gets the whole result or nothing.
+    const auto* const end = request.parts.begin() + request.part_count;
+    const bool all_staged =
+        request.stages && std::all_of(request.parts.begin(), end, [this](const Part& part) {
+            return buffers_.at(part.buffer).outside != nullptr;
+        });
+    if (all_staged && state == WriteState::writing) return WriteState::untouched;
     return state != WriteState::untouched && request.gpu ? WriteState::writing : state;
 }
 
@@ -259,9 +272,9 @@ void Session::lose(std::string_view reason) {
 
 Result<> Session::ready(RequestHandle handle, uint64_t elements) {
     PACE_TRY(check_open());
-    const std::scoped_lock lock(mutex_);
+    std::unique_lock lock(mutex_);
     PACE_TRY_ASSIGN(request, requests_.find(handle));
-    if (request->order == protocol::Order::all_at_once)
+    if (request->order == Order::all_at_once)
         return make_error(
             ErrorKind::invalid,
             "request {:#x} has no order, so that all of it was ready at the call; set "
@@ -272,6 +285,10 @@ Result<> Session::ready(RequestHandle handle, uint64_t elements) {
                           "elements is {}, but the buffers of request {:#x} have {} together",
                           elements, handle.id, request->elements);
     if (request->ended || elements <= request->ready || !is_connected()) return {};
+    if (request->stages && !copy_ready(*request, elements, lock)) return {};
+    PACE_TRY_ASSIGN(request_now, requests_.find(handle));
+    request = request_now;
+    if (elements <= request->ready) return {};
     PACE_TRY(connection_->ring().note(Verb::ready, elements, handle.id));
     request->ready = elements;
     return {};

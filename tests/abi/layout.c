@@ -52,6 +52,12 @@ static void print_values(void) {
     VALUE(PACE_DEVICE_CUDA);
     VALUE(PACE_DEVICE_ROCM);
     VALUE(PACE_DEVICE_ONEAPI);
+    VALUE(PACE_NEW);
+    VALUE(PACE_POINTER);
+    VALUE(PACE_FD);
+    VALUE(PACE_MAY_STAGE);
+    VALUE(PACE_BUFFER_RESTORED);
+    VALUE(PACE_BUFFER_STAGED);
     VALUE(PACE_CONTENTS_AS_CALLED);
     VALUE(PACE_CONTENTS_TORN);
     VALUE(PACE_CONTENTS_RESULT);
@@ -127,8 +133,12 @@ static void print_device(void) {
 static void print_buffer_options(void) {
     STRUCT(pace_buffer_options);
     FIELD(pace_buffer_options, struct_size);
-    FIELD(pace_buffer_options, reserved);
+    FIELD(pace_buffer_options, source);
     FIELD(pace_buffer_options, device);
+    FIELD(pace_buffer_options,
+          pointer); /* NOLINT(bugprone-sizeof-expression): the pointer is meant */
+    FIELD(pace_buffer_options, fd);
+    FIELD(pace_buffer_options, flags);
 }
 
 static void print_buffer_info(void) {
@@ -142,6 +152,8 @@ static void print_buffer_info(void) {
     FIELD(pace_buffer_info, dl_type_bits);
     FIELD(pace_buffer_info, dl_type_lanes);
     FIELD(pace_buffer_info, typestr);
+    FIELD(pace_buffer_info, flags);
+    FIELD(pace_buffer_info, twin_bytes);
 }
 
 static void print_request(void) {
