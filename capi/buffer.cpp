@@ -1,7 +1,7 @@
 // Buffers.
-#include <cstring>
 #include <optional>
 
+#include "capi/buffer_info.h"
 #include "capi/device.h"
 #include "capi/guard.h"
 #include "capi/handle.h"
@@ -18,52 +18,6 @@ namespace {
 
 constexpr capi::StructName kBuffer{"options", "PACE_BUFFER_OPTIONS_INIT"};
 constexpr capi::StructName kBufferInfo{"info", "PACE_BUFFER_INFO_INIT"};
-
-// Of DLPack's DLDataTypeCode, and of NumPy's type strings.
-constexpr uint8_t kDlUInt = 1;
-constexpr uint8_t kDlFloat = 2;
-constexpr uint8_t kDlBfloat = 4;
-
-struct TypeWords {
-    uint8_t dl_code;
-    const char* typestr;
-};
-
-TypeWords words_of(protocol::DType type) {
-    switch (type) {
-        case protocol::DType::f32:
-            return {kDlFloat, "<f4"};
-        case protocol::DType::f64:
-            return {kDlFloat, "<f8"};
-        case protocol::DType::f16:
-            return {kDlFloat, "<f2"};
-        case protocol::DType::bf16:
-            return {kDlBfloat, ""};
-        case protocol::DType::u32:
-            return {kDlUInt, "<u4"};
-    }
-    return {0, ""};
-}
-
-pace_buffer_info info_of(const client::BufferInfo& inside, uint32_t struct_size) {
-    pace_buffer_info info{};
-    info.struct_size = struct_size;
-    info.type = static_cast<int32_t>(inside.type);
-    info.count = inside.count;
-    info.data = inside.data;
-    info.device = {PACE_DEVICE_CPU, 0};
-    if (inside.device != 0)
-        info.device = {PACE_DEVICE_CUDA, static_cast<int32_t>(inside.device - 1)};
-    const TypeWords words = words_of(inside.type);
-    info.dl_type_code = words.dl_code;
-    info.dl_type_bits = static_cast<uint8_t>(8 * protocol::size_of(inside.type));
-    info.dl_type_lanes = 1;
-    if (inside.restored) info.flags |= PACE_BUFFER_RESTORED;
-    if (inside.staged) info.flags |= PACE_BUFFER_STAGED;
-    info.twin_bytes = inside.twin_bytes;
-    std::strncpy(info.typestr, words.typestr, sizeof(info.typestr) - 1);
-    return info;
-}
 
 // What is given fits the source, and nothing else is given.
 Result<> check_source(const pace_buffer_options& given, bool is_on_gpu) {
@@ -141,7 +95,7 @@ pace_status pace_buffer_get_info(pace_session* session, pace_buffer buffer, pace
         PACE_TRY(capi::require(info, "info"));
         PACE_TRY(capi::check_size(info->struct_size, kBufferInfo));
         PACE_TRY_ASSIGN(inside, session->session->buffer_info(capi::handle_of(buffer)));
-        capi::give(*info, info_of(inside, info->struct_size));
+        capi::give(*info, capi::info_of(inside, info->struct_size));
         return {};
     });
 }

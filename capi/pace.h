@@ -518,6 +518,18 @@ enum {
 PACE_API pace_status pace_buffer_get_info(pace_session* session, pace_buffer buffer,
                                           pace_buffer_info* info, pace_error* error);
 
+/* The buffer as a tensor of DLPack, of one dimension of `count`, read and write: *ret_managed_tensor is a DLManagedTensor (major = 0, what a
+ * capsule "dltensor" holds) or a DLManagedTensorVersioned of version 1.0 (major = 1 or more, "dltensor_versioned"), of the consumer's
+ * choice. It holds the memory by itself: it stays, with its contents, after pace_buffer_free and pace_session_free, until its deleter is
+ * called. What is the trainer's own (PACE_POINTER) the trainer keeps. Who uses the tensor keeps to what a buffer's memory demands: nothing
+ * touches it while a request that names it is in flight; it says nothing of streams.
+ *
+ * Owns: the caller; end it with its deleter, once, from any thread.  Threads: any.  Blocks: no.  Fails with: E_INVALID, E_HANDLE,
+ * E_UNSUPPORTED (on a GPU that exports no descriptors of its memory, which goes with the daemon). */
+PACE_API pace_status pace_buffer_to_dlpack(pace_session* session, pace_buffer buffer,
+                                           uint32_t major, void** ret_managed_tensor,
+                                           pace_error* error);
+
 /* -------------------------------------------------------------------------------------------------
  * requests */
 

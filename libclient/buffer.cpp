@@ -27,7 +27,7 @@ BufferHandle BufferTable::add(protocol::DType type, uint64_t count, NewBuffer bu
     slot->claims.clear();
     slot->type = type;
     slot->count = count;
-    slot->memory = std::move(buffer.memory);
+    slot->memory = std::make_shared<base::MappedMemfd>(std::move(buffer.memory));
     slot->gpu_memory = std::move(buffer.gpu_memory);
     slot->outside = outside;
     slot->restored = buffer.restored && outside == nullptr;
@@ -64,7 +64,7 @@ Result<Buffer*> BufferTable::find_idle(BufferHandle handle) {
 
 void BufferTable::remove(uint32_t index) {
     Buffer& buffer = buffers_[index];
-    buffer.memory = base::MappedMemfd();
+    buffer.memory.reset();
     buffer.gpu_memory.reset();
     buffer.copy = BufferHandle();
     buffer.snapshot.reset();

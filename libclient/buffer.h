@@ -48,8 +48,9 @@ struct Buffer {
     std::vector<Claim> claims{};
     protocol::DType type = protocol::DType::f32;
     uint64_t count = 0;
-    base::MappedMemfd memory;
-    std::unique_ptr<GpuMemory> gpu_memory;  // in place of the other
+    // Shared with the tensors that were made of it, which may live longer.
+    std::shared_ptr<base::MappedMemfd> memory;
+    std::shared_ptr<GpuMemory> gpu_memory;  // in place of the other
     std::byte* outside =
         nullptr;            // the trainer's own, for which `memory` is a copy; null: there is none
     bool restored = false;  // its contents are those of a predecessor's
@@ -62,7 +63,7 @@ struct Buffer {
 
     Gpu* gpu() const { return gpu_memory ? &gpu_memory->gpu() : nullptr; }
     // What the trainer reads and writes, on the host.
-    std::byte* host_data() { return outside != nullptr ? outside : memory.data(); }
+    std::byte* host_data() { return outside != nullptr ? outside : memory->data(); }
     void* data() { return gpu_memory ? gpu_memory->data() : host_data(); }
     bool has_copy() const { return copy.generation != 0; }
 };

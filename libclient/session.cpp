@@ -287,7 +287,7 @@ Result<> Session::try_reconnect(TimePoint deadline) {
         for (const uint32_t index : buffers_.in_use()) {
             const Buffer& buffer = buffers_.at(index);
             const int memory =
-                buffer.gpu() != nullptr ? buffer.gpu_memory->fd() : buffer.memory.fd();
+                buffer.gpu() != nullptr ? buffer.gpu_memory->fd() : buffer.memory->fd();
             buffers.push_back({buffer.type, buffer.count, memory, buffer.gpu()});
         }
     }

@@ -80,6 +80,13 @@ struct BufferInfo {
         0;  // of a copy besides: on the host of what is on a GPU, or of memory that is staged
 };
 
+// A buffer, and what keeps its memory though it is freed; null where nothing of the session's can: it is the trainer's own, or goes with the
+// daemon.
+struct SharedBuffer {
+    BufferInfo info;
+    std::shared_ptr<const void> memory;
+};
+
 // Memory that the trainer has already; all absent: new memory.
 struct Imported {
     std::byte* pointer = nullptr;  // staged: copied at calls and back at their ends
@@ -161,6 +168,7 @@ class Session {
     base::Result<CreatedBuffer> create_buffer(protocol::DType type, uint64_t count,
                                               uint32_t device = 0, const Imported& imported = {});
     base::Result<BufferInfo> buffer_info(BufferHandle handle);
+    base::Result<SharedBuffer> share_buffer(BufferHandle handle);
     base::Result<> free_buffer(BufferHandle handle);
 
     // Begins an operation. Waits for nothing unless the session must reconnect.
@@ -197,6 +205,7 @@ class Session {
 
     // These need mutex_.
     bool is_connected();
+    static BufferInfo describe(Buffer& buffer);
     base::Result<RequestHandle> begin(const Operation& operation,
                                       std::unique_lock<std::mutex>& lock);
     base::Result<> claim_buffers(const Operation& operation, Request& request);

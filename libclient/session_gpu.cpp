@@ -50,16 +50,31 @@ Result<BufferInfo> Session::buffer_info(BufferHandle handle) {
     PACE_TRY(check_open());
     const std::scoped_lock lock(mutex_);
     PACE_TRY_ASSIGN(buffer, buffers_.find(handle));
-    const uint32_t device = buffer->gpu() == nullptr ? 0 : buffer->gpu()->ordinal() + 1;
-    const bool is_staged = buffer->outside != nullptr;
+    return describe(*buffer);
+}
+
+Result<SharedBuffer> Session::share_buffer(BufferHandle handle) {
+    PACE_TRY(check_open());
+    const std::scoped_lock lock(mutex_);
+    PACE_TRY_ASSIGN(buffer, buffers_.find(handle));
+    SharedBuffer shared{describe(*buffer), nullptr};
+    if (buffer->gpu() == nullptr && !shared.info.staged) shared.memory = buffer->memory;
+    if (buffer->gpu() != nullptr && buffer->gpu_memory->fd() >= 0)
+        shared.memory = buffer->gpu_memory;
+    return shared;
+}
+
+BufferInfo Session::describe(Buffer& buffer) {
+    const uint32_t device = buffer.gpu() == nullptr ? 0 : buffer.gpu()->ordinal() + 1;
+    const bool is_staged = buffer.outside != nullptr;
     const bool has_twin = is_staged || device != 0;
-    return BufferInfo{.type = buffer->type,
-                      .count = buffer->count,
+    return BufferInfo{.type = buffer.type,
+                      .count = buffer.count,
                       .device = device,
-                      .data = buffer->data(),
-                      .restored = buffer->restored,
+                      .data = buffer.data(),
+                      .restored = buffer.restored,
                       .staged = is_staged,
-                      .twin_bytes = has_twin ? buffer->count * size_of(buffer->type) : 0};
+                      .twin_bytes = has_twin ? buffer.count * size_of(buffer.type) : 0};
 }
 
 namespace {

@@ -69,7 +69,7 @@ std::vector<KeptBuffer> Session::kept_buffers(const Request& request) {
         Buffer& buffer = buffers_.at(part.buffer);
         const size_t begin = part.first * size_of(buffer.type);
         kept.push_back({buffer.type, part.count, buffer.host_data() + begin,
-                        buffers_.at(buffer.copy.index).memory.data() + begin,
+                        buffers_.at(buffer.copy.index).memory->data() + begin,
                         buffer.snapshot.get() + begin});
     }
     return kept;
@@ -85,7 +85,7 @@ std::vector<StagedPart> Session::staged_parts(const Request& request) {
         StagedPart one{part.count, bytes, nullptr, nullptr};
         if (buffer.outside != nullptr) {
             one.outside = buffer.outside + part.first * bytes;
-            one.shared = buffer.memory.data() + part.first * bytes;
+            one.shared = buffer.memory->data() + part.first * bytes;
         }
         staged.push_back(one);
     }

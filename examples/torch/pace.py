@@ -33,7 +33,7 @@ class _Device(c.Structure):
 
 
 class _BufferOptions(c.Structure):
-    _fields_ = [("struct_size", c.c_uint32), ("reserved", c.c_uint32), ("device", _Device)]
+    _fields_ = [("struct_size", c.c_uint32), ("source", c.c_int32), ("device", _Device)]
 
 
 class _Slice(c.Structure):
@@ -99,6 +99,7 @@ class Session:
         self._pace = c.CDLL(library)
         # Handles are passed by value, and a timeout has 64 bits.
         self._pace.pace_buffer_get_info.argtypes = [c.c_void_p, _Buffer, c.c_void_p, c.c_void_p]
+        self._pace.pace_buffer_to_dlpack.argtypes = [c.c_void_p, _Buffer, c.c_uint32, c.c_void_p, c.c_void_p]
         self._pace.pace_request_wait.argtypes = [c.c_void_p, _Request, c.c_int64, c.c_void_p, c.c_void_p, c.c_void_p]
         self._pace.pace_session_leave.argtypes = [c.c_void_p, c.c_int64, c.c_void_p]
         self._error = _Error()
@@ -116,6 +117,12 @@ class Session:
                    c.byref(handle), c.byref(data))
         self._call(self._pace.pace_buffer_get_info, self._session, handle, c.byref(info))
         return handle, Memory(info)
+
+    def to_dlpack(self, handle):
+        """The address of a DLManagedTensor of the buffer, which outlives it: for a capsule "dltensor"."""
+        managed = c.c_void_p()
+        self._call(self._pace.pace_buffer_to_dlpack, self._session, handle, c.c_uint32(0), c.byref(managed))
+        return managed
 
     def broadcast(self, handle, root=0):
         """The root's model; in a job that is under way, that of a worker in it. wait() gives the step to go on with."""

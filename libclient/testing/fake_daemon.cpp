@@ -1,6 +1,7 @@
 #include "libclient/testing/fake_daemon.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -177,6 +178,10 @@ void FakeDaemon::run_posted() {
 }
 
 void FakeDaemon::run() {
+    // Signals of the process are the test's: the kernel gives them to any thread that takes them.
+    sigset_t all;
+    sigfillset(&all);
+    must(pthread_sigmask(SIG_BLOCK, &all, nullptr) == 0, "block signals");
     for (;;) {
         {
             const std::scoped_lock lock(mutex_);

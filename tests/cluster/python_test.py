@@ -98,6 +98,40 @@ class Binding(unittest.TestCase):
                 worker.kill()
 
 
+    def test_a_tensor_of_numpy_outlives_the_session(self):
+        numpy = self.numpy()
+        session = pace.Session(self.library, "embedded:", "tensors", 0, 1)
+        handle, memory = session.buffer(1000)
+        numpy.asarray(memory)[:] = 7
+        tensor = numpy.from_dlpack(Tensor(session, handle))
+        session.close()
+        self.assertEqual(tensor.dtype, numpy.float32)
+        self.assertEqual(tensor.sum(), 7000)
+
+    def numpy(self):
+        os.environ["PACE_LIBPACED"] = self.library_of_daemon
+        try:
+            import numpy
+        except ImportError:
+            self.skipTest("NumPy is not installed")
+        return numpy
+
+
+class Tensor:
+    """A buffer, for whoever takes tensors by DLPack's protocol."""
+
+    def __init__(self, session, handle):
+        self._managed = session.to_dlpack(handle)
+
+    def __dlpack__(self, **_):
+        capsule = ctypes.pythonapi.PyCapsule_New
+        capsule.restype, capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return capsule(self._managed, b"dltensor", None)
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
 def main():
     if sys.argv[1] == WAIT_IN_VAIN:
         wait_in_vain(*sys.argv[2:])

@@ -1,0 +1,13 @@
+// A buffer in the caller's words, and in those of other libraries.
+#pragma once
+
+#include <cstdint>
+
+#include "capi/pace.h"
+#include "libclient/session.h"
+
+namespace pace::capi {
+
+pace_buffer_info info_of(const client::BufferInfo& inside, uint32_t struct_size);
+
+}  // namespace pace::capi
