@@ -29,11 +29,11 @@ void describe(dlpack::DLManagedTensorVersioned& managed) {
 }
 
 template <typename Managed>
-void* new_tensor(client::SharedBuffer shared) {
+void* new_tensor(const client::SharedBuffer& shared) {
     auto tensor = std::make_unique<Tensor<Managed>>();
     const pace_buffer_info info = capi::info_of(shared.info, sizeof(pace_buffer_info));
     tensor->shape = static_cast<int64_t>(info.count);
-    tensor->memory = std::move(shared.memory);
+    tensor->memory = shared.memory;
     Managed& managed = tensor->managed;
     describe(managed);
     managed.dl_tensor = {.data = info.data,
@@ -62,9 +62,8 @@ pace_status pace_buffer_to_dlpack(pace_session* session, pace_buffer buffer, uin
             return capi::report(error, PACE_E_UNSUPPORTED,
                                 "buffer is on a GPU whose memory goes with the daemon that made "
                                 "it, so that no tensor can outlive it; use pace_buffer_get_info");
-        *ret_managed_tensor = major == 0
-                                  ? new_tensor<dlpack::DLManagedTensor>(std::move(shared))
-                                  : new_tensor<dlpack::DLManagedTensorVersioned>(std::move(shared));
+        *ret_managed_tensor = major == 0 ? new_tensor<dlpack::DLManagedTensor>(shared)
+                                         : new_tensor<dlpack::DLManagedTensorVersioned>(shared);
         return PACE_OK;
     });
 }

@@ -26,7 +26,7 @@ constexpr std::chrono::seconds kPatience(10);
 std::string versions_of_library() {
     return fmt::format(R"("library": "{}.{}.{}", "protocol": {{"least": {}, "greatest": {}}})",
                        PACE_VERSION_MAJOR, PACE_VERSION_MINOR, PACE_VERSION_PATCH,
-                       protocol::kVersion, protocol::kVersion);
+                       protocol::kVersionLeast, protocol::kVersion);
 }
 
 Result<std::string> ask_library(std::string_view what) {

@@ -44,6 +44,15 @@ Result<> check_joined(const wire::Joined& joined, const AskedOptions& asked, uin
     return {};
 }
 
+protocol::RingLayout layout_told(const wire::Joined& joined) {
+    protocol::RingLayout told{joined.ring_slots(), joined.member_capacity(),
+                              protocol::kRingStridesLeast};
+    if (const auto* strides = joined.strides())
+        told.strides = {strides->header(), strides->submission(), strides->completion(),
+                        strides->mark(),   strides->wait(),       strides->member()};
+    return told;
+}
+
 flatbuffers::Offset<flatbuffers::Vector<uint8_t>> vector_of(flatbuffers::FlatBufferBuilder& builder,
                                                             std::span<const std::byte> bytes) {
     return builder.CreateVector(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
@@ -79,7 +88,7 @@ Result<std::shared_ptr<Connection>> Connection::join(Greeting greeting, const As
         return make_error(ErrorKind::corrupt, "the daemon sent {} descriptors with the rings",
                           fds.size());
     PACE_TRY_ASSIGN(ring, ClientRing::adopt(std::move(fds[0]), std::move(fds[1]), std::move(fds[2]),
-                                            joined.ring_slots(), joined.member_capacity()));
+                                            layout_told(joined), greeting.version));
     return std::shared_ptr<Connection>(
         new Connection(std::move(greeting), std::move(ring), joined));
 }

@@ -21,6 +21,7 @@ namespace {
 
 constexpr int kPauseMaxMs = 50;
 constexpr size_t kVersionBytesMax = 64;
+constexpr protocol::Versions kOurs;
 
 Result<Link> open_link(const Endpoint& endpoint, const Patience& patience) {
     if (endpoint.kind == EndpointKind::unix_socket)
@@ -33,14 +34,14 @@ Error version_error(const Endpoint& endpoint, uint32_t version, std::string_view
     return make_error(ErrorKind::version,
                       "the daemon at {} ({}) speaks protocol version {} and this library (libpace "
                       "{}) speaks {}; install the same release of both",
-                      endpoint.text(), program, version, PACE_VERSION, protocol::kVersion);
+                      endpoint.text(), program, version, PACE_VERSION, in_words(kOurs));
 }
 
 Result<Greeting> say_hello(const Endpoint& endpoint, Link link, const Patience& patience) {
     const base::TimePoint deadline = patience.deadline;
     flatbuffers::FlatBufferBuilder builder;
-    finish_packet(builder,
-                  wire::CreateHelloDirect(builder, protocol::kVersion, "libpace " PACE_VERSION));
+    finish_packet(builder, wire::CreateHelloDirect(builder, kOurs.greatest, "libpace " PACE_VERSION,
+                                                   kOurs.least));
     auto sent = link.send(builder, -1, deadline);
     // A daemon that is full refuses and closes before it is greeted: its reason is there to be read.
     auto answered = link.receive(sent ? deadline : base::now(), patience.interruptible);
@@ -51,7 +52,7 @@ Result<Greeting> say_hello(const Endpoint& endpoint, Link link, const Patience& 
         Error error = error_of(*failed);
         if (error.kind == ErrorKind::version)
             error.message = fmt::format("{} (this library, libpace {}, speaks protocol version {})",
-                                        error.message, PACE_VERSION, protocol::kVersion);
+                                        error.message, PACE_VERSION, in_words(kOurs));
         return error;
     }
     const auto* welcome = answer.body<wire::Welcome>();
@@ -59,10 +60,10 @@ Result<Greeting> say_hello(const Endpoint& endpoint, Link link, const Patience& 
         return make_error(ErrorKind::corrupt, "the daemon answered hello with message {}",
                           static_cast<int>(answer.type()));
     std::string program = printable(welcome->daemon_version(), kVersionBytesMax);
-    if (welcome->version() != protocol::kVersion)
+    if (!kOurs.contain(welcome->version()))
         return version_error(endpoint, welcome->version(), program);
     return Greeting{std::move(link), printable(welcome->node(), protocol::kNameBytesMax),
-                    std::move(program), welcome->generation()};
+                    std::move(program), welcome->generation(), welcome->version()};
 }
 
 // Says what to do about a daemon that was not reached.

@@ -16,6 +16,7 @@ struct Greeting {
     std::string node;            // the daemon's name
     std::string daemon_version;  // of the program, for people
     uint64_t generation = 0;     // random number of the daemon's process
+    uint32_t version = 0;        // of the protocol, which both speak
 };
 
 // How long to try: `deadline` bounds every wait; a daemon that is not there at all, or goes away

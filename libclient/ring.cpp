@@ -7,6 +7,7 @@
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <utility>
 
@@ -49,18 +50,24 @@ Result<> set_nonblocking(const UniqueFd& bell) {
 }  // namespace
 
 Result<ClientRing> ClientRing::adopt(UniqueFd memory, UniqueFd submission_bell,
-                                     UniqueFd completion_bell, uint32_t ring_slots,
-                                     uint32_t member_capacity) {
-    if (!std::has_single_bit(ring_slots) || ring_slots > kRingSlotsMax)
-        return make_error(ErrorKind::corrupt, "the daemon's ring has {} slots", ring_slots);
-    if (member_capacity > protocol::kWorldMax)
+                                     UniqueFd completion_bell, const protocol::RingLayout& told,
+                                     uint32_t version) {
+    if (!std::has_single_bit(told.slots) || told.slots > kRingSlotsMax)
+        return make_error(ErrorKind::corrupt, "the daemon's ring has {} slots", told.slots);
+    if (told.member_capacity > protocol::kWorldMax)
         return make_error(ErrorKind::corrupt, "the daemon's ring lists {} members",
-                          member_capacity);
+                          told.member_capacity);
+    if (!protocol::are_possible(told.strides))
+        return make_error(ErrorKind::corrupt,
+                          "the daemon's ring has entries of {}, {}, {}, {}, {} and {} bytes",
+                          told.strides.header, told.strides.submission, told.strides.completion,
+                          told.strides.mark, told.strides.wait, told.strides.member);
     ClientRing ring;
-    ring.layout_ = {ring_slots, member_capacity};
+    ring.layout_ = told;
+    ring.next_ = std::make_unique<SubmissionEntry>();
     PACE_TRY_ASSIGN(mapped, base::MappedMemfd::adopt(std::move(memory), ring.layout_.bytes()));
     ring.memory_ = std::move(mapped);
-    PACE_TRY(ring.check_header());
+    PACE_TRY(ring.check_header(version));
     PACE_TRY(set_nonblocking(submission_bell));
     PACE_TRY(set_nonblocking(completion_bell));
     ring.submission_bell_ = std::move(submission_bell);
@@ -73,9 +80,14 @@ protocol::RingHeader& ClientRing::header() const {
     return *reinterpret_cast<protocol::RingHeader*>(memory_.data());
 }
 
-Result<> ClientRing::check_header() const {
+// Of the entry with this index in the part that begins there.
+std::byte* ClientRing::slot(size_t part, uint32_t stride, uint32_t index) const {
+    return memory_.data() + part + size_t{stride} * (index & (layout_.slots - 1));
+}
+
+Result<> ClientRing::check_header(uint32_t version) const {
     const protocol::RingHeader& theirs = header();
-    if (theirs.magic != protocol::kRingMagic || theirs.version != protocol::kVersion ||
+    if (theirs.magic != protocol::kRingMagic || theirs.version != version ||
         theirs.ring_slots != layout_.slots || theirs.member_capacity != layout_.member_capacity)
         return make_error(ErrorKind::corrupt,
                           "the header of the daemon's ring contradicts its message");
@@ -94,14 +106,18 @@ Result<SubmissionEntry*> ClientRing::next_submission() {
     if (submission_tail_ - taken >= layout_.slots)
         return make_error(ErrorKind::corrupt,
                           "the daemon has told the end of requests that it never took");
-    const uint32_t slot = submission_tail_ & (layout_.slots - 1);
-    auto* entry = reinterpret_cast<SubmissionEntry*>(memory_.data() + layout_.submissions() +
-                                                     slot * sizeof(SubmissionEntry));
-    *entry = SubmissionEntry{};
-    return entry;
+    std::memset(static_cast<void*>(next_.get()), 0, offsetof(SubmissionEntry, slices));
+    return next_.get();
 }
 
 void ClientRing::submit() {
+    const uint32_t stride = layout_.strides.submission;
+    std::byte* const place = slot(layout_.submissions(), stride, submission_tail_);
+    const size_t named = next_->slice_count * sizeof(protocol::SubmittedSlice);
+    std::memcpy(place, next_.get(), offsetof(SubmissionEntry, slices) + named);
+    // What only a newer daemon knows.
+    if (stride > sizeof(SubmissionEntry))
+        std::memset(place + sizeof(SubmissionEntry), 0, stride - sizeof(SubmissionEntry));
     protocol::RingControl& submission = header().submission;
     submission.tail.value.store(++submission_tail_, std::memory_order_seq_cst);
     if (submission.consumer_sleeps.value.load(std::memory_order_seq_cst) == 0) return;
@@ -134,18 +150,22 @@ Result<bool> ClientRing::take_completion(Completion* ret_completion) {
                           "the daemon's completion ring claims {} entries of {}", tail - head,
                           layout_.slots);
 
-    const uint32_t slot = head & (layout_.slots - 1);
+    const protocol::RingStrides& strides = layout_.strides;
+    // What only a newer library knows is zero.
+    ret_completion->entry = CompletionEntry{};
     std::memcpy(static_cast<void*>(&ret_completion->entry),
-                memory_.data() + layout_.completions() + slot * sizeof(CompletionEntry),
-                sizeof(CompletionEntry));
+                slot(layout_.completions(), strides.completion, head),
+                std::min<size_t>(strides.completion, sizeof(CompletionEntry)));
     const CompletionEntry& entry = ret_completion->entry;
     PACE_TRY(check(entry));
 
     ret_completion->members.resize(entry.members_listed);
-    const size_t list = size_t{slot} * layout_.member_capacity * sizeof(MemberEntry);
-    if (entry.members_listed != 0)
-        std::memcpy(ret_completion->members.data(), memory_.data() + layout_.members() + list,
-                    entry.members_listed * sizeof(MemberEntry));
+    const std::byte* list = slot(layout_.members(), strides.member * layout_.member_capacity, head);
+    for (MemberEntry& member : ret_completion->members) {
+        std::memcpy(static_cast<void*>(&member), list,
+                    std::min<size_t>(strides.member, sizeof(MemberEntry)));
+        list += strides.member;
+    }
     completion_head_->store(head + 1, std::memory_order_relaxed);
     header().completion.head.value.store(head + 1, std::memory_order_release);
     return true;
@@ -168,13 +188,16 @@ Result<> ClientRing::check(const CompletionEntry& entry) const {
 
 protocol::WriteState ClientRing::written(uint64_t request) const {
     using protocol::WriteState;
-    const auto* marks =
-        reinterpret_cast<const protocol::WriteMark*>(memory_.data() + layout_.marks());
-    const auto* const end = marks + layout_.slots;
-    const auto* const mark = std::find_if(marks, end, [request](const protocol::WriteMark& other) {
-        return other.request.load(std::memory_order_acquire) == request;
-    });
-    if (mark == end) return WriteState::untouched;
+    const auto mark_at = [this](uint32_t index) {
+        return reinterpret_cast<const protocol::WriteMark*>(
+            slot(layout_.marks(), layout_.strides.mark, index));
+    };
+    uint32_t index = 0;
+    while (index < layout_.slots &&
+           mark_at(index)->request.load(std::memory_order_acquire) != request)
+        ++index;
+    if (index == layout_.slots) return WriteState::untouched;
+    const protocol::WriteMark* const mark = mark_at(index);
     const uint32_t state = mark->state.load(std::memory_order_acquire);
     return state > static_cast<uint32_t>(WriteState::whole) ? WriteState::writing
                                                             : static_cast<WriteState>(state);
@@ -183,11 +206,14 @@ protocol::WriteState ClientRing::written(uint64_t request) const {
 std::string ClientRing::awaited(uint64_t request) const {
     constexpr int kLooks = 4;  // it changes about once a second
     using protocol::WaitText;
-    const auto* texts = reinterpret_cast<const WaitText*>(memory_.data() + layout_.waits());
-    const auto* const end = texts + layout_.slots;
-    const auto* const text = std::find_if(
-        texts, end, [request](const WaitText& other) { return other.request.load() == request; });
-    if (text == end) return {};
+    const auto text_at = [this](uint32_t index) {
+        return reinterpret_cast<const WaitText*>(
+            slot(layout_.waits(), layout_.strides.wait, index));
+    };
+    uint32_t index = 0;
+    while (index < layout_.slots && text_at(index)->request.load() != request) ++index;
+    if (index == layout_.slots) return {};
+    const WaitText* const text = text_at(index);
     for (int look = 0; look < kLooks; ++look) {
         const uint32_t before = text->changes.load();
         std::array<uint64_t, protocol::kWaitTextWords> words{};

@@ -34,12 +34,12 @@ class ClientRing {
     // Takes what came with Joined. Refuses memory that is too small, unsealed or says otherwise in
     // its header, and sizes out of bounds.
     static base::Result<ClientRing> adopt(base::UniqueFd memory, base::UniqueFd submission_bell,
-                                          base::UniqueFd completion_bell, uint32_t ring_slots,
-                                          uint32_t member_capacity);
+                                          base::UniqueFd completion_bell,
+                                          const protocol::RingLayout& told, uint32_t version);
 
     uint32_t slots() const { return layout_.slots; }
 
-    // The slot of the next submission, zeroed for the caller to fill in. Fails with `corrupt` if
+    // The next submission, zero but for its slices, for the caller to fill in. Fails with `corrupt` if
     // the daemon has not taken a submission whose end it has told.
     base::Result<protocol::SubmissionEntry*> next_submission();
 
@@ -74,11 +74,13 @@ class ClientRing {
     ClientRing() = default;
 
     protocol::RingHeader& header() const;
-    base::Result<> check_header() const;
+    base::Result<> check_header(uint32_t version) const;
+    std::byte* slot(size_t part, uint32_t stride, uint32_t index) const;
     base::Result<> check(const protocol::CompletionEntry& entry) const;
 
     protocol::RingLayout layout_;
     base::MappedMemfd memory_;
+    std::unique_ptr<protocol::SubmissionEntry> next_;  // until it is submitted
     base::UniqueFd submission_bell_;
     base::UniqueFd completion_bell_;
     uint32_t submission_tail_ = 0;

@@ -5,6 +5,7 @@
 #include <sys/time.h>
 #include <sys/un.h>
 
+#include <array>
 #include <chrono>
 #include <cstring>
 
@@ -41,13 +42,63 @@ TEST_F(SessionOpenTest, ASocketThatNobodyListensToIsAGoneDaemon) {
 
 TEST_F(SessionOpenTest, AnotherVersionIsRefusedNamingBoth) {
     Script script;
-    script.version = 9;
+    script.version = 99;
     start(std::move(script));
     auto session = try_open();
     ASSERT_FALSE(session);
     EXPECT_EQ(session.error().kind, ErrorKind::version);
-    EXPECT_TRUE(says(session.error(), "version 9")) << session.error().message;
+    EXPECT_TRUE(says(session.error(), "version 99")) << session.error().message;
     EXPECT_TRUE(says(session.error(), fmt::format("speaks {}", protocol::kVersion).c_str()));
+}
+
+// Its entries have fields more, of which this library knows nothing.
+TEST_F(SessionOpenTest, ADaemonOfTheReleaseAfterIsWorkedWith) {
+    Script script;
+    script.strides.header += 64;
+    script.strides.submission += 128;
+    script.strides.completion += 64;
+    script.strides.mark += 8;
+    script.strides.wait += 16;
+    script.strides.member += 8;
+    script.on_submission = [](Peer& peer, const protocol::SubmissionEntry& submission) {
+        protocol::CompletionEntry entry{};
+        entry.id = submission.id;
+        entry.iteration = submission.iteration + 1;
+        entry.member_count = entry.members_listed = 2;
+        const std::array<protocol::MemberEntry, 2> members{{{0, 0, 3, 0.25}, {1, 0, 4, 0.75}}};
+        peer.complete(entry, members);
+    };
+    start(std::move(script));
+    auto session = open();
+    const BufferHandle buffer = make_buffer(*session).handle;
+    // More than there are slots.
+    for (uint64_t iteration = 1; iteration < 20; ++iteration) {
+        const auto request = average(*session, buffer, iteration);
+        ASSERT_TRUE(request) << request.error().message;
+        std::array<protocol::MemberEntry, 4> members{};
+        RequestEnd end{.room = members};
+        ASSERT_TRUE(session->wait(*request, base::now() + kPatience, &end).value());
+        EXPECT_EQ(end.entry.iteration, iteration + 1);
+        ASSERT_EQ(end.listed, 2U);
+        EXPECT_EQ(members[1].staleness, 4U);
+        EXPECT_EQ(members[1].weight, 0.75);
+    }
+}
+
+TEST_F(SessionOpenTest, ADaemonWhoseRingIsOfNoReleaseIsRefused) {
+    using Strides = protocol::RingStrides;
+    for (uint32_t Strides::*part : {&Strides::header, &Strides::submission, &Strides::completion,
+                                    &Strides::mark, &Strides::wait, &Strides::member}) {
+        for (const uint32_t wrong : {uint32_t{0}, protocol::kRingStridesLeast.*part - 8,
+                                     protocol::kRingStridesLeast.*part + 1, uint32_t{1} << 20U}) {
+            Script script;
+            // Tells another stride than it has.
+            script.told_strides = Strides{};
+            (*script.told_strides).*part = wrong;
+            start(std::move(script));
+            EXPECT_FALSE(try_open(protocol::Policy::partial_reduce, std::chrono::seconds(1)));
+        }
+    }
 }
 
 TEST_F(SessionOpenTest, ADaemonThatRefusesOurVersionIsQuoted) {

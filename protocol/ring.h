@@ -1,7 +1,7 @@
 // The rings: how a trainer hands requests to its daemon, and gets their ends back, without a system
 // call while both are awake.
 //
-// One sealed memfd holds, in this order,
+// One sealed memfd holds, in this order, each entry at a distance that the daemon tells (RingStrides),
 //
 //     RingHeader | submission slots | completion slots | write marks  | wait texts   | member lists (member_capacity each)
 //                     [ring_slots]       [ring_slots]     [ring_slots]   [ring_slots]   [ring_slots]
@@ -171,19 +171,51 @@ static_assert(sizeof(MemberEntry) == 24);
 static_assert(std::atomic<uint32_t>::is_always_lock_free);
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
+// How far apart the entries of each part lie, as the daemon made them (Joined tells). A release appends fields to entries and changes none:
+// whoever knows a longer entry takes what is not there for zero, and whoever knows a shorter one leaves the rest alone.
+struct RingStrides {
+    uint32_t header = sizeof(RingHeader);
+    uint32_t submission = sizeof(SubmissionEntry);
+    uint32_t completion = sizeof(CompletionEntry);
+    uint32_t mark = sizeof(WriteMark);
+    uint32_t wait = sizeof(WaitText);
+    uint32_t member = sizeof(MemberEntry);
+};
+
+// Those of version 8, the first that tolerated others: no daemon has less. They stay as they are.
+inline constexpr RingStrides kRingStridesLeast{448, 6208, 384, 16, 256, 24};
+inline constexpr uint32_t kRingStrideMax = 65536;
+
+// Whether a daemon can have made them.
+constexpr bool are_possible(const RingStrides& strides) {
+    constexpr auto fits = [](uint32_t stride, uint32_t least, uint32_t alignment) {
+        return stride >= least && stride <= kRingStrideMax && stride % alignment == 0;
+    };
+    constexpr RingStrides least = kRingStridesLeast;
+    return fits(strides.header, least.header, alignof(RingHeader)) &&
+           fits(strides.submission, least.submission, alignof(SubmissionEntry)) &&
+           fits(strides.completion, least.completion, alignof(CompletionEntry)) &&
+           fits(strides.mark, least.mark, alignof(WriteMark)) &&
+           fits(strides.wait, least.wait, alignof(WaitText)) &&
+           fits(strides.member, least.member, alignof(MemberEntry));
+}
+static_assert(are_possible(RingStrides{}));
+
 // Where the parts lie in the memfd, for given sizes.
 struct RingLayout {
     uint32_t slots = 0;
     uint32_t member_capacity = 0;
+    RingStrides strides = {};
 
-    constexpr size_t submissions() const { return sizeof(RingHeader); }
-    constexpr size_t completions() const { return submissions() + slots * sizeof(SubmissionEntry); }
-    constexpr size_t marks() const { return completions() + slots * sizeof(CompletionEntry); }
-    constexpr size_t waits() const { return marks() + slots * sizeof(WriteMark); }
-    constexpr size_t members() const { return waits() + slots * sizeof(WaitText); }
-    constexpr size_t bytes() const {
-        return members() + size_t{slots} * member_capacity * sizeof(MemberEntry);
-    }
+    constexpr size_t submissions() const { return strides.header; }
+    constexpr size_t completions() const { return submissions() + part(strides.submission); }
+    constexpr size_t marks() const { return completions() + part(strides.completion); }
+    constexpr size_t waits() const { return marks() + part(strides.mark); }
+    constexpr size_t members() const { return waits() + part(strides.wait); }
+    constexpr size_t bytes() const { return members() + part(strides.member) * member_capacity; }
+
+  private:
+    constexpr size_t part(uint32_t stride) const { return size_t{slots} * stride; }
 };
 
 }  // namespace pace::protocol

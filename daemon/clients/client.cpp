@@ -22,6 +22,12 @@ namespace {
 constexpr base::Duration kHelloWait = std::chrono::seconds(10);
 constexpr uint32_t kMemberCapacityMax = 128;
 
+flatbuffers::Offset<fb::RingStrides> strides_in(flatbuffers::FlatBufferBuilder& builder,
+                                                const protocol::RingStrides& strides) {
+    return fb::CreateRingStrides(builder, strides.header, strides.submission, strides.completion,
+                                 strides.mark, strides.wait, strides.member);
+}
+
 }  // namespace
 
 Client::Client(ClientContext& context, base::UniqueFd socket, PeerProcess process, Charge charge,
@@ -141,15 +147,19 @@ void Client::close(bool orderly) {
 Result<> Client::on_hello(const fb::Hello& hello) {
     if (greeted_) return base::make_error(ErrorKind::corrupt, "a second hello");
     hello_timer_.cancel();
-    if (hello.version() != protocol::kVersion)
+    constexpr protocol::Versions ours;
+    const auto theirs = protocol::told_versions(hello.version(), hello.least());
+    const auto version = protocol::common_version(ours, theirs);
+    if (!version)
         return base::make_error(ErrorKind::version,
                                 "this daemon (Pace {}) speaks protocol {}, the library speaks {}: "
                                 "install the same Pace on both "
                                 "sides",
-                                PACE_VERSION, protocol::kVersion, hello.version());
+                                PACE_VERSION, in_words(ours), in_words(theirs));
     greeted_ = true;
+    version_ = *version;
     return send_body(socket_.get(), [&](flatbuffers::FlatBufferBuilder& b) {
-        const auto welcome = fb::CreateWelcomeDirect(b, protocol::kVersion, PACE_VERSION,
+        const auto welcome = fb::CreateWelcomeDirect(b, version_, PACE_VERSION,
                                                      context_.node.c_str(), context_.generation);
         return std::pair(fb::Body::Welcome, welcome.Union());
     });
@@ -210,7 +220,7 @@ void Client::on_joined(uint64_t request, Result<Seat> seat) {
             const auto joined = fb::CreateJoined(
                 b, request, seat_->job->state().id, seat_->worker->rank, options.world, job_options,
                 seat_->under_way, ring_->layout().slots, ring_->layout().member_capacity,
-                b.CreateString(run.id), run.began);
+                b.CreateString(run.id), run.began, strides_in(b, ring_->layout().strides));
             return std::pair(fb::Body::Joined, joined.Union());
         },
         fds);
@@ -222,7 +232,7 @@ Result<> Client::make_ring(uint32_t member_capacity) {
     // The memory and two doorbells.
     PACE_TRY_ASSIGN(charge, context_.accounts->charge(
                                 process_.uid, {.bytes = bytes, .descriptors = 3}, "a session"));
-    PACE_TRY_ASSIGN(ring, RingServer::create(member_capacity));
+    PACE_TRY_ASSIGN(ring, RingServer::create(version_, member_capacity));
     ring_charge_ = std::move(charge);
     ring_.emplace(std::move(ring));
     return {};

@@ -151,6 +151,7 @@ class Client final : public WorkerPort {
     base::Timer hello_timer_;
     std::vector<uint64_t> in_flight_;  // requests, by their numbers, each once
     bool greeted_ = false;
+    uint32_t version_ = 0;  // of the protocol, which both speak
     bool joining_ = false;
     bool closing_ = false;
 };

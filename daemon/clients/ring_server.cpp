@@ -8,8 +8,6 @@
 #include <cstring>
 #include <new>
 
-#include "protocol/version.h"
-
 namespace pace::daemon {
 
 using base::ErrorKind;
@@ -32,7 +30,7 @@ uint32_t flags_of(const Ending& ending) {
 
 }  // namespace
 
-Result<RingServer> RingServer::create(uint32_t member_capacity) {
+Result<RingServer> RingServer::create(uint32_t version, uint32_t member_capacity) {
     RingServer ring;
     ring.layout_ = {protocol::kRingSlots, member_capacity};
     PACE_TRY_ASSIGN(memory, base::MappedMemfd::create("pace-rings", ring.layout_.bytes(), true));
@@ -45,7 +43,7 @@ Result<RingServer> RingServer::create(uint32_t member_capacity) {
         return base::make_errno_error(errno, "create doorbells");
     auto* header = new (ring.memory_->data()) RingHeader{};
     header->magic = protocol::kRingMagic;
-    header->version = protocol::kVersion;
+    header->version = version;
     header->ring_slots = ring.layout_.slots;
     header->member_capacity = member_capacity;
     header->completion.consumer_sleeps.value.store(1);

@@ -21,7 +21,7 @@ namespace pace::daemon {
 
 class RingServer {
   public:
-    static base::Result<RingServer> create(uint32_t member_capacity);
+    static base::Result<RingServer> create(uint32_t version, uint32_t member_capacity);
 
     int memory_fd() const { return memory_->fd(); }
     int submission_doorbell() const { return submission_doorbell_.get(); }

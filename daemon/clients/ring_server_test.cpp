@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "protocol/version.h"
+
 namespace pace::daemon {
 namespace {
 
@@ -55,7 +57,7 @@ class Client {
 };
 
 RingServer make_ring() {
-    auto ring = RingServer::create(4);
+    auto ring = RingServer::create(protocol::kVersion, 4);
     return std::move(*ring);
 }
 

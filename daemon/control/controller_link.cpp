@@ -54,7 +54,8 @@ void ControllerLink::State::say_hello() {
                                   .last_id = last_self,
                                   .zone = config.zone,
                                   .nccl = config.nccl,
-                                  .hosted = config.hosted}));
+                                  .hosted = config.hosted,
+                                  .least = protocol::kVersionLeast}));
 }
 
 void ControllerLink::State::set_timer(Duration delay, void (State::*then)()) {

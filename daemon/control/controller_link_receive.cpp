@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "daemon/control/controller_link_state.h"
+#include "protocol/version.h"
 
 namespace pace::daemon {
 
@@ -75,7 +76,7 @@ void ControllerLink::State::on_attached(const control::Attached& attached) {
         doubt.answered(attached.number);
         return;
     }
-    if (attached.node == 0) {
+    if (attached.node == 0 || !protocol::Versions{}.contain(attached.version)) {
         ++counters.malformed;
         return;
     }

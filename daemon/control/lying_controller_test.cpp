@@ -5,6 +5,7 @@
 
 #include "daemon/control/link_fixture.h"
 #include "protocol/control_codec.h"
+#include "protocol/version.h"
 #include "service/controller/shell/zmq/socket.h"
 
 namespace pace::daemon {
@@ -58,7 +59,9 @@ class LyingController : public LinkFixture {
 
     void attach() {
         ASSERT_TRUE(heard(wire::Body::Hello));
-        say([](auto& builder) { return wire::CreateAttached(builder, 7, 50); });
+        say([](auto& builder) {
+            return wire::CreateAttached(builder, 7, 50, 0, 0, protocol::kVersion);
+        });
         ASSERT_TRUE(until([&] { return daemon_->link->attached(); }));
     }
 
@@ -69,6 +72,16 @@ class LyingController : public LinkFixture {
     uint64_t attachment_ = 0;
     std::unique_ptr<TestDaemon> daemon_;
 };
+
+TEST_F(LyingController, AVersionThatThisDaemonDoesNotSpeakAttachesNobody) {
+    ASSERT_TRUE(heard(wire::Body::Hello));
+    for (const uint32_t version : {uint32_t{0}, protocol::kVersion + 1})
+        say([version](auto& builder) {
+            return wire::CreateAttached(builder, 7, 50, 0, 0, version);
+        });
+    ASSERT_TRUE(until([&] { return daemon_->link->counters().malformed == 2; }));
+    EXPECT_FALSE(daemon_->link->attached());
+}
 
 TEST_F(LyingController, NoiseIsCountedAndDropped) {
     attach();

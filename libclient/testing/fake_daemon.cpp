@@ -61,8 +61,9 @@ protocol::RingHeader& Peer::header() const {
 }
 
 protocol::CompletionEntry& Peer::completion_slot(uint32_t index) const {
-    auto* slots = reinterpret_cast<protocol::CompletionEntry*>(ring.data() + layout.completions());
-    return slots[index & (layout.slots - 1)];
+    std::byte* const slots = ring.data() + layout.completions();
+    return *reinterpret_cast<protocol::CompletionEntry*>(slots + size_t{layout.strides.completion} *
+                                                                     (index & (layout.slots - 1)));
 }
 
 void Peer::send_bytes(std::span<const uint8_t> bytes, std::span<const int> fds) const {
@@ -93,9 +94,12 @@ void Peer::complete(const protocol::CompletionEntry& entry,
                     std::span<const protocol::MemberEntry> members) {
     std::memcpy(static_cast<void*>(&completion_slot(completion_tail)), &entry, sizeof(entry));
     const size_t slot = completion_tail & (layout.slots - 1);
-    std::byte* list = ring.data() + layout.members() +
-                      slot * layout.member_capacity * sizeof(protocol::MemberEntry);
-    if (!members.empty()) std::memcpy(list, members.data(), members.size_bytes());
+    std::byte* list =
+        ring.data() + layout.members() + slot * layout.member_capacity * layout.strides.member;
+    for (const protocol::MemberEntry& member : members) {
+        std::memcpy(list, &member, sizeof(member));
+        list += layout.strides.member;
+    }
     publish(completion_tail + 1);
 }
 
@@ -261,13 +265,13 @@ void FakeDaemon::serve_packet(Peer& peer, Packet packet) {
 }
 
 void FakeDaemon::join(Peer& peer, const wire::Join& message) {
-    peer.layout = {script_.ring_slots, script_.member_capacity};
+    peer.layout = {script_.ring_slots, script_.member_capacity, script_.strides};
     auto memory = MappedMemfd::create("fake-ring", peer.layout.bytes(), false);
     must(memory.ok(), "make the ring");
     peer.ring = std::move(*memory);
     protocol::RingHeader& header = peer.header();
     header.magic = protocol::kRingMagic;
-    header.version = protocol::kVersion;
+    header.version = script_.version;
     header.ring_slots = script_.ring_slots;
     header.member_capacity = script_.member_capacity;
     header.submission.consumer_sleeps.value = 1;
@@ -282,11 +286,16 @@ void FakeDaemon::join(Peer& peer, const wire::Join& message) {
     peer.policy = asked->policy;
     if (!script_.knows_options) asked->values.clear();
     const auto options = protocol::write_job_options(builder, *asked);
+    const protocol::RingStrides apart = script_.told_strides.value_or(script_.strides);
+    const auto strides =
+        wire::CreateRingStrides(builder, apart.header, apart.submission, apart.completion,
+                                apart.mark, apart.wait, apart.member);
     const std::array fds{peer.ring.fd(), peer.submission_bell.get(), peer.completion_bell.get()};
-    peer.send(builder,
-              wire::CreateJoined(builder, message.request(), 1, message.rank(), asked->world,
-                                 options, false, script_.ring_slots, script_.member_capacity),
-              fds);
+    peer.send(
+        builder,
+        wire::CreateJoined(builder, message.request(), 1, message.rank(), asked->world, options,
+                           false, script_.ring_slots, script_.member_capacity, 0, 0, strides),
+        fds);
 }
 
 void FakeDaemon::create_buffer(Peer& peer, Packet& packet) {
@@ -314,11 +323,12 @@ void FakeDaemon::serve_submissions(Peer& peer) {
     uint64_t count = 0;
     (void)!read(peer.submission_bell.get(), &count, sizeof(count));
     protocol::RingControl& submission = peer.header().submission;
-    const auto* slots = reinterpret_cast<const protocol::SubmissionEntry*>(
-        peer.ring.data() + peer.layout.submissions());
+    const std::byte* const slots = peer.ring.data() + peer.layout.submissions();
     while (peer.socket.valid() && peer.submission_head != submission.tail.value.load()) {
-        const protocol::SubmissionEntry entry =
-            slots[peer.submission_head++ & (peer.layout.slots - 1)];
+        const size_t slot = peer.submission_head++ & (peer.layout.slots - 1);
+        protocol::SubmissionEntry entry{};
+        std::memcpy(static_cast<void*>(&entry), slots + slot * peer.layout.strides.submission,
+                    sizeof(entry));
         submission.head.value.store(peer.submission_head);
         if (script_.on_submission)
             script_.on_submission(peer, entry);

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -71,7 +72,9 @@ struct Script {
     uint64_t generation = 1;
     uint32_t ring_slots = 8;
     uint32_t member_capacity = 4;
-    bool knows_options = true;  // false: as a daemon of before them
+    protocol::RingStrides strides = {};
+    std::optional<protocol::RingStrides> told_strides = {};  // others than those
+    bool knows_options = true;                               // false: as a daemon of before them
 
     // Called with every new connection, before anything is read from it.
     std::function<void(Peer&)> on_accepted;

@@ -168,6 +168,23 @@ TEST(Join, ALibraryOfAnotherProtocolVersionIsToldBoth) {
     EXPECT_FALSE(link->receive(deadline)) << "it has hung up";
 }
 
+TEST(Join, ALibraryOfTheReleaseAfterIsToldWhatBothSpeak) {
+    Cluster cluster({.nodes = 1, .controller = false});
+    const auto deadline = base::now() + std::chrono::seconds(30);
+    auto link = client::Link::connect(cluster.socket(0), deadline);
+    ASSERT_TRUE(link) << link.error().message;
+    flatbuffers::FlatBufferBuilder hello;
+    client::finish_packet(
+        hello, client::wire::CreateHelloDirect(hello, protocol::kVersion + 1, "libpace next",
+                                               protocol::kVersion));
+    ASSERT_TRUE(link->send(hello, -1, deadline));
+    const auto answer = link->receive(deadline);
+    ASSERT_TRUE(answer) << answer.error().message;
+    const auto* welcome = answer->body<client::wire::Welcome>();
+    ASSERT_NE(welcome, nullptr);
+    EXPECT_EQ(welcome->version(), protocol::kVersion);
+}
+
 TEST(Join, NoiseOnTheSocketEndsOnlyItsSender) {
     Cluster cluster({.nodes = 1, .controller = false});
     Worker worker({.endpoint = cluster.endpoint(0)});

@@ -11,6 +11,7 @@
 #include "daemon/clients/buffer_table.h"
 #include "daemon/clients/ring_server.h"
 #include "daemon/clients/submission.h"
+#include "protocol/version.h"
 #include "tests/fuzz/chunks.h"
 
 namespace {
@@ -60,7 +61,7 @@ bool take_all(daemon::RingServer& ring, const daemon::BufferTable& buffers) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     static const daemon::BufferTable buffers = two_buffers();
-    auto ring = daemon::RingServer::create(4);
+    auto ring = daemon::RingServer::create(protocol::kVersion, 4);
     if (!ring) return 0;
     const auto trainer =
         base::MappedMemfd::adopt(base::UniqueFd(dup(ring->memory_fd())), ring->layout().bytes());

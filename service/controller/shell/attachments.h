@@ -26,6 +26,7 @@ struct Attachment {
     std::string name;
     std::string host;
     uint64_t generation = 0;
+    uint32_t version = 0;  // of the protocol, which both speak
     base::TimePoint heard{};
 };
 

@@ -5,11 +5,22 @@
 
 #include "base/attempt.h"
 #include "base/log.h"
+#include "protocol/version.h"
 
 namespace pace::controller {
 
 namespace messages = protocol::messages;
 namespace wire = protocol::control;
+
+namespace {
+
+// Of a hello that was accepted.
+uint32_t version_with(const Hello& hello) {
+    const auto theirs = protocol::told_versions(hello.version, hello.least);
+    return protocol::common_version({}, theirs).value_or(protocol::kVersion);
+}
+
+}  // namespace
 
 Dispatcher::Dispatcher(const Options& options, uint64_t (*make_token)(), Outlet& outlet)
     : options_(options),
@@ -115,6 +126,7 @@ void Dispatcher::on_hello(std::string_view route, const wire::Envelope& envelope
                            .name = hello->name,
                            .host = hello->host,
                            .generation = hello->generation,
+                           .version = version_with(*hello),
                            .heard = now};
     apply(std::move(*hello), now);
     arriving_.reset();
@@ -227,8 +239,12 @@ void Dispatcher::deliver_actions() {
 // `heartbeat` is the number of that which this answers; 0: none.
 void Dispatcher::say_attached(NodeId node, uint64_t heartbeat) {
     const auto least = options_.core.liveness_min / std::chrono::milliseconds(1);
-    tell(node,
-         messages::Attached{node, options_.heartbeat_ms, heartbeat, static_cast<uint32_t>(least)});
+    const Attachment* attachment = attachments_.find(node);
+    tell(node, messages::Attached{.node = node,
+                                  .heartbeat_ms = options_.heartbeat_ms,
+                                  .number = heartbeat,
+                                  .silence_min_ms = static_cast<uint32_t>(least),
+                                  .version = attachment == nullptr ? 0 : attachment->version});
 }
 
 void Dispatcher::deliver(const Attached& action) {

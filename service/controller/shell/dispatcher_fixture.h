@@ -90,14 +90,14 @@ class DispatcherTest : public testing::Test {
 
     void hello(const std::string& route, uint64_t number, const std::string& name,
                uint64_t generation = 1, uint32_t version = protocol::kVersion,
-               const std::string& zone = {}) {
+               const std::string& zone = {}, uint32_t least = 0) {
         say(route, 0, number, [&](auto& builder) {
             const auto text = builder.CreateString(name);
             const auto address = builder.CreateVector(std::vector<uint8_t>{1, 2, 3});
             const auto host = builder.CreateString("machine");
             const auto where = builder.CreateString(zone);
-            return wire::CreateHello(builder, version, text, generation, address, host, 2, 0,
-                                     where);
+            return wire::CreateHello(builder, version, text, generation, address, host, 2, 0, where,
+                                     0, false, least);
         });
     }
 

@@ -57,6 +57,13 @@ TEST_F(DispatcherTest, AnotherProtocolVersionIsRefusedNamingBoth) {
         std::string::npos);
 }
 
+TEST_F(DispatcherTest, ADaemonOfTheReleaseAfterIsToldWhatBothSpeak) {
+    hello("ra", 11, "a", 1, protocol::kVersion + 1, {}, protocol::kVersion);
+    const Copy reply = recorder_.take("ra", wire::Body::Attached);
+    ASSERT_FALSE(reply.bytes.empty());
+    EXPECT_EQ(reply.envelope().body_as_Attached()->version(), protocol::kVersion);
+}
+
 TEST_F(DispatcherTest, ABadNodeNameIsRefused) {
     for (const std::string& name : {std::string(), std::string(64, 'x'), std::string("a b"),
                                     std::string("a\n"), std::string("\xff\xfe")}) {

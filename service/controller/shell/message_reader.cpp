@@ -17,11 +17,13 @@ namespace {
 constexpr size_t kAddressBytesMax = 4096;
 
 base::Result<> check(const Hello& hello) {
-    if (hello.version != protocol::kVersion)
+    constexpr protocol::Versions ours;
+    const auto theirs = protocol::told_versions(hello.version, hello.least);
+    if (!protocol::common_version(ours, theirs))
         return base::make_error(base::ErrorKind::version,
                                 "node {} speaks protocol version {}, this controller speaks "
                                 "version {}; install the same Pace on both",
-                                hello.name, hello.version, protocol::kVersion);
+                                hello.name, in_words(theirs), in_words(ours));
     if (!protocol::is_name(hello.name))
         return base::make_error(base::ErrorKind::invalid,
                                 "the node name \"{}\" is not 1 to {} letters, digits, '.', '_' or "
