@@ -433,7 +433,8 @@ enum {
 /* Flags of pace_buffer_options. */
 enum {
     /* Memory that cannot be shared is copied: to memory that the daemon maps at each call, or, where the call has an order, as
-     * pace_request_ready says; and back when the request is collected. */
+     * pace_request_ready says; and back when the request is collected. Those functions take as long as that takes; one that only looks
+     * (pace_request_test, a timeout of 0) copies a piece at least, and says TIMEOUT or PENDING until the last one is there. */
     PACE_MAY_STAGE = 1
 };
 

@@ -117,7 +117,8 @@ bool Session::copy_buffers(uint64_t id, std::unique_lock<std::mutex>& lock) {
                 }).ended;
     }
     const std::vector<StagedPart> staged = staged_parts(request);
-    return !work_outside(request, lock, [&] { copy_in(staged, 0, request.elements); }).ended;
+    const uint64_t elements = request.elements;
+    return !work_outside(request, lock, [&] { copy_in(staged, 0, elements); }).ended;
 }
 
 // The first, or last, so many elements of a request in flight, as far as they are new. False if it has ended.
