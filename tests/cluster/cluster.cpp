@@ -13,6 +13,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/sanitized.h"
+
 namespace pace::cluster {
 
 Cluster::Cluster(Options options) : options_(std::move(options)) {
@@ -37,6 +39,8 @@ void Cluster::start_controller() {
         controller_endpoint_.empty() ? "tcp://" + host + ":0" : controller_endpoint_;
     std::vector<std::string> arguments{PACE_CONTROLLER, "--listen", listen, "--journal", journal()};
     if (options_.network != nullptr) arguments.emplace_back("--insecure");
+    // Sums of megabytes take a tenth of a second each under a sanitizer, and several in a row hold up a heartbeat.
+    if (base::kSanitized) arguments.insert(arguments.end(), {"--liveness-min-ms", "1500"});
     arguments.insert(arguments.end(), options_.controller_flags.begin(),
                      options_.controller_flags.end());
     controller_ =
