@@ -60,6 +60,7 @@ inline constexpr int kHandleFd = 1;          // CU_MEM_HANDLE_TYPE_POSIX_FILE_DE
 inline constexpr int kLocationDevice = 1;    // CU_MEM_LOCATION_TYPE_DEVICE
 inline constexpr int kAccessReadWrite = 3;   // CU_MEM_ACCESS_FLAGS_PROT_READWRITE
 inline constexpr int kGranularityMinimum = 0;
+inline constexpr int kPointerDevice = 9;  // CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventDisableTiming = 2;
 inline constexpr unsigned kEventInterprocess = 4;
@@ -106,6 +107,8 @@ inline constexpr int kAttributeIpcEvents = 125;
     X(mem_unmap, "cuMemUnmap", (CUdeviceptr, size_t))                                            \
     X(mem_set_access, "cuMemSetAccess", (CUdeviceptr, size_t, const CUmemAccessDesc*, size_t))   \
     X(mem_alloc, "cuMemAlloc_v2", (CUdeviceptr*, size_t))                                        \
+    X(mem_get_range, "cuMemGetAddressRange_v2", (CUdeviceptr*, size_t*, CUdeviceptr))            \
+    X(pointer_get_attribute, "cuPointerGetAttribute", (void*, int, CUdeviceptr))                 \
     X(mem_free, "cuMemFree_v2", (CUdeviceptr))                                                   \
     X(mem_host_register, "cuMemHostRegister_v2", (void*, size_t, unsigned))                      \
     X(mem_host_unregister, "cuMemHostUnregister", (void*))                                       \

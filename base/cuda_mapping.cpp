@@ -4,6 +4,22 @@
 
 namespace pace::base::cuda {
 
+CUmemAllocationProp exportable_on(CUdevice device) {
+    CUmemAllocationProp properties{};
+    properties.type = kAllocationPinned;
+    properties.requestedHandleTypes = kHandleFd;
+    properties.location = {kLocationDevice, device};
+    return properties;
+}
+
+Result<size_t> rounded_for(const CudaDriver& driver, CUdevice device, size_t bytes) {
+    const CUmemAllocationProp wanted = exportable_on(device);
+    size_t step = 0;
+    PACE_TRY(driver.check(driver.mem_granularity(&step, &wanted, kGranularityMinimum),
+                          "ask how a GPU allocates"));
+    return (bytes + step - 1) / step * step;
+}
+
 Result<CudaMapping> CudaMapping::map(const CudaDriver& driver, CUdevice device,
                                      CUmemGenericAllocationHandle allocation, size_t bytes) {
     CudaMapping mapping(driver, bytes);

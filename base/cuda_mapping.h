@@ -8,6 +8,10 @@
 
 namespace pace::base::cuda {
 
+// So many bytes of memory of this device that can be exported as a descriptor, as it allocates them.
+CUmemAllocationProp exportable_on(CUdevice device);
+Result<size_t> rounded_for(const CudaDriver& driver, CUdevice device, size_t bytes);
+
 class CudaMapping {
   public:
     // The allocation may be released afterwards: what is mapped stays.

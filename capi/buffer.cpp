@@ -20,22 +20,17 @@ constexpr capi::StructName kBuffer{"options", "PACE_BUFFER_OPTIONS_INIT"};
 constexpr capi::StructName kBufferInfo{"info", "PACE_BUFFER_INFO_INIT"};
 
 // What is given fits the source, and nothing else is given.
-Result<> check_source(const pace_buffer_options& given, bool is_on_gpu) {
+Result<> check_source(const pace_buffer_options& given) {
     if (given.source < PACE_NEW || given.source > PACE_FD)
         return make_error(ErrorKind::invalid,
                           "options->source is {}; use PACE_NEW, PACE_POINTER or PACE_FD",
-                          given.source);
-    if (given.source != PACE_NEW && is_on_gpu)
-        return make_error(ErrorKind::invalid,
-                          "options->source is {}, which is memory of the host, and options->device "
-                          "a GPU; use PACE_NEW, or leave the device out",
                           given.source);
     if ((given.flags & ~uint32_t{PACE_MAY_STAGE}) != 0)
         return make_error(ErrorKind::invalid, "options->flags is {:#x}; use PACE_MAY_STAGE, or 0",
                           given.flags);
     if (given.source == PACE_FD && given.fd < 0)
         return make_error(ErrorKind::invalid,
-                          "options->fd is {}; with PACE_FD it must be a memfd's descriptor",
+                          "options->fd is {}; with PACE_FD it must be a descriptor of the memory",
                           given.fd);
     const bool has_pointer = given.pointer != nullptr;
     if (has_pointer == (given.source == PACE_POINTER)) return {};
@@ -45,9 +40,10 @@ Result<> check_source(const pace_buffer_options& given, bool is_on_gpu) {
                                   : "with PACE_POINTER it must be the memory's address");
 }
 
-// No process maps what another one has allocated by itself.
-std::optional<pace_status> refuse_staging(const pace_buffer_options& given, pace_error* error) {
-    if (given.source != PACE_POINTER || (given.flags & PACE_MAY_STAGE) != 0) return {};
+// No process maps what another one has allocated by itself on the host.
+std::optional<pace_status> refuse_staging(const pace_buffer_options& given, bool is_on_gpu,
+                                          pace_error* error) {
+    if (given.source != PACE_POINTER || is_on_gpu || (given.flags & PACE_MAY_STAGE) != 0) return {};
     return capi::report(error, PACE_E_UNSUPPORTED,
                         "options->flags is 0, and memory that is not a memfd cannot be shared; set "
                         "PACE_MAY_STAGE to have it copied, or give a memfd as PACE_FD");
@@ -77,8 +73,8 @@ pace_status pace_buffer_create(pace_session* session, int32_t type, uint64_t cou
         if (const auto refused = capi::refuse_device(given.device, "options->device", error))
             return *refused;
         const auto gpu = capi::gpu_of(given.device);
-        PACE_TRY(check_source(given, gpu.has_value()));
-        if (const auto refused = refuse_staging(given, error)) return *refused;
+        PACE_TRY(check_source(given));
+        if (const auto refused = refuse_staging(given, gpu.has_value(), error)) return *refused;
         PACE_TRY_ASSIGN(created,
                         session->session->create_buffer(static_cast<protocol::DType>(type), count,
                                                         gpu ? *gpu + 1 : 0, imported_of(given)));

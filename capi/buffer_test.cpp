@@ -1,11 +1,13 @@
 // What memory a buffer may be, and how what cannot be is refused.
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstdio>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -110,6 +112,49 @@ TEST_F(BufferTest, ThePointerIsTheBuffersData) {
     EXPECT_EQ(info().twin_bytes, kPage);
 }
 
+// More than a piece of a copy (session_local.cpp).
+TEST_F(BufferTest, WhoOnlyLooksCopiesAllOfAResult) {
+    start();
+    constexpr uint64_t kMany = uint64_t{1} << 20U;
+    std::vector<float> memory(kMany, 1);
+    ASSERT_EQ(create(pointing(memory.data()), kMany), PACE_OK) << error_.message;
+    pace_request request{};
+    int fd = -1;
+    ASSERT_EQ(pace_session_get_fd(session_, &fd, &error_), PACE_OK);
+    ASSERT_EQ(pace_sync(session_, Slices(&buffer_, 1), 1, nullptr, &request, &error_), PACE_OK);
+    pollfd ended{fd, POLLIN, 0};
+    ASSERT_EQ(poll(&ended, 1, 20'000), 1);
+    EXPECT_EQ(pace_request_test(session_, request, nullptr, nullptr, &error_), PACE_OK)
+        << error_.message;
+}
+
+TEST_F(BufferTest, DevicesThatCannotBeAreRefusedByName) {
+    start();
+    pace_buffer_options options = PACE_BUFFER_OPTIONS_INIT;
+    options.device.type = PACE_DEVICE_ROCM;
+    expect_refused(options, "device.type", "CUDA", PACE_E_UNSUPPORTED);
+    options.device = {PACE_DEVICE_CPU, 1};
+    expect_refused(options, "device.id", "0");
+    options.device = {PACE_DEVICE_CUDA, -1};
+    expect_refused(options, "device.id", "-1");
+    EXPECT_EQ(data_, nullptr);
+    EXPECT_EQ(buffer_.index, 0U);
+}
+
+TEST_F(BufferTest, TypesAreToldInTheWordsOfTensors) {
+    start();
+    for (const auto& [type, word, code, bits] :
+         {std::tuple{PACE_F32, "<f4", 2, 32}, std::tuple{PACE_F64, "<f8", 2, 64},
+          std::tuple{PACE_U32, "<u4", 1, 32}}) {
+        ASSERT_EQ(pace_buffer_create(session_, type, 3, nullptr, &buffer_, &data_, &error_),
+                  PACE_OK);
+        EXPECT_STREQ(info().typestr, word);
+        EXPECT_EQ(info().dl_type_code, code);
+        EXPECT_EQ(info().dl_type_bits, bits);
+        EXPECT_EQ(info().type, type);
+    }
+}
+
 TEST_F(BufferTest, APointerIsRefusedByNameWhereItCannotBeCopied) {
     start();
     std::vector<float> memory(kPage / 4, 1);
@@ -127,9 +172,6 @@ TEST_F(BufferTest, APointerIsRefusedByNameWhereItCannotBeCopied) {
     options.source = PACE_NEW;
     expect_refused(options, "pointer", "PACE_POINTER");
     options.source = 9;
-    expect_refused(options, "source", "PACE_NEW");
-    options = pointing(memory.data());
-    options.device = {PACE_DEVICE_CUDA, 0};
     expect_refused(options, "source", "PACE_NEW");
     daemon_->with_peer([](const Peer& peer) { EXPECT_TRUE(peer.buffers.empty()); });
 }

@@ -34,7 +34,8 @@
  * when the request has ended in another way, and its status always. They may be NULL where so stated.
  *
  * Structs. Every options and info struct begins with its own size, set by its _INIT macro, which sets the defaults too. Fields are only ever
- * appended; a library refuses non-zero bytes that it does not know, and fields named reserved that are not 0. pace_error, pace_option,
+ * appended; of options a library refuses non-zero bytes that it does not know, and fields named reserved that are not 0; of an info it fills what it
+ * knows. pace_error, pace_option,
  * pace_slice, pace_device and the handles never grow, nor does pace_call, which has room of its own.
  *
  * Threads. A session and all its handles may be used from any thread; calls on one session are
@@ -267,7 +268,8 @@ static inline pace_option pace_option_bytes(const char* name, const void* data, 
 #define PACE_OPTION_BYTES(name, data, bytes) pace_option_bytes(name, data, bytes)
 
 /* Gives a JSON document, zero-terminated, in *ret_json. what:
- *     "options"   a list of objects: name, kind, values, default, family ("any": of every one), policies that take it, help, and where there are such,
+ *     "options"   a list of objects: name, kind, values, default, family ("any": of every one), policies that take it, help, and where there are
+ * such,
  *                 choices, least, greatest, needs
  *     "policies"  a list of objects: name, family, help
  *     "versions"  an object: library, protocol (least, greatest); with an endpoint also daemon, node
@@ -305,8 +307,8 @@ typedef struct pace_session_options {
     uint32_t world; /* workers of the job, 1 .. 65536; must be given */
     uint32_t flags;
     int64_t
-        connect_ms; /* longest wait for the daemon and its controller, at the opening and whenever the session reconnects: 10000; 0 looks
-                           once, PACE_FOREVER waits without limit */
+        connect_ms; /* longest wait for the daemon and its controller, at the opening and whenever the session reconnects: 10000; less
+                           than 1000 counts for a daemon that is not there, one that is there has a second to answer; PACE_FOREVER waits without limit */
 
     /* "unix:PATH", a daemon's socket; "embedded:" or "embedded:FILE.toml", a daemon hosted in this process by libpaced.so (all sessions of the
      * process with the same endpoint share it); NULL: the environment's PACE_ENDPOINT, else the socket of this node's daemon,
@@ -354,7 +356,8 @@ PACE_API pace_status pace_session_open(const pace_session_options* options,
  * if the controller answers within a second. Requests that are not collected end unseen. The session is over, whatever this returns: its buffers
  * stay mapped until it is freed, and every other call fails with E_CLOSED.
  *
- * Threads: any; a wait of another thread fails with E_CLOSED.  Blocks: for the daemon's answer, at most timeout_ms (PACE_FOREVER: without limit).
+ * Threads: any; a wait of another thread fails with E_CLOSED.  Blocks: for the daemon's answer, at most timeout_ms (PACE_FOREVER: without limit), and
+ * while another thread makes or frees a buffer, or reconnects.
  * Returns: OK; TIMEOUT (the daemon has been told, and has not answered in time). Fails with: E_INVALID (timeout_ms below PACE_FOREVER; this alone
  * leaves the session as it was), E_DAEMON_GONE (it cannot be told: the worker counts as one that died), E_CLOSED (it has left before). */
 PACE_API pace_status pace_session_leave(pace_session* session, int64_t timeout_ms,
@@ -365,12 +368,22 @@ PACE_API pace_status pace_session_leave(pace_session* session, int64_t timeout_m
  * failure. NULL does nothing. Threads: no other call on this session may run or follow.  Blocks: no. */
 PACE_API void pace_session_free(pace_session* session);
 
+/* What a worker finds when it joins. */
+enum {
+    PACE_RUN_NEW = 0, /* a run that begins, when all have joined */
+    PACE_RUN_UNDER_WAY =
+        1, /* one that others take part in: pace_broadcast gives the current model */
+    PACE_RUN_RESUMED =
+        2 /* one that has begun and whose workers were all gone, so that nobody can give a model: this worker goes on from a checkpoint, or
+                               from what it has */
+};
+
 typedef struct pace_session_info {
     uint32_t struct_size;
     uint32_t rank;
     uint32_t world;
-    uint32_t under_way; /* 1: the job had started when this worker joined; pace_broadcast gives it
-                           the current model */
+    uint32_t
+        run_state; /* when this worker opened its session: PACE_RUN_NEW, _UNDER_WAY or _RESUMED */
     uint64_t
         generation; /* of the daemon; changes when the session has reconnected to a restarted one */
     char job[64];
@@ -388,9 +401,11 @@ typedef struct pace_session_info {
 PACE_API pace_status pace_session_get_info(pace_session* session, pace_session_info* info,
                                            pace_error* error);
 
-/* A descriptor that polls readable while ended requests wait to be collected with pace_request_wait
- * or _test, or the daemon is gone. Every call gives the same one; it stays good when the session
- * reconnects. Owns: the session; do not read, write or close it.  Lives until: the session is
+/* A descriptor that polls readable while ended requests wait to be collected with pace_request_wait,
+ * _test or pace_session_next, or the daemon is gone. While it is readable, who looks with a timeout of 0 is told of a request that has ended; to that
+ * end a request with buffers on a GPU that is made after this call ends when its result is there, not when it is queued on the device.
+ * Every call gives the same one; it stays good when the session reconnects. Owns: the session; do not read, write or close it.  Lives until: the
+ * session is
  * freed. Threads: any.  Blocks: no.  Fails with: E_INVALID, E_LIMIT (this process has no descriptor
  * left). */
 PACE_API pace_status pace_session_get_fd(pace_session* session, int* ret_fd, pace_error* error);
@@ -425,16 +440,17 @@ typedef struct pace_device {
 
 /* Whose memory a buffer is. */
 enum {
-    PACE_NEW = 0,     /* the daemon's, which this process maps */
-    PACE_POINTER = 1, /* the trainer's own, at options->pointer; needs PACE_MAY_STAGE */
-    PACE_FD = 2       /* a memfd of the trainer's, which the daemon maps, too */
+    PACE_NEW = 0, /* the daemon's, which this process maps */
+    PACE_POINTER =
+        1,      /* the trainer's own, at options->pointer; of the host it needs PACE_MAY_STAGE */
+    PACE_FD = 2 /* the trainer's own, by a descriptor, which the daemon maps, too */
 };
 
 /* Flags of pace_buffer_options. */
 enum {
     /* Memory that cannot be shared is copied: to memory that the daemon maps at each call, or, where the call has an order, as
      * pace_request_ready says; and back when the request is collected. Those functions take as long as that takes; one that only looks
-     * (pace_request_test, a timeout of 0) copies a piece at least, and says TIMEOUT or PENDING until the last one is there. */
+     * (pace_request_test, a timeout of 0) copies all. */
     PACE_MAY_STAGE = 1
 };
 
@@ -442,12 +458,14 @@ typedef struct pace_buffer_options {
     uint32_t struct_size;
     int32_t source; /* PACE_NEW, PACE_POINTER, PACE_FD */
     pace_device
-        device; /* all zero, or PACE_DEVICE_CPU: memory of the host; PACE_DEVICE_CUDA: of that GPU, only PACE_NEW */
+        device; /* all zero, or PACE_DEVICE_CPU: memory of the host; PACE_DEVICE_CUDA: of that GPU */
     void*
-        pointer; /* PACE_POINTER: `count` elements that this process reads and writes, aligned for their type; otherwise NULL */
+        pointer; /* PACE_POINTER: `count` elements that this process reads and writes, aligned for their type; otherwise NULL. Of a GPU a device
+                    pointer to memory by cudaMalloc or cuMemAlloc, or into it */
     int32_t
-        fd; /* PACE_FD: by memfd_create, its size exactly `count` elements in whole pages, sealed with F_SEAL_SHRINK, F_SEAL_GROW and
-                     F_SEAL_SEAL, not of huge pages. It is duplicated, and stays the caller's */
+        fd; /* PACE_FD: of the host by memfd_create, its size exactly `count` elements in whole pages, sealed with F_SEAL_SHRINK, F_SEAL_GROW and
+                     F_SEAL_SEAL, not of huge pages. Of a GPU by cuMemExportToShareableHandle
+                     (CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR), of at least `count` elements in whole allocation units. It is duplicated, and stays the caller's */
     uint32_t flags; /* PACE_MAY_STAGE */
 } pace_buffer_options;
 
@@ -467,23 +485,29 @@ typedef struct pace_buffer_options {
  *
  * With options->source = PACE_FD it is the memfd's memory, with the contents that it has; its pages are allocated now, and *ret_data is a
  * mapping of the library's own. What the trainer maps of it already is the same memory. With PACE_POINTER *ret_data is the pointer: the
- * memory must stay until the buffer is freed, and be left alone as any buffer while a request names it. A request that ends with
- * another status than OK leaves it as it was at the call, also one that ended with part of a result (see info.contents). The copy counts
+ * memory must stay until the buffer is freed, and be left alone as any buffer while a request names it. A request that ends with another status than
+ * OK leaves it as it was at the call, unless info.contents says that it holds the result. The copy counts
  * against the client's quota; pace_buffer_get_info tells of it. Neither is what an earlier process of this rank had.
+ *
+ * The same of memory on a GPU, which is shared in both cases. With PACE_FD *ret_data is a mapping of the library's own; with PACE_POINTER it is
+ * the pointer, and the daemon opens the block that it is in (cuIpcGetMemHandle): freed before the buffer is, or before its requests
+ * have ended, it may be written still, and an error of the GPU's is every session's that has buffers there.
  *
  * options may be NULL.  Owns: the session; free with pace_buffer_free, or with the session.
  * Lives until: then. It survives the daemon: a session that reconnects hands its memory to the new
  * daemon. Threads: any.  Blocks: for one exchange with the daemon (page allocation included); if
  * the session lost its daemon, until it has reconnected or connect_ms has passed.
- * Fails with: E_INVALID (also a GPU that is none, a pointer that is not mapped, a descriptor that cannot be shared), E_LIMIT (the daemon's quota: its name and size are told), E_MEMORY (of the
- * host, or of the GPU), E_UNSUPPORTED (a device for which this library is not built; PACE_POINTER without PACE_MAY_STAGE), E_NOT_FOUND (there is no driver here; the daemon has no GPU, and why; or it does not have this process's: those that
+ * Fails with: E_INVALID (also a GPU that is none, a pointer that is not mapped, a descriptor that cannot be shared), E_LIMIT (the daemon's quota: its
+ * name and size are told), E_MEMORY (of the
+ * host, or of the GPU), E_UNSUPPORTED (a device for which this library is not built; PACE_POINTER without PACE_MAY_STAGE), E_NOT_FOUND (there is no
+ * driver here; the daemon has no GPU, and why; or it does not have this process's: those that
  * it has are named), and, where it had to reconnect, as pace_session_open. */
 PACE_API pace_status pace_buffer_create(pace_session* session, int32_t type, uint64_t count,
                                         const pace_buffer_options* options, pace_buffer* ret_buffer,
                                         void** ret_data, pace_error* error);
 
 /* Frees the buffer and unmaps its memory; no daemon is needed for that. A null handle does nothing.
- * Threads: any.  Blocks: no longer than one exchange with the daemon. Fails with: E_HANDLE;
+ * Threads: any.  Blocks: for one exchange with the daemon, and while another thread makes or frees a buffer, or reconnects. Fails with: E_HANDLE;
  * E_INVALID while a request in flight names it. */
 PACE_API pace_status pace_buffer_free(pace_session* session, pace_buffer buffer, pace_error* error);
 
@@ -647,7 +671,7 @@ typedef struct pace_wait_options {
  * Returns: OK; TIMEOUT (not ended, not collected); INTERRUPTED (the same, only with PACE_WAIT_SIGNALS); or the way it ended: ABORTED,
  * CANCELED, STALE or a fault, with the info filled and the request collected. Every request ends exactly once, also
  * when the daemon dies (E_DAEMON_GONE). Threads: any; several may wait, each for its own request.
- * Blocks: at most timeout_ms. Fails with: E_INVALID (an argument or option is wrong; not collected),
+ * Blocks: at most timeout_ms; with 0 as pace_request_test. Fails with: E_INVALID (an argument or option is wrong; not collected),
  * E_HANDLE (never made, or collected already), E_UNSUPPORTED (options->device; not collected), E_CLOSED (the session has left), and how
  * the request failed: E_REFUSED, E_MISMATCH (workers disagree about verb, types or lengths), E_DAEMON_GONE, or another fault.
  * ret_info->status tells the two apart: it is PACE_PENDING of a request that has not been collected.
@@ -658,9 +682,9 @@ PACE_API pace_status pace_request_wait(pace_session* session, pace_request reque
                                        int64_t timeout_ms, const pace_wait_options* options,
                                        pace_request_info* ret_info, pace_error* error);
 
-/* As pace_request_wait with timeout 0, but PENDING instead of TIMEOUT; also, of a request with buffers on a GPU, when the descriptor
- * of pace_session_get_fd says already that it has ended, until the result is on the device, and of an average with keep_local,
- * until all of it is added: each call adds a piece, which takes less than a millisecond. Blocks: no. */
+/* As pace_request_wait with timeout 0, but PENDING instead of TIMEOUT. Blocks: no; of a request that has ended, as long as it takes to add an
+ * average with keep_local or to copy what is staged (a gigabyte: a few tenths of a second). Who may not wait for that uses
+ * pace_request_wait with a timeout: it works a piece at a time until that has passed. */
 PACE_API pace_status pace_request_test(pace_session* session, pace_request request,
                                        const pace_wait_options* options,
                                        pace_request_info* ret_info, pace_error* error);
@@ -688,7 +712,7 @@ PACE_API pace_status pace_request_cancel(pace_session* session, pace_request req
  * Each begins an operation on `count` slices (1 .. 256), which count as one vector in the order
  * given; all workers of the exchange give equal types and lengths in equal order. Their elements must
  * stay untouched until the request has ended; those beside them are free, also for other requests. Results come
- * where the slices are.
+ * where the slices are, or where pace_call.results says.
  *
  * pace_average is for whoever is ready. pace_residual_save and pace_residual_load are a worker's own
  * affair. The others are for all members of the job: every worker calls them in the same order.
@@ -731,14 +755,21 @@ typedef struct pace_call {
     pace_device device;
     void* stream;
 
-    uint64_t reserved[4]; /* 0 */
+    /* Where the result goes instead of to the slices, which the call then only reads: `result_count` slices, which is the call's count; each has
+     * the type and length of the one in its place, and meets no other slice of the call. NULL: in place. Not with keep_local. A
+     * call that fails leaves what it read as it was, and its results undefined. Read during the call. Others than pace_average,
+     * pace_reduce and pace_sync take none. */
+    const pace_slice* results;
+    size_t result_count;
+
+    uint64_t reserved[2]; /* 0 */
 } pace_call;
 
-#define PACE_CALL_INIT(options)                             \
-    {                                                       \
-        (uint32_t)sizeof(options), 0, 0, 0, {0, 0}, NULL, { \
-            0, 0, 0, 0                                      \
-        }                                                   \
+#define PACE_CALL_INIT(options)                                      \
+    {                                                                \
+        (uint32_t)sizeof(options), 0, 0, 0, {0, 0}, NULL, NULL, 0, { \
+            0, 0                                                     \
+        }                                                            \
     }
 
 /* How a trainer says which elements of its buffers are ready, counted over all of them as one vector. */
@@ -756,10 +787,11 @@ typedef struct pace_average_options {
     /* 1: the trainer keeps its buffers and goes on with its steps while a copy of them is averaged.
      * What it has changed meanwhile is kept: when the request is collected, the average minus the copy
      * is added to the buffers, by the thread that collects it; nobody else may write them during that
-     * call. A call whose time ends first adds a piece of it, or several, and returns TIMEOUT or
-     * PENDING: the next one goes on there. The copy is made in the call, which blocks for that, and the first
+     * call. A call whose time ends first adds a piece of it, or several, and returns TIMEOUT: the next one goes on there. One that only looks adds
+     * all. The copy is made in the call, which blocks for that, and the first
      * time also for an exchange with the daemon; it stays for the next time, twice the size of the
-     * buffers. Only while such a request is in flight may what it names be written. pace_wait_options.local_iteration tells how far the worker has come, and
+     * buffers. Only while such a request is in flight may what it names be written. pace_wait_options.local_iteration tells how far the worker has
+     * come, and
      * info.iteration then is the group's newest and the steps since. Not together with an order. */
     uint32_t keep_local;
 } pace_average_options;
@@ -781,7 +813,7 @@ PACE_API pace_status pace_average(pace_session* session, const pace_slice* slice
  * a hint: it is ignored before the first pace_average, in a step whose length is not known yet, while
  * a request is in flight, and if the daemon is gone. Whoever comes too late is not waited for: its
  * group forms anew without it. Another verb, another iteration or a worker's death take it back.
- * Threads: any. Blocks: no. Fails with: E_HANDLE, E_VERB (the job does not average in groups).
+ * Threads: any. Blocks: no. Fails with: E_VERB (the job does not average in groups).
  * Source: Luo et al., Prague, ASPLOS 2020, section 4.1. */
 PACE_API pace_status pace_announce(pace_session* session, uint64_t iteration, pace_error* error);
 
@@ -955,11 +987,12 @@ typedef struct pace_checkpoint_options {
  * ends when that is durable, on server.checkpoint_copies nodes each. Other pushes and pulls go on meanwhile; whoever
  * asks at the same time gets the same checkpoint. info.version is the model's in it. From the newest
  * whole checkpoint a model that is lost with a node goes on, or another job, later (server.restore). Calls that are under way then, pushes, and
- * pulls for steps that the checkpoint has not, end as STALE, until the worker has called pace_broadcast or such a pull. Older ones are removed. The clocks are saved too: info.iteration tells each worker
+ * pulls for steps that the checkpoint has not, end as STALE, until the worker has called pace_broadcast or such a pull. Older ones are removed. The
+ * clocks are saved too: info.iteration tells each worker
  * where to go on. What is written is in the folder that the daemons' setting `checkpoints` names; while
  * it is written, a node needs memory for a copy of its shards.
  *
- * Fails also, at its end, with E_VERB (the job has no parameter server), E_DISK (a node has no such folder, no room there
+ * Fails also with E_VERB (the job has no parameter server); at its end with E_DISK (a node has no such folder, no room there
  * or a broken disk; the message names it: older checkpoints and the model are as they were), STALE
  * (as for pace_push). */
 PACE_API pace_status pace_checkpoint(pace_session* session, const pace_checkpoint_options* options,
@@ -976,14 +1009,16 @@ typedef struct pace_residual_options {
  * PACE_F32 buffer for each buffer of the pace_reduce that it belongs to, of the same counts; zeros
  * before the first one. With topk.hierarchy node the first of a node's workers gets what the node
  * owes and the others zeros, with flat each its own. No other worker need call.
- * Fails also with: E_VERB (the job has no top-k compression), E_INVALID (a buffer of another type,
- * named), E_MISMATCH (what is owed has other counts). */
+ * Fails also with: E_VERB (the job has no top-k compression), E_INVALID (a buffer of another type, named). Of buffers of other counts than any
+ * pace_reduce had nothing is
+ * owed. */
 PACE_API pace_status pace_residual_save(pace_session* session, const pace_slice* slices,
                                         size_t count, const pace_residual_options* options,
                                         pace_request* ret_request, pace_error* error);
 
 /* Adds the buffers' contents to what is owed: a restored job, which owes nothing yet, then owes
- * exactly what was saved. Buffers, callers and failures as for pace_residual_save. */
+ * exactly what was saved. Buffers, callers and failures as for pace_residual_save; also E_REFUSED, at its end, while a reduce of the same buffers is
+ * under way. */
 PACE_API pace_status pace_residual_load(pace_session* session, const pace_slice* slices,
                                         size_t count, const pace_residual_options* options,
                                         pace_request* ret_request, pace_error* error);

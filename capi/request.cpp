@@ -34,6 +34,7 @@ Result<> void_info(pace_request_info* info) {
 
 struct Wait {
     TimePoint deadline;
+    bool only_looks;
     pace_wait_options options;
 };
 
@@ -50,13 +51,14 @@ Result<Wait> read_wait(int64_t timeout_ms, const pace_wait_options* given) {
                           "neither",
                           options.member_capacity);
     PACE_TRY(capi::check_stream(options.stream, options.device, "options->"));
-    return Wait{deadline, options};
+    return Wait{deadline, timeout_ms == 0, options};
 }
 
-client::Waiter waiter_of(const pace_wait_options& options) {
-    const auto gpu = capi::gpu_of(options.device);
-    return {(options.flags & PACE_WAIT_SIGNALS) != 0, gpu.has_value(), gpu.value_or(0),
-            static_cast<pace::base::cuda::CUstream>(options.stream)};
+// Whoever only looks does so because the descriptor says that a request has ended: then it is not told to look again.
+client::Waiter waiter_of(const Wait& how) {
+    const auto gpu = capi::gpu_of(how.options.device);
+    return {(how.options.flags & PACE_WAIT_SIGNALS) != 0, gpu.has_value(), gpu.value_or(0),
+            static_cast<pace::base::cuda::CUstream>(how.options.stream), how.only_looks};
 }
 
 // pace_member has the layout of MemberEntry (handle.h asserts it), and no invariant of its own.
@@ -129,7 +131,7 @@ Result<pace_status> wait(pace_session* session, const client::RequestHandle* req
                          pace_request_info* ret_info, pace_error* error) {
     if (const auto refused = capi::refuse_device(how.options.device, "options->device", error))
         return *refused;
-    const client::Waiter waiter = waiter_of(how.options);
+    const client::Waiter waiter = waiter_of(how);
     client::RequestEnd end;
     end.room = room_of(how.options);
     end.local_iteration = how.options.local_iteration;

@@ -20,7 +20,9 @@ pace_session_info info_of(const client::SessionInfo& inside, uint32_t struct_siz
     info.struct_size = struct_size;
     info.rank = inside.rank;
     info.world = inside.world;
-    info.under_way = inside.under_way ? 1 : 0;
+    info.run_state = !inside.under_way ? PACE_RUN_NEW
+                     : inside.deserted ? PACE_RUN_RESUMED
+                                       : PACE_RUN_UNDER_WAY;
     info.generation = inside.generation;
     capi::copy_text(info.job, inside.job);
     capi::copy_text(info.node, inside.node);

@@ -45,6 +45,32 @@ pace_error refusal(const char* policy, const pace_option& option) {
     return error;
 }
 
+TEST(SessionOptions, FlagsSayHowToResumeAndToBeInterrupted) {
+    pace_session_options options = valid();
+    options.run = "monday";
+    options.flags = PACE_SESSION_RESUME;
+    auto asked = read_session(&options);
+    ASSERT_TRUE(asked) << asked.error().message;
+    EXPECT_EQ(asked->run.rerun, protocol::client::Rerun::never);
+    EXPECT_FALSE(asked->by_signals);
+    options.flags = PACE_SESSION_SIGNALS;
+    asked = read_session(&options);
+    ASSERT_TRUE(asked) << asked.error().message;
+    EXPECT_TRUE(asked->by_signals);
+    options.flags = 4;
+    asked = read_session(&options);
+    ASSERT_FALSE(asked);
+    EXPECT_NE(asked.error().message.find("flags"), std::string::npos);
+}
+
+TEST(SessionOptions, AreNotMoreThanThereCanBe) {
+    const std::vector<pace_option> many(257, PACE_OPTION_INT(PACE_OPT_GROUP_SIZE, 3));
+    const auto refused = read(PACE_POLICY_PARTIAL_REDUCE, many);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("option_count"), std::string::npos)
+        << refused.error().message;
+}
+
 TEST(SessionOptions, WhatIsAbsentHasItsDefault) {
     const auto job = read(PACE_POLICY_ALL_REDUCE, {});
     ASSERT_TRUE(job) << job.error().message;

@@ -64,6 +64,15 @@ Result<> check_slices(const Called& called, Verb verb) {
                       protocol::kBuffersPerExchangeMax);
 }
 
+Result<> check_results(const pace_call& call, size_t count) {
+    const bool is_whole = (call.results == nullptr) == (call.result_count == 0);
+    if (is_whole && call.result_count <= protocol::kBuffersPerExchangeMax) return {};
+    return make_error(ErrorKind::invalid,
+                      "options->call.results is {} and options->call.result_count {}; give a "
+                      "result for each of the {} slices, or leave both out",
+                      call.results == nullptr ? "NULL" : "given", call.result_count, count);
+}
+
 // Submits `operation` on the caller's slices, with what its pace_call says.
 Result<pace_status> submit(const Called& called, const pace_call& call,
                            client::Operation operation) {
@@ -73,9 +82,13 @@ Result<pace_status> submit(const Called& called, const pace_call& call,
     if (const auto refused = capi::refuse_device(call.device, "options->call.device", called.error))
         return *refused;
     PACE_TRY(check_slices(called, operation.verb));
+    PACE_TRY(check_results(call, called.count));
     std::array<client::Slice, protocol::kBuffersPerExchangeMax> slices;
+    std::array<client::Slice, protocol::kBuffersPerExchangeMax> results;
     for (size_t i = 0; i < called.count; ++i) slices[i] = capi::slice_of(called.slices[i]);
+    for (size_t i = 0; i < call.result_count; ++i) results[i] = capi::slice_of(call.results[i]);
     operation.slices = std::span(slices.data(), called.count);
+    operation.results = std::span(results.data(), call.result_count);
     operation.iteration = takes_iteration(operation.verb) ? call.iteration : 0;
     operation.user_data = call.user_data;
     if (const auto gpu = capi::gpu_of(call.device))

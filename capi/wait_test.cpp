@@ -98,6 +98,62 @@ TEST_F(WaitTest, TheNextRequestToEndIsNamed) {
     expect_invalid(pace_session_next(session_, 0, nullptr, nullptr, &info, &error_), "ret_request");
 }
 
+// Also of one that has ended badly; what no request has ended with is left alone.
+TEST_F(WaitTest, TheNextRequestIsNamedHoweverItHasEnded) {
+    start(holding());
+    pace_request request{};
+    ASSERT_EQ(pace_barrier(session_, nullptr, &request, &error_), PACE_OK);
+    pace_request next{7, 8};
+    pace_request_info info = PACE_REQUEST_INFO_INIT;
+    info.iteration = 99;
+    info.divisor = 4;
+    EXPECT_EQ(pace_session_next(session_, 0, nullptr, &next, &info, &error_), PACE_TIMEOUT);
+    EXPECT_EQ(next.id, 8U);
+    EXPECT_EQ(info.status, PACE_PENDING);
+    EXPECT_EQ(info.iteration, 99U);
+    EXPECT_EQ(info.divisor, 4);
+    daemon_->with_peer([&](Peer& peer) {
+        protocol::CompletionEntry entry{};
+        entry.id = request.id;
+        entry.outcome = protocol::Outcome::failed;
+        entry.error_kind = static_cast<int32_t>(ErrorKind::mismatch);
+        peer.complete(entry);
+    });
+    EXPECT_EQ(pace_session_next(session_, PACE_FOREVER, nullptr, &next, &info, &error_),
+              PACE_E_MISMATCH);
+    EXPECT_EQ(next.id, request.id);
+    EXPECT_EQ(info.status, PACE_E_MISMATCH);
+    EXPECT_EQ(info.iteration, 0U);
+}
+
+TEST_F(WaitTest, EveryCallOfASessionThatHasLeftSaysSo) {
+    start(holding());
+    pace_buffer buffer = make_buffer();
+    pace_request request{};
+    ASSERT_EQ(pace_barrier(session_, nullptr, &request, &error_), PACE_OK);
+    ASSERT_EQ(pace_session_leave(session_, PACE_FOREVER, &error_), PACE_OK);
+    pace_session_info session_info = PACE_SESSION_INFO_INIT;
+    pace_buffer_info buffer_info = PACE_BUFFER_INFO_INIT;
+    pace_request next{};
+    int fd = -1;
+    void* pointer = nullptr;
+    EXPECT_EQ(pace_session_get_info(session_, &session_info, &error_), PACE_E_CLOSED);
+    EXPECT_EQ(pace_session_get_fd(session_, &fd, &error_), PACE_E_CLOSED);
+    EXPECT_EQ(pace_session_next(session_, 0, nullptr, &next, nullptr, &error_), PACE_E_CLOSED);
+    EXPECT_EQ(pace_buffer_create(session_, PACE_F32, 1, nullptr, &buffer, &pointer, &error_),
+              PACE_E_CLOSED);
+    EXPECT_EQ(pace_buffer_get_info(session_, buffer, &buffer_info, &error_), PACE_E_CLOSED);
+    EXPECT_EQ(pace_buffer_to_dlpack(session_, buffer, 0, &pointer, &error_), PACE_E_CLOSED);
+    EXPECT_EQ(pace_buffer_free(session_, buffer, &error_), PACE_E_CLOSED);
+    EXPECT_EQ(pace_request_wait(session_, request, 0, nullptr, nullptr, &error_), PACE_E_CLOSED);
+    EXPECT_EQ(pace_request_test(session_, request, nullptr, nullptr, &error_), PACE_E_CLOSED);
+    EXPECT_EQ(pace_request_ready(session_, request, 1, &error_), PACE_E_CLOSED);
+    EXPECT_EQ(pace_request_cancel(session_, request, &error_), PACE_E_CLOSED);
+    EXPECT_EQ(pace_announce(session_, 1, &error_), PACE_E_CLOSED);
+    EXPECT_EQ(fd, -1);
+    EXPECT_EQ(pointer, nullptr);
+}
+
 TEST_F(WaitTest, ASessionThatHasLeftIsOver) {
     start();
     expect_invalid(pace_session_leave(session_, -2, &error_), "timeout_ms");

@@ -96,8 +96,12 @@ Result<std::shared_ptr<Connection>> Connection::join(Greeting greeting, const As
 Connection::Connection(Greeting greeting, ClientRing ring, const wire::Joined& joined)
     : link_(std::move(greeting.link)),
       ring_(std::move(ring)),
-      facts_{std::move(greeting.node), greeting.generation, joined.under_way(),
-             printable(joined.run(), protocol::kNameBytesMax), joined.began()} {}
+      facts_{std::move(greeting.node),
+             greeting.generation,
+             joined.under_way(),
+             joined.deserted(),
+             printable(joined.run(), protocol::kNameBytesMax),
+             joined.began()} {}
 
 template <typename Expected>
 Result<Packet> Connection::ask(const flatbuffers::FlatBufferBuilder& message, uint64_t request,
@@ -170,14 +174,28 @@ Result<std::vector<std::byte>> Connection::share_events(const Gpu& gpu, TimePoin
 }
 
 Result<DaemonBuffer> Connection::hand_buffer(protocol::DType type, uint64_t count, int memory,
-                                             const Gpu* gpu, TimePoint deadline) {
+                                             TimePoint deadline) {
     const uint64_t request = next_request_++;
     flatbuffers::FlatBufferBuilder builder;
-    flatbuffers::Offset<flatbuffers::Vector<uint8_t>> device;
-    if (gpu != nullptr) device = vector_of(builder, gpu->uuid());
     finish_packet(builder,
-                  wire::CreateBufferCreate(builder, request, wire_type(type), count, true, device));
-    PACE_TRY_ASSIGN(answer, ask<wire::BufferCreated>(builder, request, memory, deadline));
+                  wire::CreateBufferCreate(builder, request, wire_type(type), count, true));
+    return hand_over(builder, request, memory, deadline);
+}
+
+Result<DaemonBuffer> Connection::hand_buffer(protocol::DType type, uint64_t count,
+                                             const GpuMemory& memory, TimePoint deadline) {
+    const uint64_t request = next_request_++;
+    flatbuffers::FlatBufferBuilder builder;
+    const auto device = vector_of(builder, memory.gpu().uuid());
+    const auto handle = vector_of(builder, memory.handle());
+    finish_packet(builder, wire::CreateBufferCreate(builder, request, wire_type(type), count, true,
+                                                    device, handle, memory.offset()));
+    return hand_over(builder, request, memory.fd(), deadline);
+}
+
+Result<DaemonBuffer> Connection::hand_over(const flatbuffers::FlatBufferBuilder& packet,
+                                           uint64_t request, int fd, TimePoint deadline) {
+    PACE_TRY_ASSIGN(answer, ask<wire::BufferCreated>(packet, request, fd, deadline));
     const auto& created = *answer.body<wire::BufferCreated>();
     return DaemonBuffer{created.buffer(), created.generation()};
 }

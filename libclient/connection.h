@@ -31,8 +31,9 @@ struct JoinFacts {
     std::string node;
     uint64_t generation = 0;
     bool under_way = false;
-    std::string run;     // its identity; empty: none
-    uint64_t began = 0;  // the run, in nanoseconds since 1970
+    bool deserted = false;  // by all its workers
+    std::string run;        // its identity; empty: none
+    uint64_t began = 0;     // the run, in nanoseconds since 1970
 };
 
 // Who joins. What it had come to, if its session was connected before: its step, and how many rounds'
@@ -78,9 +79,11 @@ class Connection {
                                           base::TimePoint deadline);
     base::Result<NewBuffer> create_buffer(protocol::DType type, uint64_t count, Gpu& gpu,
                                           base::TimePoint deadline);
-    // `gpu` is null if the memory is the host's.
+    // Memory that this process has: of the host, by its descriptor, or of a GPU.
     base::Result<DaemonBuffer> hand_buffer(protocol::DType type, uint64_t count, int memory,
-                                           const Gpu* gpu, base::TimePoint deadline);
+                                           base::TimePoint deadline);
+    base::Result<DaemonBuffer> hand_buffer(protocol::DType type, uint64_t count,
+                                           const GpuMemory& memory, base::TimePoint deadline);
     // Gives the daemon our events, once for a device. Returns the daemon's.
     base::Result<std::vector<std::byte>> share_events(const Gpu& gpu, base::TimePoint deadline);
     base::Result<> free_buffer(uint32_t index, base::TimePoint deadline);
@@ -104,6 +107,8 @@ class Connection {
   private:
     Connection(Greeting greeting, ClientRing ring, const protocol::client::Joined& joined);
 
+    base::Result<DaemonBuffer> hand_over(const flatbuffers::FlatBufferBuilder& packet,
+                                         uint64_t request, int fd, base::TimePoint deadline);
     // A call that severs the connection when the link breaks.
     template <typename Expected>
     base::Result<Packet> ask(const flatbuffers::FlatBufferBuilder& message, uint64_t request,

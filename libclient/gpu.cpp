@@ -1,5 +1,8 @@
 #include "libclient/gpu.h"
 
+#include <fcntl.h>
+
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -123,8 +126,56 @@ Result<std::unique_ptr<GpuMemory>> Gpu::map(std::span<const std::byte> handle) {
     return memory;
 }
 
+Result<std::unique_ptr<GpuMemory>> Gpu::share(int descriptor, size_t bytes) {
+    UniqueFd own(fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
+    if (!own.valid())
+        return make_error(ErrorKind::invalid,
+                          "options->fd is {}, which is no open descriptor; give one by "
+                          "cuMemExportToShareableHandle",
+                          descriptor);
+    const ContextScope scope = enter();
+    PACE_TRY_ASSIGN(size, rounded_for(driver_, device_, bytes));
+    auto memory = map(std::move(own), size);
+    if (memory) return memory;
+    return make_error(
+        ErrorKind::invalid,
+        "options->fd is {}, which is no {} bytes of GPU {} ({}); give a descriptor by "
+        "cuMemExportToShareableHandle, of memory of that device and of that size",
+        descriptor, size, ordinal_, memory.error().message);
+}
+
+Result<std::unique_ptr<GpuMemory>> Gpu::share(const void* pointer, size_t bytes) {
+    const CUdeviceptr address = reinterpret_cast<uintptr_t>(pointer);
+    const ContextScope scope = enter();
+    int device = -1;
+    CUdeviceptr block = 0;
+    size_t whole = 0;
+    const bool is_known =
+        driver_.pointer_get_attribute(&device, kPointerDevice, address) == kSuccess &&
+        driver_.mem_get_range(&block, &whole, address) == kSuccess;
+    const uint64_t offset = address - block;
+    if (!is_known || device != device_ || bytes > whole - offset)
+        return make_error(ErrorKind::invalid,
+                          "options->pointer is {}, from where on GPU {} has no {} bytes of this "
+                          "process; give memory of options->device, of all count elements",
+                          pointer, ordinal_, bytes);
+    std::unique_ptr<GpuMemory> memory(new GpuMemory(shared_from_this()));
+    memory->own_.emplace();
+    memory->own_->offset = offset;
+    const auto exported =
+        driver_.check(driver_.ipc_get_mem_handle(&memory->own_->handle, block), "name the memory");
+    if (!exported)
+        return make_error(ErrorKind::invalid,
+                          "options->pointer is {}, memory that no other process can open ({}); "
+                          "allocate it by cudaMalloc, or export it by "
+                          "cuMemExportToShareableHandle and give PACE_FD",
+                          pointer, exported.error().message);
+    memory->address_ = address;
+    return memory;
+}
+
 GpuMemory::~GpuMemory() {
-    if (address_ == 0) return;
+    if (address_ == 0 || own_) return;
     const ContextScope scope = gpu_->enter();
     if (mapping_) {
         mapping_.reset();

@@ -22,7 +22,8 @@ namespace pace::client {
 
 class Gpu;
 
-// Memory that the daemon has made on a GPU, mapped here. Its descriptor keeps it alive when the daemon is gone.
+// Memory on a GPU that the daemon has, too: it has made it, and it is mapped here; or it is the trainer's own. A descriptor keeps it alive when the
+// daemon is gone.
 class GpuMemory {
   public:
     ~GpuMemory();
@@ -32,15 +33,29 @@ class GpuMemory {
     void* data() const { return reinterpret_cast<void*>(static_cast<uintptr_t>(address_)); }
     int fd() const { return descriptor_.get(); }  // -1: it goes with the daemon
     Gpu& gpu() const { return *gpu_; }
+    // Of the trainer's own memory without a descriptor: how another process finds it. Empty: it is not such.
+    std::span<const std::byte> handle() const {
+        if (!own_) return {};
+        return std::as_bytes(std::span(&own_->handle, 1));
+    }
+    uint64_t offset() const { return own_ ? own_->offset : 0; }
+    // Whether a daemon that is new can be given it.
+    bool outlives_daemon() const { return fd() >= 0 || own_; }
 
   private:
     friend class Gpu;
+    struct Own {
+        base::cuda::CUipcMemHandle handle{};  // of the block
+        uint64_t offset = 0;                  // there
+    };
+
     explicit GpuMemory(std::shared_ptr<Gpu> gpu) : gpu_(std::move(gpu)) {}
 
     std::shared_ptr<Gpu> gpu_;
     base::UniqueFd descriptor_;
     base::cuda::CUdeviceptr address_ = 0;
-    std::optional<base::cuda::CudaMapping> mapping_;  // none: it came as a handle
+    std::optional<base::cuda::CudaMapping> mapping_;  // none: it came as a handle, or is `own_`
+    std::optional<Own> own_;
 };
 
 class Gpu : public std::enable_shared_from_this<Gpu> {
@@ -58,6 +73,11 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
     // The daemon's memory, by its descriptor or by its handle; `bytes` as the daemon says.
     base::Result<std::unique_ptr<GpuMemory>> map(base::UniqueFd descriptor, size_t bytes);
     base::Result<std::unique_ptr<GpuMemory>> map(std::span<const std::byte> handle);
+
+    // The trainer's own: exported as a descriptor, of which this has its own then, or at a device pointer. Fails with `invalid` for what is
+    // none, or, of a pointer, not of this device, or less than `bytes`, or memory that no other process can open.
+    base::Result<std::unique_ptr<GpuMemory>> share(int descriptor, size_t bytes);
+    base::Result<std::unique_ptr<GpuMemory>> share(const void* pointer, size_t bytes);
 
     // Ours, for the daemon; and the daemon's, in place of those of a daemon that is gone.
     std::span<const std::byte> events() const { return std::as_bytes(std::span(handles_)); }

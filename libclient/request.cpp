@@ -42,7 +42,8 @@ Result<Request*> RequestTable::begin() {
     vacant->added = 0;
     vacant->elements = 0;
     vacant->ready = 0;
-    vacant->part_count = 0;
+    vacant->parts.clear();
+    vacant->given = 0;
     vacant->user_data = 0;
     vacant->gpu.reset();
     vacant->daemon_events.reset();

@@ -5,9 +5,9 @@
 // once, never reused, never 0. Not thread-safe: the session locks.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -41,16 +41,24 @@ struct Request {
     uint64_t added = 0;  // elements that are done there
     protocol::Order order = protocol::Order::all_at_once;
     uint64_t iteration = 0;
-    uint64_t elements = 0;  // of its buffers
+    uint64_t elements = 0;  // that are given
     uint64_t ready = 0;     // of them, as the trainer said last
     uint64_t user_data = 0;
-    uint32_t part_count = 0;
-    std::array<Part, protocol::kBuffersPerExchangeMax> parts{};
+    std::vector<Part>
+        parts;  // what it names: `given` of them, then those where the result goes, if that is elsewhere
+    uint32_t given = 0;
     std::shared_ptr<Gpu> gpu;  // on which its buffers are; null: on the host
     std::shared_ptr<const Gpu::Waiting> daemon_events;  // of the daemon that it was given to
     protocol::WriteState contents =
         protocol::WriteState::untouched;  // where no daemon tells the end
     Completion end;
+
+    // What is given, and where the result goes.
+    std::span<const Part> inputs() const { return std::span(parts).first(given); }
+    std::span<const Part> results() const {
+        return is_out_of_place() ? std::span(parts).subspan(given) : inputs();
+    }
+    bool is_out_of_place() const { return parts.size() > given; }
 
     uint32_t slot() const { return static_cast<uint32_t>(id & 0xFFFFU); }
 };

@@ -113,7 +113,7 @@ Result<SubmissionEntry*> ClientRing::next_submission() {
 void ClientRing::submit() {
     const uint32_t stride = layout_.strides.submission;
     std::byte* const place = slot(layout_.submissions(), stride, submission_tail_);
-    const size_t named = next_->slice_count * sizeof(protocol::SubmittedSlice);
+    const size_t named = protocol::slices_named(*next_) * sizeof(protocol::SubmittedSlice);
     std::memcpy(place, next_.get(), offsetof(SubmissionEntry, slices) + named);
     // What only a newer daemon knows.
     if (stride > sizeof(SubmissionEntry))

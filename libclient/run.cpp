@@ -63,7 +63,7 @@ std::string slurm_id(const Environment& environment) {
 Result<RunIdentity> run_identity(const char* given, bool resume, const Environment& environment) {
     RunIdentity run;
     if (given != nullptr) {
-        PACE_TRY_ASSIGN(id, checked(given, "run_id"));
+        PACE_TRY_ASSIGN(id, checked(given, "options->run"));
         run = {std::move(id), wire_rerun::never};
     } else if (const char* set = environment("PACE_RUN_ID"); is_set(set)) {
         PACE_TRY_ASSIGN(id, checked(set, "PACE_RUN_ID"));

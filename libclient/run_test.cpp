@@ -57,7 +57,7 @@ TEST(RunIdentity, IsRefusedIfItCannotBeOne) {
     for (const std::string& wrong : {std::string(), std::string("a b"), std::string(64, 'x')}) {
         const auto refused = run_identity(wrong.c_str(), false, none);
         ASSERT_FALSE(refused) << wrong;
-        EXPECT_NE(refused.error().message.find("run_id"), std::string::npos);
+        EXPECT_NE(refused.error().message.find("options->run"), std::string::npos);
     }
 }
 

@@ -27,6 +27,8 @@ using std::chrono::milliseconds;
 // A session that opens is not kept waiting for a daemon that is not there, except for a moment in
 // which one may be starting.
 constexpr Duration kAbsentAtOpen = milliseconds(250);
+// One that is there is given so long to answer, whatever the caller's patience.
+constexpr Duration kAnswerMin = milliseconds(1000);
 
 // A daemon that reserves memory writes every page: allow it a second for each of these, a guess
 // four times slower than the slowest machine seen.
@@ -44,7 +46,6 @@ Error lost_with_daemon() {
 
 // Memory of the trainer's own, if there is any.
 Result<> check_outside(const std::byte* outside, uint64_t count, protocol::DType type) {
-    if (outside == nullptr) return {};
     const size_t element_bytes = size_of(type);
     if (reinterpret_cast<uintptr_t>(outside) % element_bytes != 0)
         return make_error(ErrorKind::invalid,
@@ -75,8 +76,19 @@ Result<NewBuffer> share_memory(Connection& connection, protocol::DType type, uin
                           fd, memory.error().message);
     // Here and now, at this process's cost: the daemon then finds every page.
     while (!memory->is_populated()) PACE_TRY(memory->populate(base::MappedMemfd::kPieceBytes));
-    PACE_TRY_ASSIGN(daemon, connection.hand_buffer(type, count, memory->fd(), nullptr, deadline));
+    PACE_TRY_ASSIGN(daemon, connection.hand_buffer(type, count, memory->fd(), deadline));
     return NewBuffer{daemon, std::move(*memory), nullptr};
+}
+
+// The same of memory on a GPU.
+Result<NewBuffer> share_memory(Connection& connection, protocol::DType type, uint64_t count,
+                               Gpu& gpu, const Imported& imported, TimePoint deadline) {
+    const size_t bytes = count * size_of(type);
+    auto shared = imported.pointer != nullptr ? gpu.share(imported.pointer, bytes)
+                                              : gpu.share(imported.fd, bytes);
+    if (!shared) return std::move(shared).error();
+    PACE_TRY_ASSIGN(daemon, connection.hand_buffer(type, count, **shared, deadline));
+    return NewBuffer{daemon, {}, std::move(*shared)};
 }
 
 }  // namespace
@@ -89,8 +101,9 @@ Result<std::unique_ptr<Session>> Session::open(const Endpoint& endpoint, const A
         return make_error(ErrorKind::invalid, "rank is {}; it must be less than world, which is {}",
                           rank, asked.world);
     const TimePoint now = base::now();
-    const Patience patience{now + connect_within, now + std::min(kAbsentAtOpen, connect_within / 2),
-                            interruptible};
+    const TimePoint absent = now + std::min(kAbsentAtOpen, connect_within / 2);
+    connect_within = std::max(connect_within, kAnswerMin);
+    const Patience patience{now + connect_within, absent, interruptible};
     Introduction who{.rank = rank, .run = run};
     PACE_TRY_ASSIGN(connection, connect_patiently(endpoint, asked, who, patience));
     who.began = connection->facts().began;
@@ -111,6 +124,8 @@ Session::Session(Endpoint endpoint, KnownJob job, Introduction standing, Duratio
       connection_(std::move(connection)),
       standing_(std::move(standing)),
       buffers_(stamp_),
+      found_under_way_(connection_->facts().under_way),
+      found_deserted_(connection_->facts().deserted),
       requests_(stamp_) {
     requests_.set_limit(connection_->ring().slots());
     connection_->ring().set_sleeping(false);
@@ -159,8 +174,15 @@ Result<SessionInfo> Session::info() {
     PACE_TRY(check_open());
     const std::scoped_lock lock(mutex_);
     const JoinFacts& facts = connection_->facts();
-    return SessionInfo{rank_,           job_.asked.world, facts.under_way, facts.generation,
-                       job_.asked.name, facts.node,       facts.run,       facts.began};
+    return SessionInfo{.rank = rank_,
+                       .world = job_.asked.world,
+                       .under_way = found_under_way_,
+                       .deserted = found_deserted_,
+                       .generation = facts.generation,
+                       .job = job_.asked.name,
+                       .node = facts.node,
+                       .run = facts.run,
+                       .began = facts.began};
 }
 
 Result<CreatedBuffer> Session::create_buffer(protocol::DType type, uint64_t count, uint32_t device,
@@ -173,7 +195,8 @@ Result<CreatedBuffer> Session::create_buffer(protocol::DType type, uint64_t coun
         return make_error(ErrorKind::invalid, "count is {}; give 1 to {} elements of type {}",
                           count, kBufferBytesMax / size_of(type), name_of(type));
 
-    PACE_TRY(check_outside(imported.pointer, count, type));
+    const bool is_outside = imported.pointer != nullptr && device == 0;
+    if (is_outside) PACE_TRY(check_outside(imported.pointer, count, type));
 
     const std::scoped_lock setup(setup_mutex_);
     PACE_TRY(reconnect());
@@ -191,6 +214,8 @@ Result<CreatedBuffer> Session::create_buffer(protocol::DType type, uint64_t coun
         gpu = opened;
     }
     const auto make = [&]() -> Result<NewBuffer> {
+        if (gpu != nullptr && (imported.pointer != nullptr || imported.fd >= 0))
+            return share_memory(*connection, type, count, *gpu, imported, deadline);
         if (imported.fd >= 0) return share_memory(*connection, type, count, imported.fd, deadline);
         return gpu != nullptr ? connection->create_buffer(type, count, *gpu, deadline)
                               : connection->create_buffer(type, count, deadline);
@@ -202,7 +227,8 @@ Result<CreatedBuffer> Session::create_buffer(protocol::DType type, uint64_t coun
         (void)is_connected();
         return settled(std::move(made).error());
     }
-    const BufferHandle handle = buffers_.add(type, count, std::move(*made), imported.pointer);
+    const BufferHandle handle =
+        buffers_.add(type, count, std::move(*made), is_outside ? imported.pointer : nullptr);
     return CreatedBuffer{handle, buffers_.at(handle.index).data()};
 }
 
@@ -279,24 +305,26 @@ Result<> Session::try_reconnect(TimePoint deadline) {
         protocol::DType type;
         uint64_t count;
         int memory;
-        const Gpu* gpu;
+        std::shared_ptr<const GpuMemory> gpu_memory;
     };
     std::vector<Handing> buffers;
     {
         const std::scoped_lock lock(mutex_);
         for (const uint32_t index : buffers_.in_use()) {
             const Buffer& buffer = buffers_.at(index);
-            const int memory =
-                buffer.gpu() != nullptr ? buffer.gpu_memory->fd() : buffer.memory->fd();
-            buffers.push_back({buffer.type, buffer.count, memory, buffer.gpu()});
+            if (buffer.gpu_memory && !buffer.gpu_memory->outlives_daemon())
+                return lost_with_daemon();
+            const int memory = buffer.gpu_memory ? -1 : buffer.memory->fd();
+            buffers.push_back({buffer.type, buffer.count, memory, buffer.gpu_memory});
         }
     }
     std::vector<DaemonBuffer> handed;
     handed.reserve(buffers.size());
     for (const Handing& buffer : buffers) {
-        if (buffer.memory < 0) return lost_with_daemon();
         auto taken =
-            connection->hand_buffer(buffer.type, buffer.count, buffer.memory, buffer.gpu, deadline);
+            buffer.gpu_memory
+                ? connection->hand_buffer(buffer.type, buffer.count, *buffer.gpu_memory, deadline)
+                : connection->hand_buffer(buffer.type, buffer.count, buffer.memory, deadline);
         if (!taken) return settled(std::move(taken).error());
         handed.push_back(*taken);
     }

@@ -57,6 +57,7 @@ struct SessionInfo {
     uint32_t rank = 0;
     uint32_t world = 0;
     bool under_way = false;
+    bool deserted = false;    // by all its workers
     uint64_t generation = 0;  // of the daemon
     std::string job;
     std::string node;
@@ -89,8 +90,8 @@ struct SharedBuffer {
 
 // Memory that the trainer has already; all absent: new memory.
 struct Imported {
-    std::byte* pointer = nullptr;  // staged: copied at calls and back at their ends
-    int fd = -1;                   // of a memfd, which is shared; the caller keeps the descriptor
+    std::byte* pointer = nullptr;  // of the host: staged, copied at calls and back at their ends
+    int fd = -1;  // of a memfd, or of an allocation on a GPU; the caller keeps the descriptor
 };
 
 // Who waits: the calling thread, or, for the result of a request whose buffers are on a GPU, a stream of that GPU.
@@ -100,6 +101,7 @@ struct Waiter {
     bool is_stream = false;
     uint32_t ordinal = 0;  // of the stream's GPU
     base::cuda::CUstream stream = nullptr;
+    bool finishes = false;  // does what is left to copy of an ended request, whatever the deadline
 };
 
 // A stream of a GPU, and which GPU.
@@ -108,10 +110,14 @@ struct Stream {
     base::cuda::CUstream stream = nullptr;
 };
 
+// How messages name Operation::results, as the C interface's callers gave them.
+inline constexpr std::string_view kResults = "options->call.results";
+
 struct Operation {
     protocol::Verb verb = protocol::Verb::barrier;
     std::span<const Slice> slices{};
-    uint64_t user_data = 0;  // told with its end
+    std::span<const Slice> results{};  // where the result goes, as many and alike; empty: there
+    uint64_t user_data = 0;            // told with its end
     std::optional<Stream>
         after{};  // what makes the buffers' contents, if they are on a GPU; none: its default stream
     uint64_t iteration = 0;
@@ -162,9 +168,10 @@ class Session {
     base::Result<SessionInfo> info();
 
     // A descriptor as ReadySignal says. From now on the daemon rings at every completion.
+    // It does not tell of results on GPUs that are only queued, of calls that are made from then on.
     base::Result<int> ready_fd();
 
-    // device: 0 for the host's memory, or 1 + the ordinal of a GPU. What is imported is on the host.
+    // device: 0 for the host's memory, or 1 + the ordinal of a GPU.
     base::Result<CreatedBuffer> create_buffer(protocol::DType type, uint64_t count,
                                               uint32_t device = 0, const Imported& imported = {});
     base::Result<BufferInfo> buffer_info(BufferHandle handle);
@@ -209,7 +216,9 @@ class Session {
     base::Result<RequestHandle> begin(const Operation& operation,
                                       std::unique_lock<std::mutex>& lock);
     base::Result<> claim_buffers(const Operation& operation, Request& request);
-    base::Result<Part> claim(const Slice& slice, const Request& request);
+    base::Result<> check_alike(const Part& result, const Part& given, size_t number) const;
+    base::Result<Part> claim(const Slice& slice, std::string_view name, size_t number,
+                             const Request& request);
     void release_buffers(Request& request);
     base::Result<> push(const Operation& operation, const Request& request);
     base::Result<> take_completions();
@@ -229,10 +238,10 @@ class Session {
                                 std::unique_lock<std::mutex>& lock);
     std::vector<KeptBuffer> kept_buffers(const Request& request);
     bool copy_buffers(uint64_t id, std::unique_lock<std::mutex>& lock);
-    std::vector<StagedPart> staged_parts(const Request& request);
+    std::vector<StagedPart> staged_parts(std::span<const Part> parts);
     template <typename Work>
     Request& work_outside(Request& request, std::unique_lock<std::mutex>& lock, Work work);
-    bool finish_outside(Request& request, base::TimePoint deadline,
+    bool finish_outside(Request& request, base::TimePoint deadline, bool finishes,
                         std::unique_lock<std::mutex>& lock);
     bool copy_ready(Request& request, uint64_t elements, std::unique_lock<std::mutex>& lock);
     protocol::WriteState contents_left(const Request& request) const;
@@ -271,6 +280,8 @@ class Session {
     std::unique_ptr<ReadySignal> signal_;            // once ready_fd() was called
     std::map<uint32_t, std::shared_ptr<Gpu>> gpus_;  // by ordinal; grows with setup_mutex_, too
     BufferTable buffers_;
+    const bool found_under_way_;  // the run, when this worker joined it
+    const bool found_deserted_;
     RequestTable requests_;
     Completion arriving_;
 };

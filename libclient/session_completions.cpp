@@ -58,8 +58,11 @@ Result<bool> Session::await(const RequestHandle* wanted, TimePoint deadline, Req
         const bool late = base::now() >= deadline;
         PACE_TRY_ASSIGN(request, look(wanted, late));
         if (request != nullptr && request->adding) {
-            if (late) return false;
-            collected_.wait_until(lock, deadline);
+            if (late && !waiter.finishes) return false;
+            if (waiter.finishes)
+                collected_.wait(lock);
+            else
+                collected_.wait_until(lock, deadline);
             continue;
         }
         if (request != nullptr) {
@@ -105,7 +108,7 @@ Result<bool> Session::tell(RequestHandle handle, TimePoint deadline, RequestEnd*
         request = met;
     }
     const bool is_outside = request->keeps_local || request->stages;
-    if (is_outside && !finish_outside(*request, deadline, lock)) return false;
+    if (is_outside && !finish_outside(*request, deadline, waiter.finishes, lock)) return false;
     PACE_TRY_ASSIGN(told, requests_.find(handle));
     deliver(*told, ret_end);
     return true;

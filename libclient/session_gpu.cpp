@@ -59,7 +59,7 @@ Result<SharedBuffer> Session::share_buffer(BufferHandle handle) {
     PACE_TRY_ASSIGN(buffer, buffers_.find(handle));
     SharedBuffer shared{describe(*buffer), nullptr};
     if (buffer->gpu() == nullptr && !shared.info.staged) shared.memory = buffer->memory;
-    if (buffer->gpu() != nullptr && buffer->gpu_memory->fd() >= 0)
+    if (buffer->gpu() != nullptr && buffer->gpu_memory->outlives_daemon())
         shared.memory = buffer->gpu_memory;
     return shared;
 }
@@ -100,19 +100,22 @@ Result<> check_stream(const Operation& operation, const Gpu* gpu) {
 // The daemon reads the buffers when the trainer's stream has come so far.
 Result<> Session::order(const Operation& operation, Request& request) {
     Gpu* gpu = nullptr;
-    for (uint32_t i = 0; i < request.part_count; ++i) {
+    for (size_t i = 0; i < request.parts.size(); ++i) {
+        const bool is_given = i < request.given;
+        const std::string_view name = is_given ? "slices" : kResults;
+        const size_t number = is_given ? i : i - request.given;
         const Buffer& buffer = buffers_.at(request.parts[i].buffer);
         if (i == 0) gpu = buffer.gpu();
         if (buffer.gpu() != gpu)
             return make_error(ErrorKind::invalid,
-                              "slices[{}] is not where slices[0] is: the buffers of one call are "
+                              "{}[{}] is not where slices[0] is: the buffers of one call are "
                               "all on one GPU, or all on the host",
-                              i);
+                              name, number);
         if (gpu != nullptr && request.parts[i].count != buffer.count)
             return make_error(ErrorKind::invalid,
-                              "slices[{}] is a part of a buffer on a GPU; a call takes such a "
+                              "{}[{}] is a part of a buffer on a GPU; a call takes such a "
                               "buffer as a whole",
-                              i);
+                              name, number);
     }
     PACE_TRY(check_stream(operation, gpu));
     if (gpu == nullptr) return {};

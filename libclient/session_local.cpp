@@ -63,9 +63,8 @@ Result<> Session::provide_copy(BufferHandle handle) {
 
 std::vector<KeptBuffer> Session::kept_buffers(const Request& request) {
     std::vector<KeptBuffer> kept;
-    kept.reserve(request.part_count);
-    for (uint32_t i = 0; i < request.part_count; ++i) {
-        const Part& part = request.parts[i];
+    kept.reserve(request.given);
+    for (const Part& part : request.inputs()) {
         Buffer& buffer = buffers_.at(part.buffer);
         const size_t begin = part.first * size_of(buffer.type);
         kept.push_back({buffer.type, part.count, buffer.host_data() + begin,
@@ -75,11 +74,10 @@ std::vector<KeptBuffer> Session::kept_buffers(const Request& request) {
     return kept;
 }
 
-std::vector<StagedPart> Session::staged_parts(const Request& request) {
+std::vector<StagedPart> Session::staged_parts(std::span<const Part> parts) {
     std::vector<StagedPart> staged;
-    staged.reserve(request.part_count);
-    for (uint32_t i = 0; i < request.part_count; ++i) {
-        const Part& part = request.parts[i];
+    staged.reserve(parts.size());
+    for (const Part& part : parts) {
         Buffer& buffer = buffers_.at(part.buffer);
         const size_t bytes = size_of(buffer.type);
         StagedPart one{part.count, bytes, nullptr, nullptr};
@@ -116,7 +114,7 @@ bool Session::copy_buffers(uint64_t id, std::unique_lock<std::mutex>& lock) {
                     std::for_each(kept.begin(), kept.end(), take_copy);
                 }).ended;
     }
-    const std::vector<StagedPart> staged = staged_parts(request);
+    const std::vector<StagedPart> staged = staged_parts(request.inputs());
     const uint64_t elements = request.elements;
     return !work_outside(request, lock, [&] { copy_in(staged, 0, elements); }).ended;
 }
@@ -136,12 +134,12 @@ bool Session::copy_ready(Request& request, uint64_t elements, std::unique_lock<s
     const bool is_forward = now.order == protocol::Order::forward;
     const uint64_t first = is_forward ? now.ready : now.elements - elements;
     const uint64_t count = elements - now.ready;
-    const std::vector<StagedPart> staged = staged_parts(now);
+    const std::vector<StagedPart> staged = staged_parts(now.inputs());
     return !work_outside(now, lock, [&] { copy_in(staged, first, count); }).ended;
 }
 
-// Of an ended request. A piece at least, and as many as there is time for. False: there is more.
-bool Session::finish_outside(Request& request, TimePoint deadline,
+// Of an ended request. A piece at least, and as many as there is time for, or all. False: there is more.
+bool Session::finish_outside(Request& request, TimePoint deadline, bool finishes,
                              std::unique_lock<std::mutex>& lock) {
     const bool is_done = request.end.entry.outcome == protocol::Outcome::done;
     const bool is_whole = request.stages && request.contents == protocol::WriteState::whole;
@@ -149,7 +147,8 @@ bool Session::finish_outside(Request& request, TimePoint deadline,
     bool all = true;
     if ((is_done || is_whole) && protocol::writes_buffers(request.verb)) {
         const auto kept = request.keeps_local ? kept_buffers(request) : std::vector<KeptBuffer>();
-        const auto staged = request.stages ? staged_parts(request) : std::vector<StagedPart>();
+        const auto staged =
+            request.stages ? staged_parts(request.results()) : std::vector<StagedPart>();
         uint64_t finished = request.added;
         ended = &work_outside(request, lock, [&] {
             do {
@@ -157,7 +156,7 @@ bool Session::finish_outside(Request& request, TimePoint deadline,
                                                     : add_change(kept, finished, kPieceElements);
                 finished += piece;
                 all = piece < kPieceElements;
-            } while (!all && base::now() < deadline);
+            } while (!all && (finishes || base::now() < deadline));
         });
         ended->added = finished;
     }

@@ -40,6 +40,14 @@ TEST_F(SessionOpenTest, ASocketThatNobodyListensToIsAGoneDaemon) {
     EXPECT_EQ(session.error().kind, ErrorKind::unavailable);
 }
 
+// Without patience for one that is not there.
+TEST_F(SessionOpenTest, ADaemonThatIsThereIsGivenTimeToAnswer) {
+    start();
+    const auto session = try_open(protocol::Policy::partial_reduce, {});
+    ASSERT_TRUE(session) << session.error().message;
+    EXPECT_TRUE((*session)->create_buffer(protocol::DType::f32, 16));
+}
+
 TEST_F(SessionOpenTest, AnotherVersionIsRefusedNamingBoth) {
     Script script;
     script.version = 99;

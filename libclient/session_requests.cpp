@@ -18,7 +18,7 @@ constexpr int kReconnectsPerCall = 2;
 
 // The reason comes last: a completion's message has room for some 250 bytes.
 constexpr std::string_view kGone =
-    "the daemon is gone; the next verb or buffer call reconnects, and the buffers {} ({})";
+    "the daemon is gone; the next verb or buffer call reconnects, and the {} {} ({})";
 
 std::string_view contents_text(protocol::WriteState contents) {
     switch (contents) {
@@ -30,6 +30,13 @@ std::string_view contents_text(protocol::WriteState contents) {
             return "hold the whole result";
     }
     return "are as they were";
+}
+
+// Of results elsewhere, whose call can be made again in any case.
+std::string_view results_text(protocol::WriteState contents) {
+    return contents == protocol::WriteState::writing
+               ? "hold part of the result: call again, what was given is as it was"
+               : contents_text(contents);
 }
 
 bool takes_iteration(Verb verb) {
@@ -81,6 +88,21 @@ Result<> Session::check_shape(const Operation& operation) const {
         (operation.slices.empty() || operation.slices.size() > protocol::kBuffersPerExchangeMax))
         return make_error(ErrorKind::invalid, "count is {}; give 1 to {} slices",
                           operation.slices.size(), protocol::kBuffersPerExchangeMax);
+    if (operation.results.empty()) return {};
+    if (!protocol::takes_results(operation.verb))
+        return make_error(ErrorKind::invalid,
+                          "options->call.results is given, but a {} has no result apart from its "
+                          "slices; leave them out",
+                          protocol::name_of(operation.verb));
+    if (operation.keep_local)
+        return make_error(ErrorKind::invalid,
+                          "options->call.results is given and options->keep_local is 1, whose "
+                          "average goes to where the trainer goes on; leave one of them out");
+    if (operation.results.size() != operation.slices.size())
+        return make_error(ErrorKind::invalid,
+                          "options->call.result_count is {}, but count is {}; give a result for "
+                          "each slice, or none",
+                          operation.results.size(), operation.slices.size());
     return {};
 }
 
@@ -140,62 +162,84 @@ Result<RequestHandle> Session::begin(const Operation& operation,
         requests_.abandon(*request);
         if (pushed.error().kind == ErrorKind::limit) return std::move(pushed).error();
         lose(pushed.error().message);
-        return make_error(ErrorKind::unavailable, kGone,
+        return make_error(ErrorKind::unavailable, kGone, "buffers",
                           contents_text(protocol::WriteState::untouched), pushed.error().message);
     }
     return handle;
 }
 
-// The slice's elements, which no other request in flight names.
-Result<Part> Session::claim(const Slice& slice, const Request& request) {
+// The elements of slices[number], or of results[number], which no other request in flight names.
+Result<Part> Session::claim(const Slice& slice, std::string_view name, size_t number,
+                            const Request& request) {
     PACE_TRY_ASSIGN(buffer, buffers_.find(slice.buffer));
-    const uint32_t number = request.part_count;
     if (slice.first >= buffer->count)
-        return make_error(ErrorKind::invalid,
-                          "slices[{}].first is {}, but the buffer has {} elements", number,
-                          slice.first, buffer->count);
+        return make_error(ErrorKind::invalid, "{}[{}].first is {}, but the buffer has {} elements",
+                          name, number, slice.first, buffer->count);
     const uint64_t rest = buffer->count - slice.first;
     const uint64_t count = slice.count == kRest ? rest : slice.count;
     if (count == 0 || count > rest)
-        return make_error(ErrorKind::invalid, "slices[{}].count is {}; give 1 to {}, or PACE_REST",
-                          number, count, rest);
+        return make_error(ErrorKind::invalid, "{}[{}].count is {}; give 1 to {}, or PACE_REST",
+                          name, number, count, rest);
     const Claim claim{request.id, slice.first, count};
     for (const Claim& other : buffer->claims) {
         if (!claim.meets(other)) continue;
         if (other.request == request.id)
             return make_error(ErrorKind::invalid,
-                              "slices[{}] is named twice, at least in part; each element counts "
-                              "once",
-                              number);
+                              "{}[{}] is named twice, at least in part; each element counts "
+                              "once{}",
+                              name, number,
+                              name == kResults ? ", and a result in place is asked for by leaving "
+                                                 "out options->call.results"
+                                               : "");
         return make_error(ErrorKind::invalid,
-                          "slices[{}] is named by request {:#x} in flight; wait for that first",
+                          "{}[{}] is named by request {:#x} in flight; wait for that first", name,
                           number, other.request);
     }
     if (is_local(request.verb) && buffer->type != protocol::DType::f32)
         return make_error(ErrorKind::invalid,
-                          "slices[{}] is of type {}; a {} takes buffers of type f32", number,
+                          "{}[{}] is of type {}; a {} takes buffers of type f32", name, number,
                           name_of(buffer->type), name_of(request.verb));
     buffer->claims.push_back(claim);
     return Part{slice.buffer.index, slice.first, count};
 }
 
 Result<> Session::claim_buffers(const Operation& operation, Request& request) {
-    for (const Slice& slice : operation.slices) {
-        PACE_TRY_ASSIGN(part, claim(slice, request));
-        request.parts[request.part_count++] = part;
+    for (size_t i = 0; i < operation.slices.size(); ++i) {
+        PACE_TRY_ASSIGN(part, claim(operation.slices[i], "slices", i, request));
+        request.parts.push_back(part);
+        ++request.given;
         request.elements += part.count;
-        const bool is_staged = buffers_.at(part.buffer).outside != nullptr;
-        request.stages = request.stages || (is_staged && !request.keeps_local);
     }
+    for (size_t i = 0; i < operation.results.size(); ++i) {
+        PACE_TRY_ASSIGN(part, claim(operation.results[i], kResults, i, request));
+        request.parts.push_back(part);
+        PACE_TRY(check_alike(part, request.parts[i], i));
+    }
+    const auto is_staged = [this](const Part& part) {
+        return buffers_.at(part.buffer).outside != nullptr;
+    };
+    request.stages =
+        !request.keeps_local && std::any_of(request.parts.begin(), request.parts.end(), is_staged);
     return {};
 }
 
+Result<> Session::check_alike(const Part& result, const Part& given, size_t number) const {
+    const protocol::DType type = buffers_.at(result.buffer).type;
+    const protocol::DType type_given = buffers_.at(given.buffer).type;
+    if (type == type_given && result.count == given.count) return {};
+    return make_error(ErrorKind::invalid,
+                      "{}[{}] has {} elements of type {}, but slices[{}] has {} of type {}; give "
+                      "equal ones",
+                      kResults, number, result.count, name_of(type), number, given.count,
+                      name_of(type_given));
+}
+
 void Session::release_buffers(Request& request) {
-    for (uint32_t i = 0; i < request.part_count; ++i) {
-        std::erase_if(buffers_.at(request.parts[i].buffer).claims,
+    for (const Part& part : request.parts)
+        std::erase_if(buffers_.at(part.buffer).claims,
                       [&](const Claim& claim) { return claim.request == request.id; });
-    }
-    request.part_count = 0;
+    request.parts.clear();
+    request.given = 0;
 }
 
 Result<> Session::push(const Operation& operation, const Request& request) {
@@ -211,14 +255,17 @@ Result<> Session::push(const Operation& operation, const Request& request) {
     entry->sparse = operation.sparse ? 1 : 0;
     entry->first = operation.first;
     entry->entries = operation.entries;
-    entry->slice_count = static_cast<uint16_t>(request.part_count);
-    for (uint32_t i = 0; i < request.part_count; ++i) {
+    entry->slice_count = static_cast<uint16_t>(request.given);
+    entry->out_of_place = request.is_out_of_place() ? 1 : 0;
+    for (size_t i = 0; i < request.parts.size(); ++i) {
         const Part& part = request.parts[i];
         const Buffer& named = buffers_.at(part.buffer);
         const Buffer& averaged = request.keeps_local ? buffers_.at(named.copy.index) : named;
         const DaemonBuffer& daemon = averaged.daemon;
         entry->slices[i] = {daemon.index, daemon.generation, part.first, part.count};
     }
+    // What the descriptor tells of is there.
+    entry->ends_on_host = request.gpu && signal_ ? 1 : 0;
     entry->event = request.gpu ? request.slot() + 1 : 0;
     ring.submit();
     return {};
@@ -243,9 +290,9 @@ protocol::WriteState Session::contents_left(const Request& request) const {
     if (request.keeps_local) return WriteState::untouched;
     const WriteState state = connection_->ring().written(request.id);
     // What is staged gets the whole result or nothing.
-    const auto* const end = request.parts.begin() + request.part_count;
+    const std::span<const Part> written = request.results();
     const bool all_staged =
-        request.stages && std::all_of(request.parts.begin(), end, [this](const Part& part) {
+        request.stages && std::all_of(written.begin(), written.end(), [this](const Part& part) {
             return buffers_.at(part.buffer).outside != nullptr;
         });
     if (all_staged && state == WriteState::writing) return WriteState::untouched;
@@ -260,7 +307,10 @@ void Session::lose(std::string_view reason) {
     requests_.for_each_in_flight([&](Request& request) {
         request.contents = contents_left(request);
         request.end.entry.id = request.id;
-        fill_gone(request.end, fmt::format(kGone, contents_text(request.contents), reason));
+        fill_gone(request.end,
+                  request.is_out_of_place()
+                      ? fmt::format(kGone, "results", results_text(request.contents), reason)
+                      : fmt::format(kGone, "buffers", contents_text(request.contents), reason));
         if (request.contents == protocol::WriteState::whole && takes_iteration(request.verb)) {
             request.end.entry.iteration = standing_.iteration = request.iteration;
             ++standing_.rounds;
@@ -277,7 +327,7 @@ Result<> Session::ready(RequestHandle handle, uint64_t elements) {
     if (request->order == Order::all_at_once)
         return make_error(
             ErrorKind::invalid,
-            "request {:#x} has no order, so that all of it was ready at the call; set "
+            "request has no order ({:#x}), so that all of it was ready at the call; set "
             "pace_average_options.order, or leave out pace_request_ready",
             handle.id);
     if (elements > request->elements)

@@ -31,6 +31,7 @@
 // completion ring cannot overflow.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -84,14 +85,24 @@ struct alignas(kCacheLine) SubmissionEntry {
     uint8_t
         keeps_local;  // average: 1 if the buffers are copies of those that the trainer goes on with
     uint8_t sparse;   // push: 1 if the buffers are indices and values
-    uint8_t padding;
+    uint8_t
+        out_of_place;  // average, reduce, sync: 1 if as many slices follow, where the result goes
     uint32_t
         event;  // buffers on a GPU: 1 + the slot of the client's event that is recorded behind what
                 // makes their contents; 0: they are made
     uint64_t first;    // push, pull: element of the model at which the buffers begin
     uint64_t entries;  // push of indices and values: how many
-    SubmittedSlice slices[kBuffersPerExchangeMax];
+    uint32_t
+        ends_on_host;  // buffers on a GPU: 1 if it is to end when the result is there, 0 if it may when that is queued
+    uint32_t padding;
+    SubmittedSlice slices[2 * kBuffersPerExchangeMax];
 };
+
+// How many of its slices there are, whatever it says.
+constexpr size_t slices_named(const SubmissionEntry& entry) {
+    const size_t lists = entry.out_of_place == 0 ? 1 : 2;
+    return lists * std::min<size_t>(entry.slice_count, kBuffersPerExchangeMax);
+}
 
 // How a request ended. The numbers are those of pace.h.
 enum class Outcome : int32_t { done = 0, aborted = 2, canceled = 3, stale = 4, failed = -1 };
@@ -163,7 +174,7 @@ struct WaitText {
 static_assert(sizeof(RingControl) == 192);
 static_assert(sizeof(RingHeader) == 448);
 static_assert(sizeof(SubmittedSlice) == 24);
-static_assert(sizeof(SubmissionEntry) == 6208);
+static_assert(sizeof(SubmissionEntry) == 12352);
 static_assert(sizeof(CompletionEntry) == 384);
 static_assert(sizeof(WriteMark) == 16);
 static_assert(sizeof(WaitText) == 256);
@@ -182,8 +193,8 @@ struct RingStrides {
     uint32_t member = sizeof(MemberEntry);
 };
 
-// Those of version 8, the first that tolerated others: no daemon has less. They stay as they are.
-inline constexpr RingStrides kRingStridesLeast{448, 6208, 384, 16, 256, 24};
+// Those of version 8, the first that tolerates others: no daemon has less. From its release on they stay as they are.
+inline constexpr RingStrides kRingStridesLeast{448, 12352, 384, 16, 256, 24};
 inline constexpr uint32_t kRingStrideMax = 65536;
 
 // Whether a daemon can have made them.

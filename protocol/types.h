@@ -138,6 +138,11 @@ constexpr bool is_valid(Order order) {
 
 enum class ReduceOp : uint8_t { mean = 0, sum = 1 };
 
+// Whether the result may go elsewhere than to where the contents are.
+constexpr bool takes_results(Verb verb) {
+    return verb == Verb::average || verb == Verb::reduce || verb == Verb::sync;
+}
+
 inline constexpr uint32_t kBuffersPerExchangeMax = 256;
 
 }  // namespace pace::protocol

@@ -1,5 +1,6 @@
 #include "daemon/clients/buffer_request.h"
 
+#include <cstring>
 #include <span>
 #include <utility>
 
@@ -30,11 +31,26 @@ Result<MappedMemfd> memory_of(const BufferRequest& wanted, base::UniqueFd& fd) {
     return MappedMemfd::adopt(std::move(fd), wanted.bytes());
 }
 
+Result<> check_handle(const protocol::client::BufferCreate& create, BufferRequest& ret_wanted) {
+    const auto* const given = create.handle();
+    if (given == nullptr || given->size() == 0) return {};
+    base::cuda::CUipcMemHandle handle{};
+    if (given->size() != sizeof(handle) || !create.adopt() || create.device() == nullptr)
+        return make_error(ErrorKind::invalid,
+                          "a handle of {} bytes, not of {} for memory of a GPU that is adopted",
+                          given->size(), sizeof(handle));
+    std::memcpy(&handle, given->data(), sizeof(handle));
+    ret_wanted.handle = handle;
+    ret_wanted.offset = create.offset();
+    return {};
+}
+
 }  // namespace
 
 Result<BufferRequest> check_buffer(const protocol::client::BufferCreate& create) {
     BufferRequest wanted{
         static_cast<protocol::DType>(create.dtype()), create.count(), create.adopt(), {}};
+    PACE_TRY(check_handle(create, wanted));
     if (create.device() != nullptr) {
         const auto device =
             std::as_bytes(std::span(create.device()->data(), create.device()->size()));
@@ -48,6 +64,10 @@ Result<BufferRequest> check_buffer(const protocol::client::BufferCreate& create)
                           static_cast<unsigned>(create.dtype()));
     if (wanted.count == 0 || wanted.count > kBufferBytesMax / protocol::size_of(wanted.dtype))
         return make_error(ErrorKind::invalid, "a buffer of {} elements cannot be", wanted.count);
+    if (wanted.offset % protocol::size_of(wanted.dtype) != 0)
+        return make_error(ErrorKind::invalid,
+                          "memory {} bytes behind the start of its block is not aligned for {}",
+                          wanted.offset, protocol::name_of(wanted.dtype));
     return wanted;
 }
 

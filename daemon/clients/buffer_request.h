@@ -19,7 +19,11 @@ struct BufferRequest {
     uint64_t count = 0;
     bool adopt = false;             // the client brings the memory, which an earlier daemon made
     std::vector<std::byte> device;  // the number of the GPU that it is to be on; empty: the host
+    // Of memory on a GPU that is adopted without a descriptor: the block that it is in, and where.
+    std::optional<base::cuda::CUipcMemHandle> handle{};
+    uint64_t offset = 0;
 
+    size_t descriptors() const { return adopt && !handle ? 1 : 0; }
     uint64_t bytes() const { return count * protocol::size_of(dtype); }
 };
 

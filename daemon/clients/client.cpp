@@ -140,7 +140,10 @@ void Client::close(bool orderly) {
     if (orderly) {
         context_.engine.leave(seat, [] {});
     } else {
-        context_.engine.bury(seat, buffers_.all());
+        // Memory of the dead trainer's own goes with it.
+        auto left = buffers_.all();
+        std::erase_if(left, [](const BufferPtr& buffer) { return buffer->is_lent(); });
+        context_.engine.bury(seat, std::move(left));
     }
 }
 
@@ -220,7 +223,8 @@ void Client::on_joined(uint64_t request, Result<Seat> seat) {
             const auto joined = fb::CreateJoined(
                 b, request, seat_->job->state().id, seat_->worker->rank, options.world, job_options,
                 seat_->under_way, ring_->layout().slots, ring_->layout().member_capacity,
-                b.CreateString(run.id), run.began, strides_in(b, ring_->layout().strides));
+                b.CreateString(run.id), run.began, strides_in(b, ring_->layout().strides),
+                seat_->deserted);
             return std::pair(fb::Body::Joined, joined.Union());
         },
         fds);

@@ -128,6 +128,7 @@ class Client final : public WorkerPort {
     void landed(uint64_t id, const base::Result<>& result);
     void hand_on();
     bool cancel_held(uint64_t id);
+    void complete(uint64_t id, const Ending& ending);
     void close_later();
     void close(bool orderly);
 
@@ -150,6 +151,7 @@ class Client final : public WorkerPort {
     std::set<uint64_t> tickets_;  // asked of the controller, not answered
     base::Timer hello_timer_;
     std::vector<uint64_t> in_flight_;  // requests, by their numbers, each once
+    std::set<uint64_t> on_host_;       // of them, which end when their results are there
     bool greeted_ = false;
     uint32_t version_ = 0;  // of the protocol, which both speak
     bool joining_ = false;

@@ -48,10 +48,10 @@ Result<> Client::make_buffer(const fb::BufferCreate& create, std::vector<base::U
     auto memory = std::make_shared<NewMemory>();
     memory->request = create.request();
     PACE_TRY_ASSIGN(wanted, check_buffer(create));
-    if (fds.size() != (wanted.adopt ? 1 : 0))
+    if (fds.size() != wanted.descriptors())
         return base::make_error(
             ErrorKind::corrupt, "a buffer that is {} came with {} descriptors, not {}",
-            wanted.adopt ? "to be adopted" : "new", fds.size(), wanted.adopt ? 1 : 0);
+            wanted.adopt ? "to be adopted" : "new", fds.size(), wanted.descriptors());
     if (!wanted.device.empty()) {
         PACE_TRY(check_apart());
         PACE_TRY_ASSIGN(found, staging_.find(wanted.device));
@@ -72,7 +72,7 @@ Result<> Client::make_buffer(const fb::BufferCreate& create, std::vector<base::U
     memory->paid = std::move(*paid);
     const bool is_much = wanted.bytes() > kMemoryAtOnceMax;
     memory->wanted = std::move(wanted);
-    if (memory->wanted.adopt) memory->fd = std::move(fds.front());
+    if (!fds.empty()) memory->fd = std::move(fds.front());
     if (!is_much) {
         while (make_piece(*memory)) {
         }
@@ -232,6 +232,7 @@ void Client::submit(const protocol::SubmissionEntry& entry) {
         return;
     }
     in_flight_.push_back(entry.id);
+    if (entry.ends_on_host != 0) on_host_.insert(entry.id);
     auto request = check_submission(entry, buffers_);
     if (!request) {
         request_ended(entry.id, failed(request.error()));
@@ -259,8 +260,9 @@ void Client::came(uint64_t id, const Result<>& result) {
     Held* const held = find_held(id);
     if (held == nullptr || !seat_) return;  // canceled meanwhile
     const Request& request = *held->request;
-    if (!result || Engine::sums_on_device(*seat_, request)) {
-        landed(id, result);
+    const Result<> taken = result ? staging_.take_given(request) : result;
+    if (!taken || Engine::sums_on_device(*seat_, request)) {
+        landed(id, taken);
         return;
     }
     const bool reads =
@@ -316,16 +318,24 @@ bool Client::cancel_held(uint64_t id) {
 }
 
 void Client::request_ended(uint64_t id, const Ending& ending) {
-    std::erase(in_flight_, id);
-    if (!ring_) return;
-    const auto queued = staging_.end(id, ending.outcome == protocol::Outcome::done);
-    if (queued && !*queued) {
-        ring_->complete(id, ending);
+    const bool is_done = ending.outcome == protocol::Outcome::done;
+    const auto lane = staging_.end(id, is_done);
+    const bool is_queued = lane && *lane;
+    Ending told = lane ? ending : failed(lane.error());
+    const bool is_awaited = on_host_.erase(id) != 0 || !is_done;
+    if (!is_awaited || !is_queued) {
+        told.on_device = is_queued;
+        complete(id, told);
         return;
     }
-    Ending told = queued ? ending : failed(queued.error());
-    told.on_device = queued.ok();
-    ring_->complete(id, told);
+    (*lane)->when_done({}, scope_.bind([this, id, told, is_done](const Result<>& came) {
+        complete(id, came || !is_done ? told : failed(came.error()));
+    }));
+}
+
+void Client::complete(uint64_t id, const Ending& ending) {
+    std::erase(in_flight_, id);
+    if (ring_) ring_->complete(id, ending);
 }
 
 bool Client::arm_ring() {

@@ -61,27 +61,40 @@ Result<std::vector<std::byte>> DeviceStaging::share(std::span<const std::byte> d
 
 Result<OnDevice> DeviceStaging::allocate(NewMemory& twin) {
     const size_t bytes = (*twin.buffer)->bytes();
-    auto memory = twin.wanted.adopt
-                      ? device::DeviceMemory::adopt(*twin.device, std::move(twin.fd), bytes)
-                      : device::DeviceMemory::create(*twin.device, bytes);
+    const BufferRequest& wanted = twin.wanted;
+    const auto make = [&] {
+        if (wanted.handle)
+            return device::DeviceMemory::open(*twin.device, *wanted.handle, wanted.offset, bytes);
+        if (wanted.adopt)
+            return device::DeviceMemory::adopt(*twin.device, std::move(twin.fd), bytes);
+        return device::DeviceMemory::create(*twin.device, bytes);
+    };
+    auto memory = make();
     if (!memory) return memory.error();
     return OnDevice{std::move(*memory), std::move(twin.pin)};
 }
 
 bool DeviceStaging::concerns(const Request& request) {
-    return std::any_of(request.buffers.begin(), request.buffers.end(),
-                       [](const BufferPtr& buffer) { return buffer->on_device.has_value(); });
+    const auto is_there = [](const BufferPtr& buffer) { return buffer->on_device.has_value(); };
+    return std::any_of(request.buffers.begin(), request.buffers.end(), is_there) ||
+           std::any_of(request.results.begin(), request.results.end(), is_there);
 }
 
 Result<DeviceStaging::Lane*> DeviceStaging::lane_of(const Request& request) {
     const Device* const device = request.buffers.front()->device();
-    for (size_t i = 0; i < request.buffers.size(); ++i) {
-        if (request.buffers[i]->device() == device && device != nullptr) continue;
-        return make_error(ErrorKind::invalid,
-                          "buffers[{}] is not where buffers[0] is: the buffers of one call are all "
-                          "on one GPU, or all on the host",
-                          i);
-    }
+    const auto check = [device](std::string_view name,
+                                const std::vector<BufferPtr>& buffers) -> Result<> {
+        for (size_t i = 0; i < buffers.size(); ++i) {
+            if (buffers[i]->device() == device && device != nullptr) continue;
+            return make_error(ErrorKind::invalid,
+                              "{}[{}] is not where buffers[0] is: the buffers of one call are all "
+                              "on one GPU, or all on the host",
+                              name, i);
+        }
+        return {};
+    };
+    PACE_TRY(check("buffers", request.buffers));
+    PACE_TRY(check("results", request.results));
     if (request.order != protocol::Order::all_at_once || request.keeps_local)
         return make_error(ErrorKind::invalid,
                           "buffers on a GPU are averaged all at once: leave out order and "
@@ -96,28 +109,48 @@ Result<> DeviceStaging::begin(Request& request, uint32_t event,
         return make_error(ErrorKind::invalid, "event {} of {} was not shared", event - 1,
                           lane->lane->device().facts().id());
     if (event != 0) PACE_TRY(lane->events->await_theirs(event - 1, lane->lane->arrivals()));
+    std::vector<BufferPtr> given;
+    if (!request.results.empty())
+        given = std::exchange(request.buffers, std::exchange(request.results, {}));
     request.contents = std::make_shared<DeviceContents>();
     request.contents->lane = lane->lane;
     request.contents->buffers = request.buffers;
-    begun_[request.id] = {lane, event, protocol::writes_buffers(request.verb), request.contents};
+    begun_[request.id] = {lane, event, protocol::writes_buffers(request.verb), request.contents,
+                          std::move(given)};
     lane->lane->device().when_done(lane->lane->arrivals(), std::move(came));
     return {};
 }
 
-Result<bool> DeviceStaging::end(uint64_t id, bool done) {
+// A GPU copies its own memory far faster than anything else comes or goes: the rest is done where the results are.
+Result<> DeviceStaging::take_given(const Request& request) {
+    Begun& begun = begun_.at(request.id);
+    const std::vector<BufferPtr> given = std::exchange(begun.given, {});
+    if (given.empty()) return {};
+    begun.copies = true;
+    tell_writing(request.mark);
+    request.contents->queued = true;
+    const DeviceLane& lane = *request.contents->lane;
+    const auto copied = lane.copy_to_others(given, request.buffers);
+    lane.when_done(given, [](const Result<>&) {});
+    return copied;
+}
+
+Result<std::shared_ptr<DeviceLane>> DeviceStaging::end(uint64_t id, bool done) {
     const auto found = begun_.find(id);
-    if (found == begun_.end()) return false;
+    if (found == begun_.end()) return std::shared_ptr<DeviceLane>();
     const Begun begun = std::move(found->second);
     begun_.erase(found);
-    if (!done || !begun.writes) return false;
+    // What was given may still be on its way to the results.
+    if (!done && begun.copies) return begun.lane->lane;
+    if (!done || !begun.writes) return std::shared_ptr<DeviceLane>();
     const DeviceLane& lane = *begun.lane->lane;
     if (!begun.contents->made) {
         begun.contents->queued = true;
         PACE_TRY(lane.copy_to_device(begun.contents->buffers));
     }
-    if (begun.event == 0) return false;
+    if (begun.event == 0) return std::shared_ptr<DeviceLane>();
     PACE_TRY(begun.lane->events->record_ours(begun.event - 1, lane.stream()));
-    return true;
+    return begun.lane->lane;
 }
 
 }  // namespace pace::daemon

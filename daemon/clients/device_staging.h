@@ -44,9 +44,11 @@ class DeviceStaging {
     // not do; an event that was not shared).
     base::Result<> begin(Request& request, uint32_t event,
                          std::function<void(const base::Result<>&)> came);
-    // Of a request that has begun. Copies its twins back if it has ended well and has its result there; true: the trainer is to
-    // wait for our event.
-    base::Result<bool> end(uint64_t id, bool done);
+    // The trainer's stream has come: what was given is copied to where the result goes, if that is elsewhere. Queued.
+    base::Result<> take_given(const Request& request);
+    // Of a request that has begun. Copies its twins back if it has ended well and has its result there; then the trainer is to
+    // wait for our event, or we for the lane; of one that has ended in another way, we. Null: nothing is queued.
+    base::Result<std::shared_ptr<DeviceLane>> end(uint64_t id, bool done);
 
   private:
     struct Lane {
@@ -58,6 +60,8 @@ class DeviceStaging {
         uint32_t event = 0;
         bool writes = false;
         std::shared_ptr<DeviceContents> contents;
+        std::vector<BufferPtr> given;  // until it is copied to the request's buffers
+        bool copies = false;           // that is queued
     };
 
     base::Result<Lane*> lane_of(device::Device& device);

@@ -81,8 +81,8 @@ Result<bool> RingServer::take(SubmissionEntry& ret_entry) {
     // The fixed part first; only as many slices as it names are then copied, so that a small request stays cheap.
     const SubmissionEntry& slot_untrusted = submission(submission_head_);
     std::memcpy(&ret_entry, &slot_untrusted, offsetof(SubmissionEntry, slices));
-    const size_t count = std::min<size_t>(ret_entry.slice_count, protocol::kBuffersPerExchangeMax);
-    std::memcpy(ret_entry.slices, slot_untrusted.slices, count * sizeof(protocol::SubmittedSlice));
+    std::memcpy(ret_entry.slices, slot_untrusted.slices,
+                protocol::slices_named(ret_entry) * sizeof(protocol::SubmittedSlice));
     ++submission_head_;
     header().submission.head.value.store(submission_head_, std::memory_order_release);
     return true;

@@ -67,9 +67,10 @@ Result<BufferPtr> find_slice(const protocol::SubmittedSlice& slice, const Buffer
     return part_of(buffer, slice.first, slice.count);
 }
 
-Result<> check_apart(const std::vector<BufferPtr>& buffers) {
+Result<> check_apart(const Request& request) {
     std::vector<const Buffer*> sorted;
-    for (const BufferPtr& buffer : buffers) sorted.push_back(buffer.get());
+    for (const BufferPtr& buffer : request.buffers) sorted.push_back(buffer.get());
+    for (const BufferPtr& buffer : request.results) sorted.push_back(buffer.get());
     const std::less<> before;
     std::sort(sorted.begin(), sorted.end(), [before](const Buffer* one, const Buffer* other) {
         return before(one->memory.data(), other->memory.data());
@@ -79,6 +80,30 @@ Result<> check_apart(const std::vector<BufferPtr>& buffers) {
     };
     if (std::adjacent_find(sorted.begin(), sorted.end(), meet) == sorted.end()) return {};
     return base::make_error(ErrorKind::invalid, "one exchange names the same elements twice");
+}
+
+// The slices behind those of the contents.
+Result<> find_results(const protocol::SubmissionEntry& entry, const BufferTable& buffers,
+                      Request& ret_request) {
+    if (entry.out_of_place == 0) return {};
+    if (entry.out_of_place > 1 || !protocol::takes_results(entry.verb) || entry.keeps_local != 0)
+        return base::make_error(ErrorKind::invalid, "out_of_place is {} in a {}{}",
+                                static_cast<unsigned>(entry.out_of_place),
+                                protocol::name_of(entry.verb),
+                                entry.keeps_local != 0 ? " of copies" : "");
+    for (size_t i = 0; i < entry.slice_count; ++i) {
+        const Buffer& given = *ret_request.buffers[i];
+        PACE_TRY_ASSIGN(result, find_slice(entry.slices[entry.slice_count + i], buffers));
+        if (result->dtype != given.dtype || result->count != given.count)
+            return base::make_error(ErrorKind::invalid,
+                                    "results[{}] has {} elements of type {}, but buffers[{}] has "
+                                    "{} of type {}",
+                                    i, result->count, protocol::name_of(result->dtype), i,
+                                    given.count, protocol::name_of(given.dtype));
+        ret_request.results.push_back(result);
+    }
+    ret_request.out_of_place = true;
+    return {};
 }
 
 }  // namespace
@@ -132,7 +157,8 @@ Result<Request> check_submission(const protocol::SubmissionEntry& entry,
     request.keeps_local = entry.verb == Verb::average && entry.keeps_local != 0;
     if (entry.order == protocol::Order::all_at_once) request.ready = request.elements;
     PACE_TRY(check_types(request));
-    PACE_TRY(check_apart(request.buffers));
+    PACE_TRY(find_results(entry, buffers, request));
+    PACE_TRY(check_apart(request));
     return request;
 }
 

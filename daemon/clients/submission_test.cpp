@@ -47,6 +47,68 @@ TEST_F(Submission, BecomesARequestOnItsBuffers) {
     EXPECT_EQ(request->buffers[1], *buffers_.find(first.index, first.generation));
 }
 
+TEST_F(Submission, OfIndicesAndValuesHasOneBufferOfEach) {
+    const auto indices = add(protocol::DType::u32);
+    const auto values = add();
+    const auto push = [](std::vector<BufferTable::Handle> handles, uint64_t entries) {
+        auto made = entry(Verb::push, std::move(handles));
+        made.sparse = 1;
+        made.entries = entries;
+        return made;
+    };
+    EXPECT_TRUE(check_submission(push({indices, values}, 10), buffers_));
+    EXPECT_EQ(kind_of(push({indices, values}, 11)), base::ErrorKind::invalid);
+    EXPECT_EQ(kind_of(push({indices}, 1)), base::ErrorKind::invalid);
+    EXPECT_EQ(kind_of(push({values, indices}, 1)), base::ErrorKind::invalid);
+    EXPECT_EQ(kind_of(push({indices, add(protocol::DType::f64)}, 1)), base::ErrorKind::invalid);
+    EXPECT_EQ(kind_of(entry(Verb::reduce, {indices})), base::ErrorKind::invalid)
+        << "indices are for a push alone";
+}
+
+TEST_F(Submission, MayNameWhereItsResultGoes) {
+    const auto given = add();
+    const auto result = add();
+    auto apart = entry(Verb::reduce, {given, result});
+    apart.slice_count = 1;
+    apart.out_of_place = 1;
+    const auto request = check_submission(apart, buffers_);
+    ASSERT_TRUE(request) << request.error().message;
+    EXPECT_EQ(request->elements, 10U);
+    EXPECT_EQ(request->buffers[0], *buffers_.find(given.index, given.generation));
+    ASSERT_EQ(request->results.size(), 1U);
+    EXPECT_EQ(request->destination()[0], *buffers_.find(result.index, result.generation));
+}
+
+TEST_F(Submission, WhoseResultIsUnlikeWhatItGivesIsRefused) {
+    const auto given = add();
+    const auto apart = [&](BufferTable::Handle result) {
+        auto made = entry(Verb::average, {given, result});
+        made.slice_count = 1;
+        made.out_of_place = 1;
+        return made;
+    };
+    EXPECT_EQ(kind_of(apart(given)), base::ErrorKind::invalid);
+    EXPECT_EQ(kind_of(apart(add(protocol::DType::f64))), base::ErrorKind::invalid);
+    auto shorter = apart(add());
+    shorter.slices[1].count = 9;
+    EXPECT_EQ(kind_of(shorter), base::ErrorKind::invalid);
+    auto of_copies = apart(add());
+    of_copies.keeps_local = 1;
+    EXPECT_EQ(kind_of(of_copies), base::ErrorKind::invalid);
+    auto twice = apart(add());
+    twice.out_of_place = 2;
+    EXPECT_EQ(kind_of(twice), base::ErrorKind::invalid);
+    for (const Verb verb : {Verb::broadcast, Verb::push, Verb::pull, Verb::residual_save}) {
+        auto other = apart(add());
+        other.verb = verb;
+        EXPECT_EQ(kind_of(other), base::ErrorKind::invalid) << protocol::name_of(verb);
+    }
+    // More slices than there can be are not looked at.
+    auto many = apart(add());
+    many.slice_count = 65535;
+    EXPECT_EQ(kind_of(many), base::ErrorKind::invalid);
+}
+
 TEST_F(Submission, MayNamePartsOfBuffers) {
     const auto handle = add();
     const BufferPtr whole = *buffers_.find(handle.index, handle.generation);

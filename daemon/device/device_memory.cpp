@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -11,27 +12,6 @@ using base::ErrorKind;
 using base::Result;
 using base::UniqueFd;
 using namespace base::cuda;  // the driver's own names
-
-namespace {
-
-CUmemAllocationProp properties(const Device& device) {
-    CUmemAllocationProp properties{};
-    properties.type = kAllocationPinned;
-    properties.requestedHandleTypes = kHandleFd;
-    properties.location = {kLocationDevice, device.facts().ordinal};
-    return properties;
-}
-
-Result<size_t> rounded(const Device& device, size_t bytes) {
-    const CUmemAllocationProp wanted = properties(device);
-    size_t step = 0;
-    PACE_TRY(
-        device.driver().check(device.driver().mem_granularity(&step, &wanted, kGranularityMinimum),
-                              "ask how a GPU allocates"));
-    return round_up(bytes, step);
-}
-
-}  // namespace
 
 Result<DeviceMemory> DeviceMemory::create(Device& device, size_t bytes) {
     DeviceMemory memory(device);
@@ -58,8 +38,9 @@ Result<> DeviceMemory::clear() {
 
 Result<> DeviceMemory::allocate_virtual(size_t bytes) {
     const CudaDriver& driver = device_->driver();
-    PACE_TRY_ASSIGN(size, rounded(*device_, bytes));
-    const CUmemAllocationProp wanted = properties(*device_);
+    const CUdevice ordinal = device_->facts().ordinal;
+    PACE_TRY_ASSIGN(size, rounded_for(driver, ordinal, bytes));
+    const CUmemAllocationProp wanted = exportable_on(ordinal);
     CUmemGenericAllocationHandle allocation = 0;
     const CUresult made = driver.mem_create(&allocation, size, &wanted, 0);
     if (made == kOutOfMemory)
@@ -101,11 +82,31 @@ Result<> DeviceMemory::allocate_plain(size_t bytes) {
 Result<DeviceMemory> DeviceMemory::adopt(Device& device, UniqueFd descriptor, size_t bytes) {
     DeviceMemory memory(device);
     const ContextScope scope = device.enter();
-    PACE_TRY_ASSIGN(size, rounded(device, bytes));
+    PACE_TRY_ASSIGN(size, rounded_for(device.driver(), device.facts().ordinal, bytes));
     PACE_TRY_ASSIGN(mapping, CudaMapping::import(device.driver(), device.facts().ordinal,
                                                  descriptor.get(), size));
     memory.take(std::move(mapping));
     memory.descriptor_ = std::move(descriptor);
+    return memory;
+}
+
+Result<DeviceMemory> DeviceMemory::open(Device& device, const CUipcMemHandle& handle,
+                                        uint64_t offset, size_t bytes) {
+    DeviceMemory memory(device);
+    const CudaDriver& driver = device.driver();
+    const ContextScope scope = device.enter();
+    PACE_TRY(driver.check(driver.ipc_open_mem_handle(&memory.opened_, handle, kIpcLazyPeerAccess),
+                          "open a trainer's memory of a GPU"));
+    CUdeviceptr begin = 0;
+    size_t whole = 0;
+    PACE_TRY(driver.check(driver.mem_get_range(&begin, &whole, memory.opened_),
+                          "ask how much memory of a GPU a trainer has given"));
+    whole -= std::min<size_t>(whole, memory.opened_ - begin);
+    if (offset > whole || bytes > whole - offset)
+        return base::make_error(ErrorKind::invalid, "{} bytes from {} on are not in a block of {}",
+                                bytes, offset, whole);
+    memory.address_ = memory.opened_ + offset;
+    memory.size_ = bytes;
     return memory;
 }
 
@@ -118,6 +119,7 @@ DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {
     release();
     device_ = std::exchange(other.device_, nullptr);
     address_ = std::exchange(other.address_, 0);
+    opened_ = std::exchange(other.opened_, 0);
     size_ = std::exchange(other.size_, 0);
     mapping_ = std::exchange(other.mapping_, std::nullopt);
     descriptor_ = std::move(other.descriptor_);
@@ -130,14 +132,17 @@ DeviceMemory::~DeviceMemory() {
 }
 
 void DeviceMemory::release() {
-    if (device_ == nullptr || address_ == 0) return;
+    if (device_ == nullptr || (address_ == 0 && opened_ == 0)) return;
     const ContextScope scope = device_->enter();
     if (mapping_) {
         mapping_.reset();
+    } else if (opened_ != 0) {
+        (void)device_->driver().ipc_close_mem_handle(opened_);
     } else {
         (void)device_->driver().mem_free(address_);
     }
     address_ = 0;
+    opened_ = 0;
 }
 
 }  // namespace pace::device

@@ -2,10 +2,11 @@
 //
 // Exported by a descriptor of the driver's virtual memory where the device can: then the memory lives as long as
 // anybody maps it or holds the descriptor, also when the daemon is gone. Otherwise by an inter-process handle: then it dies with
-// the process that allocated it.
+// the process that allocated it. A trainer's own memory comes in the same two ways.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 
 #include "base/cuda_mapping.h"
@@ -29,6 +30,10 @@ class DeviceMemory {
     // What somebody else has created, of `bytes` at least.
     static base::Result<DeviceMemory> adopt(Device& device, base::UniqueFd descriptor,
                                             size_t bytes);
+    // What another process has allocated and still has: `bytes` from `offset` on in the block that the handle names. Fails with `invalid`
+    // if they are not all in it.
+    static base::Result<DeviceMemory> open(Device& device, const base::cuda::CUipcMemHandle& handle,
+                                           uint64_t offset, size_t bytes);
     DeviceMemory(DeviceMemory&& other) noexcept;
     DeviceMemory& operator=(DeviceMemory&& other) noexcept;
     ~DeviceMemory();
@@ -37,6 +42,8 @@ class DeviceMemory {
     base::cuda::CUdeviceptr address() const { return address_; }
     // As it was asked for, rounded up to what the device allocates.
     size_t size() const { return size_; }
+    // It goes with the process that has allocated it, which is not this one.
+    bool is_lent() const { return opened_ != 0; }
     int fd() const { return descriptor_.get(); }  // -1: see handle()
     const base::cuda::CUipcMemHandle& handle() const { return handle_; }
 
@@ -51,6 +58,7 @@ class DeviceMemory {
 
     Device* device_ = nullptr;  // null: moved from
     base::cuda::CUdeviceptr address_ = 0;
+    base::cuda::CUdeviceptr opened_ = 0;  // the block, if it is another process's
     size_t size_ = 0;
     std::optional<base::cuda::CudaMapping> mapping_;  // none: allocated as the driver likes
     base::UniqueFd descriptor_;

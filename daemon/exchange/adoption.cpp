@@ -157,18 +157,23 @@ bool Adoptions::has_model(const Worker& worker) {
            (!worker.model.empty() || worker.average_digest.has_value());
 }
 
-// The buffers of its latest broadcast, or the copies of them that its request has. One that has made no broadcast with this daemon
+// The buffers of its latest broadcast, or those that its request has in place of them. One that has made no broadcast with this daemon
 // has its model in what it averages.
 std::vector<BufferPtr> Adoptions::model_of(const Worker& donor) {
     if (donor.queue.empty()) return donor.model;
     if (donor.model.empty() && donor.head().verb == protocol::Verb::average)
         return donor.head().buffers;
-    if (!donor.head().keeps_local) return donor.model;
-    const std::vector<BufferPtr>& copies = donor.head().buffers;
-    if (copies.size() < donor.model.size()) return donor.model;
-    std::vector<BufferPtr> first(copies.begin(),
-                                 copies.begin() + static_cast<ptrdiff_t>(donor.model.size()));
-    return are_alike(first, donor.model) ? first : donor.model;
+    const Request& head = donor.head();
+    const bool is_of_models =
+        head.verb == protocol::Verb::average || head.verb == protocol::Verb::sync;
+    if (head.keeps_local) return model_in(head.buffers, donor.model);
+    // What is only read holds still, in contrast to where the result forms.
+    if (is_of_models && !head.results.empty()) {
+        std::vector<BufferPtr> given = model_in(head.buffers, donor.model);
+        if (do_meet(head.results, given)) given.clear();
+        return given;
+    }
+    return donor.model;
 }
 
 struct Adoptions::Packing {

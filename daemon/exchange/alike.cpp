@@ -1,6 +1,7 @@
 #include "daemon/exchange/alike.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "daemon/exchange/call_text.h"
 
@@ -19,6 +20,32 @@ bool fit(const std::vector<BufferPtr>& buffers, const collectives::Layout& layou
                       [](const BufferPtr& buffer, const collectives::Segment& segment) {
                           return buffer->dtype == segment.dtype && buffer->count == segment.count;
                       });
+}
+
+std::vector<BufferPtr> model_in(const std::vector<BufferPtr>& held,
+                                const std::vector<BufferPtr>& model) {
+    if (held.size() < model.size()) return model;
+    std::vector<BufferPtr> first(held.begin(), held.begin() + static_cast<ptrdiff_t>(model.size()));
+    return are_alike(first, model) ? first : model;
+}
+
+bool do_meet(const std::vector<BufferPtr>& some, const std::vector<BufferPtr>& others) {
+    const std::less<> before;
+    const auto meets = [before](const BufferPtr& one, const BufferPtr& other) {
+        return before(one->memory.data(), other->memory.data() + other->bytes()) &&
+               before(other->memory.data(), one->memory.data() + one->bytes());
+    };
+    return std::any_of(some.begin(), some.end(), [&](const BufferPtr& one) {
+        return std::any_of(others.begin(), others.end(),
+                           [&](const BufferPtr& other) { return meets(one, other); });
+    });
+}
+
+void note_model(Worker& worker) {
+    const Request& head = worker.head();
+    if (head.verb == protocol::Verb::broadcast) worker.model = head.buffers;
+    if (head.out_of_place && head.verb != protocol::Verb::reduce)
+        worker.model = model_in(head.destination(), worker.model);
 }
 
 bool are_alike(const Request& one, const Request& other) {

@@ -16,6 +16,14 @@ namespace pace::daemon {
 bool are_alike(const std::vector<BufferPtr>& some, const std::vector<BufferPtr>& others);
 // The buffers' memory may be laid out so.
 bool fit(const std::vector<BufferPtr>& buffers, const collectives::Layout& layout);
+// The first of `held` if they are alike `model`, otherwise `model`.
+std::vector<BufferPtr> model_in(const std::vector<BufferPtr>& held,
+                                const std::vector<BufferPtr>& model);
+// The worker's first request has ended well. What it got by a broadcast is its model from now on, and so is what it got elsewhere than in its
+// buffers, if that is one.
+void note_model(Worker& worker);
+// Some of their memory is the same.
+bool do_meet(const std::vector<BufferPtr>& some, const std::vector<BufferPtr>& others);
 // Calls of one round, or of one group.
 bool are_alike(const Request& one, const Request& other);
 

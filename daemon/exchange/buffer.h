@@ -58,6 +58,8 @@ struct Buffer {
     size_t bytes() const { return count * protocol::size_of(dtype); }
     // What a client is charged for it.
     size_t charged() const { return charge_for(bytes(), on_device.has_value()); }
+    // Memory of the trainer's own that goes with it.
+    bool is_lent() const { return on_device && on_device->memory.is_lent(); }
     const device::Device* device() const {
         return on_device ? &on_device->memory.device() : nullptr;
     }

@@ -81,6 +81,18 @@ Result<> DeviceLane::copy_on_device(const std::vector<BufferPtr>& buffers,
     return {};
 }
 
+Result<> DeviceLane::copy_to_others(const std::vector<BufferPtr>& from,
+                                    const std::vector<BufferPtr>& to) const {
+    const CudaDriver& driver = device_.driver();
+    const auto scope = device_.enter();
+    for (size_t i = 0; i < from.size(); ++i)
+        PACE_TRY(driver.check(
+            driver.copy_on_device(to[i]->on_device->memory.address(),
+                                  from[i]->on_device->memory.address(), from[i]->bytes(), stream_),
+            "copy on a GPU"));
+    return {};
+}
+
 Result<> DeviceLane::follow(const DeviceLane& other) const {
     return device_.follow(stream_, other.stream_);
 }

@@ -46,6 +46,9 @@ class DeviceLane {
     base::Result<> copy_on_device(const std::vector<BufferPtr>& buffers,
                                   const collectives::Layout& layout,
                                   base::cuda::CUdeviceptr from) const;
+    // From buffers to others of the same sizes, all on this device. Queued; the buffers live until it has ended.
+    base::Result<> copy_to_others(const std::vector<BufferPtr>& from,
+                                  const std::vector<BufferPtr>& to) const;
     // What is queued here from now on waits for what is queued there by now.
     base::Result<> follow(const DeviceLane& other) const;
     // Calls back from the loop, when all that is queued by now has ended; the buffers live until then.

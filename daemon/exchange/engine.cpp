@@ -120,7 +120,7 @@ void Engine::seat(const JoinRequest& request, WorkerPort* port,
     job->add(worker);
     if (request.again) job->came_again(*worker, request.rounds_untrusted);
     tell_waits_later();
-    joined(Seat{job, worker, accepted.under_way});
+    joined(Seat{job, worker, accepted.under_way, accepted.deserted});
 }
 
 void Engine::submit(const Seat& seat, Request request) {

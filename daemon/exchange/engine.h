@@ -43,6 +43,7 @@ struct Seat {
     std::shared_ptr<Job> job;
     WorkerPtr worker;
     bool under_way = false;
+    bool deserted = false;
 };
 
 class Engine final : public ControlHandler {

@@ -136,13 +136,27 @@ Result<> Exchange::join_nodes() {
         PACE_TRY_ASSIGN(peer, services_.peers.peer(plan_.nodes[i]));
         group.nodes.push_back(peer);
     }
-    PACE_TRY_ASSIGN(result, scratch_.reserve(plan_.layout.bytes(), services_.payer_of(plan_.job)));
-    result_ = result;
+    PACE_TRY(place_result());
     communicator_ =
         std::make_unique<collectives::Communicator>(services_.transport, std::move(group));
     if (!plan_.top_k) return {};
     sparse_ = std::make_unique<SparseRun>(services_, *plan_.top_k, services_.payer_of(plan_.job));
     return sparse_->connect(plan_.check, services_.self);
+}
+
+Result<> Exchange::place_result() {
+    const size_t bytes = plan_.layout.bytes();
+    if (!plan_.formed_by) {
+        PACE_TRY_ASSIGN(result, scratch_.reserve(bytes, services_.payer_of(plan_.job)));
+        result_ = result;
+        return {};
+    }
+    const size_t place = *plan_.formed_by;
+    result_ = {recipients_[place].segments.front(), bytes};
+    recipients_.erase(recipients_.begin() + static_cast<ptrdiff_t>(place));
+    tell_writing(plan_.marks[place]);
+    ++services_.counters.averages_in_results;
+    return {};
 }
 
 Task<Result<>> Exchange::run_among_nodes() {

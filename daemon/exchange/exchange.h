@@ -3,8 +3,8 @@
 // Input buffers are not written before the whole result has arrived: an exchange that fails leaves them as they were. Once the
 // result is there the exchange commits, and nothing stops it any more.
 //
-// With this node alone, members' buffers are reduced where they lie, in one pass. With others, the result forms in a scratch
-// and is then copied to the members.
+// With this node alone, members' buffers are reduced where they lie, in one pass. With others, the result forms in a scratch,
+// or where a member wants it that has given something else, and is then copied to the other members.
 #pragma once
 
 #include <cstdint>
@@ -79,6 +79,8 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
         std::vector<Contribution> contributions;  // of this node's members, by rank
         std::vector<std::vector<BufferPtr>> recipients;
         WriteMarkList marks;  // of the requests whose buffers those are
+        // The recipient in whose memory the result forms, which is nobody's contribution; none: in a scratch. Its mark has the same place.
+        std::optional<size_t> formed_by;
         // Memory that gets the result besides, a pointer per segment; empty: none. It must stay until the end.
         std::vector<std::byte*> copy_to;
         // Of the contributions from buffers on GPUs, what their members have there; empty if there are none.
@@ -96,6 +98,8 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
         // Of a mean among nodes with at most so many members each: their parts get room, so that none that is rounded for
         // the way is infinite though the mean is not. All nodes say the same number.
         void make_room(size_t members_max);
+        // Whether the result may form where that recipient wants it.
+        bool may_form_there() const;
     };
 
     using Done = std::function<void(Exchange&, const base::Result<>&)>;
@@ -187,6 +191,7 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     void wake();
     bool is_made() const { return !plan_.progress || plan_.progress->is_complete(); }
     base::Result<> join_nodes();
+    base::Result<> place_result();
     base::Task<base::Result<>> reduce();
     base::Task<base::Result<>> run_among_nodes();
     base::Task<base::Result<>> run_telling();

@@ -38,6 +38,17 @@ void Exchange::Plan::make_room(size_t members_max) {
     scale *= room;
 }
 
+// In one piece, laid out as the result, whose padding would be somebody else's elements. What is copied for a newcomer meanwhile may be the
+// result of an earlier call, in the same place; GPUs copy from pinned memory.
+bool Exchange::Plan::may_form_there() const {
+    if (nodes.size() <= 1 || !on_device.empty() || (hold && hold->is_held())) return false;
+    if (layout.bytes() == 0 || layout.bytes() != layout.payload_bytes()) return false;
+    const std::vector<std::byte*> memory = memory_of(recipients[*formed_by]);
+    for (size_t i = 0; i < memory.size(); ++i)
+        if (memory[i] != memory.front() + layout.offset(i)) return false;
+    return true;
+}
+
 // The messages are on their way while the buffers are exchanged.
 Task<Result<>> Exchange::run_telling() {
     const size_t nodes = plan_.nodes.size();

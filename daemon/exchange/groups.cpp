@@ -215,9 +215,12 @@ bool Groups::plan_group(const control::GroupOrder& order, const std::vector<Work
         ret_plan.contributions.push_back({segments_of(request.buffers), weight});
         if (request.contents) ret_plan.on_device.push_back({request.contents, weight});
         ret_plan.keep.insert(ret_plan.keep.end(), request.buffers.begin(), request.buffers.end());
-        ret_plan.recipients.push_back(request.buffers);
+        ret_plan.recipients.push_back(request.destination());
         ret_plan.marks.push_back(request.mark);
+        if (!request.results.empty() && !ret_plan.formed_by)
+            ret_plan.formed_by = ret_plan.recipients.size() - 1;
     }
+    if (ret_plan.formed_by && !ret_plan.may_form_there()) ret_plan.formed_by.reset();
     if (equal) ret_plan.make_room(most_on_a_node(order));
     ret_plan.progress = progress_of(members, ret_plan.layout);
     if (order.initial_weight == 0 || ret_plan.self != 0) return true;
@@ -239,7 +242,8 @@ void Groups::run(const control::GroupOrder& order, const std::vector<WorkerPtr>&
         worker->moving_since_ns = now;
     }
     // A worker alone keeps its own model: there is nothing to compute.
-    const bool alone = order.members.size() == 1 && order.initial_weight == 0;
+    const bool alone = order.members.size() == 1 && order.initial_weight == 0 &&
+                       members.front()->head().results.empty();
     if (alone) plan.recipients.clear();
     if (alone) plan.marks.clear();
     const bool begun = base::attempt([&] {
@@ -314,6 +318,7 @@ void Groups::ended(const control::GroupOrder& order, const std::vector<WorkerPtr
     const auto list = members_of(known);
     for (const WorkerPtr& worker : members) {
         worker->iteration = known.iteration;
+        note_model(*worker);
         Ending ending;
         ending.iteration = worker->iteration;
         ending.group = order.group;

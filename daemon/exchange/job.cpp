@@ -296,7 +296,9 @@ void Job::remove(const WorkerPtr& worker) {
     vetting_.forget(*worker);
     rounds_.left(*worker);
     groups_.left(*worker);
-    if (worker->state == Worker::State::ready && worker->head().is_made()) groups_.departed(worker);
+    if (worker->state == Worker::State::ready && worker->head().is_made() &&
+        worker->head().outlives_trainer())
+        groups_.departed(worker);
     if (serving_) serving_->left(*worker);
     // An adoption that is under way finds the worker gone.
     if (worker->state == Worker::State::adopting) worker->state = Worker::State::refused;

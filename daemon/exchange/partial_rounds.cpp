@@ -141,7 +141,7 @@ Result<> PartialRounds::hand_in(const WorkerPtr& worker) {
 
 std::optional<partial::MissedRounds> PartialRounds::catch_up(const Worker& worker, uint64_t round) {
     if (!books_->missed || !books_->missed->rounds(worker.rank)) return std::nullopt;
-    const std::vector<BufferPtr>& buffers = worker.head().buffers;
+    const std::vector<BufferPtr>& buffers = worker.head().destination();
     tell_writing(worker.head().mark);
     const auto missed = books_->missed->take(worker.rank, memory_of(buffers),
                                              std::make_shared<std::vector<BufferPtr>>(buffers));

@@ -1,6 +1,7 @@
 // Request: one verb that a worker has called, checked. Ending: how it ended. Each request ends exactly once.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -25,6 +26,9 @@ struct Request {
     uint32_t root = 0;
     uint64_t iteration = 0;
     std::vector<BufferPtr> buffers;
+    std::vector<BufferPtr> results{};  // where the result goes; empty: to the buffers
+    // The trainer gave something else, which it may change when this has ended. On a GPU the buffers are a copy of that, and get the result.
+    bool out_of_place = false;
     std::shared_ptr<DeviceContents> contents;  // of buffers on a GPU; else null
     bool sparse = false;                       // push: the buffers are indices and values
     uint64_t first = 0;    // push, pull: element of the model at which the buffers begin
@@ -38,6 +42,14 @@ struct Request {
     std::shared_ptr<Pull> pull{};  // what it has asked for of a parameter server's model; else null
     WriteMarkPtr mark;
 
+    const std::vector<BufferPtr>& destination() const {
+        return results.empty() ? buffers : results;
+    }
+    // It can be gone on with though its trainer is dead.
+    bool outlives_trainer() const {
+        return std::none_of(buffers.begin(), buffers.end(),
+                            [](const BufferPtr& buffer) { return buffer->is_lent(); });
+    }
     // Its buffers hold what they are to give.
     bool is_made() const { return ready >= elements; }
 };

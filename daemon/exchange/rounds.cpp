@@ -132,7 +132,7 @@ Exchange::Plan Rounds::plan_round(const std::vector<WorkerPtr>& members) const {
             plan.keep.insert(plan.keep.end(), request.buffers.begin(), request.buffers.end());
         }
         if (first.verb == Verb::broadcast && is_root) continue;
-        plan.recipients.push_back(request.buffers);
+        plan.recipients.push_back(request.destination());
         plan.marks.push_back(request.mark);
     }
     if (first.verb == Verb::broadcast) leave_copy(plan, first);
@@ -334,7 +334,7 @@ void Rounds::commit_round(const Exchange& exchange, const std::vector<WorkerPtr>
     ++job_.services.counters.rounds;
     for (const WorkerPtr& worker : members) {
         const Request& request = worker->head();
-        if (request.verb == Verb::broadcast) worker->model = request.buffers;
+        note_model(*worker);
         if (request.verb == Verb::reduce) worker->iteration = request.iteration;
         Ending ending;
         ending.iteration = worker->iteration;

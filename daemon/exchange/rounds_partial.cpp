@@ -263,7 +263,7 @@ void Rounds::deliver(const RoundOutcome& outcome, Scratch memory) {
         partial_->free_memory(*worker);
         worker->state = Worker::State::moving;
         worker->moving_since_ns = began;
-        const std::vector<BufferPtr>& buffers = worker->head().buffers;
+        const std::vector<BufferPtr>& buffers = worker->head().destination();
         delivery->recipients.emplace_back().segments = memory_of(buffers);
         delivery->keep.insert(delivery->keep.end(), buffers.begin(), buffers.end());
         delivery->workers.push_back(worker);

@@ -138,7 +138,7 @@ void Rounds::fetch_from(NodeId donor) {
         const Request& request = worker->head();
         const bool keeps_own = request.verb == Verb::broadcast && worker->rank == request.root;
         if (keeps_own) continue;
-        plan.recipients.push_back(request.buffers);
+        plan.recipients.push_back(request.destination());
         plan.marks.push_back(request.mark);
     }
     if (!members.empty() && members.front()->head().verb == Verb::broadcast)

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "daemon/control/controller_link.h"
+#include "daemon/exchange/alike.h"
 #include "daemon/exchange/model_range.h"
 #include "daemon/exchange/serving.h"
 
@@ -169,7 +170,7 @@ void Serving::pulled(const WorkerPtr& worker, uint64_t position, uint64_t slowes
     ending.slowest_clock = slowest;
     ending.queued_ns = base::now_ns() - request.submitted_ns;
     ending.nodes = static_cast<uint32_t>(host_.places().size());
-    if (request.verb == Verb::broadcast) worker->model = request.buffers;
+    note_model(*worker);
     job_.end_head(worker, std::move(ending));
 }
 

@@ -17,7 +17,9 @@ struct Counters {
         0;  // among nodes, of members on GPUs that were copied while it travelled
     uint64_t sums_on_device = 0;   // of members on one GPU, by a kernel there
     uint64_t top_k_on_device = 0;  // top-k reductions whose gradient was cut on a GPU
-    uint64_t gradients_late = 0;   // handed in when their round had begun without them
+    uint64_t averages_in_results =
+        0;  // among nodes, formed where a member wants the result, not copied there
+    uint64_t gradients_late = 0;  // handed in when their round had begun without them
     uint64_t exchanges_aborted = 0;
     uint64_t adoptions = 0;
     uint64_t clients_accepted = 0;

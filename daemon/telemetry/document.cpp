@@ -97,6 +97,7 @@ json counters_of(const Counters& counters) {
             {"sums_in_pieces", counters.sums_in_pieces},
             {"sums_on_device", counters.sums_on_device},
             {"top_k_on_device", counters.top_k_on_device},
+            {"averages_in_results", counters.averages_in_results},
             {"gradients_late", counters.gradients_late},
             {"exchanges_aborted", counters.exchanges_aborted},
             {"adoptions", counters.adoptions},

@@ -42,7 +42,8 @@ class _Slice(c.Structure):
 
 class _Call(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("flags", c.c_uint32), ("iteration", c.c_uint64), ("user_data", c.c_uint64),
-                ("device", _Device), ("stream", c.c_void_p), ("reserved", c.c_uint64 * 4)]
+                ("device", _Device), ("stream", c.c_void_p),
+                ("results", c.c_void_p), ("result_count", c.c_size_t), ("reserved", c.c_uint64 * 2)]
 
 
 class _BufferInfo(c.Structure):

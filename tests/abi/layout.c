@@ -109,7 +109,7 @@ static void print_session_info(void) {
     FIELD(pace_session_info, struct_size);
     FIELD(pace_session_info, rank);
     FIELD(pace_session_info, world);
-    FIELD(pace_session_info, under_way);
+    FIELD(pace_session_info, run_state);
     FIELD(pace_session_info, generation);
     FIELD(pace_session_info, job);
     FIELD(pace_session_info, node);
@@ -225,7 +225,9 @@ static void print_call(void) {
     FIELD(pace_call, iteration);
     FIELD(pace_call, user_data);
     FIELD(pace_call, device);
-    FIELD(pace_call, stream); /* NOLINT(bugprone-sizeof-expression): the pointer is meant */
+    FIELD(pace_call, stream);  /* NOLINT(bugprone-sizeof-expression): the pointer is meant */
+    FIELD(pace_call, results); /* NOLINT(bugprone-sizeof-expression): the pointer is meant */
+    FIELD(pace_call, result_count);
     FIELD(pace_call, reserved);
 }
 

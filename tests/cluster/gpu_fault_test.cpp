@@ -91,6 +91,53 @@ TEST_F(Gpu, AStreamThatDoesNotComeHoldsNobodyElse) {
     EXPECT_EQ(workers[2]->values(0), std::vector<float>(500, 3));
 }
 
+// What is given is copied to the results when the stream has come: not for a call that was canceled before.
+TEST_F(Gpu, ACanceledCallLeavesItsResultsAlone) {
+    Gate gate;
+    Cluster cluster({.nodes = 1, .daemon_flags = flags()});
+    GpuWorkers workers = open_gpu_workers(cluster, {.world = 2}, {0}, 500);
+    GpuWorker& worker = *workers[0];
+    ASSERT_NE(worker.add_buffer(PACE_F32, 500), nullptr);
+    worker.fill(0, std::vector<float>(500, 1));
+    worker.fill(1, std::vector<float>(500, 7));
+    gate.hold(worker);
+    pace_request request{};
+    ASSERT_EQ(worker.reduce_into(request, 0, 1), PACE_OK) << worker.error().message;
+    pace_error error{};
+    ASSERT_EQ(pace_request_cancel(worker.session(), request, &error), PACE_OK);
+    EXPECT_EQ(worker.wait(request), PACE_CANCELED) << worker.error().message;
+    gate.open();
+    ASSERT_EQ(worker.reduce_into(request, 0, 1), PACE_OK) << worker.error().message;
+    ASSERT_EQ(pace_request_cancel(worker.session(), request, &error), PACE_OK);
+    EXPECT_EQ(worker.wait(request), PACE_CANCELED) << worker.error().message;
+    // However far that one had come, nothing of it comes any more.
+    worker.fill(1, std::vector<float>(500, 9));
+    EXPECT_EQ(worker.values(1), std::vector<float>(500, 9));
+    EXPECT_EQ(pace_buffer_free(worker.session(), worker.buffer(1), &error), PACE_OK)
+        << error.message;
+    EXPECT_EQ(worker.values(0), std::vector<float>(500, 1));
+}
+
+// They hold what was given, or part of it.
+TEST_F(Gpu, ResultsOfADaemonThatDiedAreTorn) {
+    Cluster cluster({.nodes = 1, .daemon_flags = flags()});
+    GpuWorkers workers = open_gpu_workers(cluster, {.world = 2}, {0}, 500);
+    GpuWorker& worker = *workers[0];
+    ASSERT_NE(worker.add_buffer(PACE_F32, 500), nullptr);
+    worker.fill(0, std::vector<float>(500, 1));
+    worker.fill(1, std::vector<float>(500, 7));
+    pace_request request{};
+    ASSERT_EQ(worker.reduce_into(request, 0, 1), PACE_OK) << worker.error().message;
+    const auto deadline = soon();
+    while (worker.values(1)[499] != 1 && std::chrono::steady_clock::now() < deadline) {
+    }
+    ASSERT_EQ(worker.values(1), std::vector<float>(500, 1)) << cluster.logs();
+    cluster.daemon(0).signal(SIGKILL);
+    EXPECT_EQ(worker.wait(request), PACE_E_DAEMON_GONE);
+    EXPECT_EQ(worker.info().contents, PACE_CONTENTS_TORN) << worker.error().message;
+    EXPECT_EQ(worker.values(0), std::vector<float>(500, 1));
+}
+
 // Its copies may be half done, whatever its events say.
 TEST_F(Gpu, AResultOfADaemonThatDiedSinceIsLost) {
     Cluster cluster({.nodes = 1, .daemon_flags = flags()});

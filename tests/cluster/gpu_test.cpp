@@ -1,5 +1,8 @@
 // Buffers on GPUs, with real daemons: what trainers put there, sum, average and get back, in the order of their streams.
+#include <poll.h>
+
 #include <algorithm>
+#include <csignal>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,6 +43,118 @@ TEST_F(Gpu, GradientsAreSummedInTheOrderOfTheStreams) {
                               first + static_cast<float>(i) * static_cast<float>(nodes.size()))
                         << rank << " " << i;
             }
+        }
+    }
+}
+
+// What is made on the stream just before the call; a result that is read, and given, at once; memory that takes turns.
+TEST_F(Gpu, ResultsGoToOtherBuffers) {
+    constexpr uint64_t kCount = 100'003;
+    for (const std::vector<size_t>& nodes :
+         {std::vector<size_t>{0, 0}, std::vector<size_t>{0, 1}}) {
+        Cluster cluster({.nodes = 2, .daemon_flags = flags()});
+        GpuWorkers workers = open_gpu_workers(cluster, {}, nodes, kCount);
+        for (auto& worker : workers) ASSERT_NE(worker->add_buffer(PACE_F32, kCount), nullptr);
+        for (size_t rank = 0; rank < 2; ++rank)
+            workers[rank]->fill(0, ramp(kCount, static_cast<float>(rank)));
+        std::vector<float> wanted = ramp(kCount, 0);
+        for (size_t turn = 0; turn < 4; ++turn) {
+            const std::vector<float> first = workers[0]->values(turn % 2);
+            std::vector<pace_request> requests(2);
+            for (size_t rank = 0; rank < 2; ++rank)
+                ASSERT_EQ(workers[rank]->reduce_into(requests[rank], turn % 2, 1 - turn % 2),
+                          PACE_OK)
+                    << workers[rank]->error().message;
+            for (size_t rank = 0; rank < 2; ++rank)
+                ASSERT_EQ(workers[rank]->wait_on_stream(requests[rank]), PACE_OK)
+                    << workers[rank]->error().message << cluster.logs();
+            for (float& value : wanted) value = turn == 0 ? 2 * value + 1 : 2 * value;
+            EXPECT_EQ(workers[0]->values(1 - turn % 2), wanted) << turn;
+            EXPECT_EQ(workers[1]->values(1 - turn % 2), wanted) << turn;
+            EXPECT_EQ(workers[0]->values(turn % 2), first) << turn;
+        }
+    }
+}
+
+TEST_F(Gpu, ResultsElsewhereThanWhatIsGivenAreRefused) {
+    Cluster cluster({.nodes = 1, .daemon_flags = flags()});
+    GpuWorker worker({.endpoint = cluster.endpoint(0)});
+    ASSERT_NE(worker.add_buffer(PACE_F32, 64), nullptr) << worker.error().message;
+    ASSERT_NE(worker.add_buffer(PACE_F32, 64, {}), nullptr) << worker.error().message;
+    pace_request request{};
+    EXPECT_EQ(worker.reduce_into(request, 0, 1), PACE_E_INVALID);
+    EXPECT_NE(std::string(worker.error().message).find("results[0] is not where slices[0] is"),
+              std::string::npos)
+        << worker.error().message;
+}
+
+// DLManagedTensor, as DLPack's specification has it.
+struct Tensor {
+    void* data;
+    pace_device device;
+    int32_t ndim;
+    uint32_t dtype;
+    int64_t* shape;
+    int64_t* strides;
+    uint64_t byte_offset;
+    void* manager;
+    void (*deleter)(Tensor*);
+};
+
+// As a framework keeps what it was given, whatever becomes of the session.
+TEST_F(Gpu, TensorsOutliveTheirBufferAndSession) {
+    constexpr uint64_t kCount = 3000;
+    Cluster cluster({.nodes = 1, .daemon_flags = flags()});
+    auto worker = std::make_unique<GpuWorker>(WorkerOptions{.endpoint = cluster.endpoint(0)});
+    ASSERT_NE(worker->add_buffer(PACE_F32, kCount), nullptr) << worker->error().message;
+    worker->fill(0, ramp(kCount, 4));
+    ASSERT_EQ(worker->values(0), ramp(kCount, 4));
+    void* managed = nullptr;
+    pace_error error{};
+    const pace_status status =
+        pace_buffer_to_dlpack(worker->session(), worker->buffer(0), 0, &managed, &error);
+    if (status == PACE_E_UNSUPPORTED) GTEST_SKIP() << error.message;
+    ASSERT_EQ(status, PACE_OK) << error.message;
+    auto* const tensor = static_cast<Tensor*>(managed);
+    EXPECT_EQ(tensor->device.type, PACE_DEVICE_CUDA);
+    EXPECT_EQ(tensor->device.id, 0);
+    worker.reset();
+    cluster.daemon(0).signal(SIGKILL);
+    ASSERT_TRUE(cluster.daemon(0).wait(soon()));
+    TestGpu gpu;
+    std::vector<float> kept(kCount);
+    gpu.read(kept.data(), tensor->data, kCount * sizeof(float), gpu.stream());
+    EXPECT_EQ(kept, ramp(kCount, 4));
+    tensor->deleter(tensor);
+}
+
+bool is_readable(int fd, int timeout_ms) {
+    pollfd waiting{fd, POLLIN, 0};
+    return poll(&waiting, 1, timeout_ms) == 1;
+}
+
+// Also of results that come over by pieces, and of those that are made on the GPU.
+TEST_F(Gpu, TheDescriptorTellsOfResultsThatAreThere) {
+    Cluster cluster({.nodes = 2, .daemon_flags = flags()});
+    for (const std::vector<size_t>& nodes :
+         {std::vector<size_t>{0, 0}, std::vector<size_t>{0, 1}}) {
+        GpuWorkers workers = open_gpu_workers(cluster, {}, nodes, 1'500'000);
+        const int fd = workers[0]->worker().ready_fd();
+        for (int round = 0; round < 5; ++round) {
+            std::vector<pace_request> requests(2);
+            for (size_t rank = 0; rank < 2; ++rank)
+                ASSERT_EQ(workers[rank]->reduce(requests[rank]), PACE_OK)
+                    << workers[rank]->error().message;
+            ASSERT_TRUE(is_readable(fd, 30000)) << cluster.logs();
+            pace_request ended{};
+            pace_request_info info = PACE_REQUEST_INFO_INIT;
+            pace_error error{};
+            ASSERT_EQ(pace_session_next(workers[0]->session(), 0, nullptr, &ended, &info, &error),
+                      PACE_OK)
+                << error.message;
+            EXPECT_EQ(ended.id, requests[0].id);
+            EXPECT_FALSE(is_readable(fd, 0));
+            ASSERT_EQ(workers[1]->wait(requests[1]), PACE_OK) << workers[1]->error().message;
         }
     }
 }

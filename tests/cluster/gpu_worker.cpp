@@ -80,12 +80,16 @@ void* GpuWorker::add_buffer(int32_t type, uint64_t count) {
 void* GpuWorker::add_buffer(int32_t type, uint64_t count, pace_device device) {
     pace_buffer_options options = PACE_BUFFER_OPTIONS_INIT;
     options.device = device;
+    return import_buffer(type, count, options);
+}
+
+void* GpuWorker::import_buffer(int32_t type, uint64_t count, const pace_buffer_options& options) {
     pace_buffer buffer{};
     void* data = nullptr;
     if (pace_buffer_create(session(), type, count, &options, &buffer, &data, &error_) != PACE_OK)
         return nullptr;
     buffers_.push_back(buffer);
-    is_on_gpu_ = device.type == PACE_DEVICE_CUDA;
+    is_on_gpu_ = options.device.type == PACE_DEVICE_CUDA;
     memory_.push_back({data, count});
     return data;
 }
@@ -121,6 +125,17 @@ pace_status GpuWorker::reduce(pace_request& ret_request, int32_t op) {
     order(options.call);
     return pace_reduce(session(), Slices(buffers_.data(), buffers_.size()), buffers_.size(),
                        &options, &ret_request, &error_);
+}
+
+pace_status GpuWorker::reduce_into(pace_request& ret_request, size_t given, size_t result) {
+    pace_reduce_options options = PACE_REDUCE_OPTIONS_INIT;
+    options.op = PACE_OP_SUM;
+    order(options.call);
+    const pace_slice from = PACE_WHOLE(buffers_[given]);
+    const pace_slice to = PACE_WHOLE(buffers_[result]);
+    options.call.results = &to;
+    options.call.result_count = 1;
+    return pace_reduce(session(), &from, 1, &options, &ret_request, &error_);
 }
 
 pace_status GpuWorker::average(pace_request& ret_request, uint64_t iteration) {

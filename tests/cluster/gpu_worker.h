@@ -58,6 +58,7 @@ class GpuWorker {
     // One more buffer; every verb names all of them. Null if it failed.
     void* add_buffer(int32_t type, uint64_t count, pace_device device);
     void* add_buffer(int32_t type, uint64_t count);
+    void* import_buffer(int32_t type, uint64_t count, const pace_buffer_options& options);
     const pace_buffer& buffer(size_t index) const { return buffers_[index]; }
 
     // Queued on the worker's stream.
@@ -79,6 +80,8 @@ class GpuWorker {
     void read(size_t index, std::span<std::byte> to);
 
     pace_status reduce(pace_request& ret_request, int32_t op = PACE_OP_SUM);
+    // The sum of one buffer, into another.
+    pace_status reduce_into(pace_request& ret_request, size_t given, size_t result);
     pace_status average(pace_request& ret_request, uint64_t iteration);
     pace_status broadcast(pace_request& ret_request, uint32_t root);
     pace_status wait(pace_request request, int64_t timeout_ms = Worker::kPatienceMs);

@@ -38,14 +38,14 @@ TEST(Limits, BuffersOfAClient) {
 }
 
 TEST(Limits, MemoryOfAllClientsTogether) {
-    Cluster cluster({.nodes = 1, .controller = false, .daemon_flags = {"--memory-max", "3MiB"}});
+    Cluster cluster({.nodes = 1, .controller = false, .daemon_flags = {"--memory-max", "4MiB"}});
     Worker first = open(cluster, "first");
     EXPECT_NE(first.add_buffer(PACE_F64, kMebi / 8), nullptr);
     {
         Worker second = open(cluster, "second");
         EXPECT_NE(second.add_buffer(PACE_F64, kMebi / 8), nullptr);
         EXPECT_EQ(second.add_buffer(PACE_F64, kMebi / 8), nullptr) << "sessions take a little, too";
-        expect_complaint(second.complaint(), "PACE_E_LIMIT", {"memory_max", "3145728"});
+        expect_complaint(second.complaint(), "PACE_E_LIMIT", {"memory_max", "4194304"});
     }
     EXPECT_NE(first.add_buffer(PACE_F64, kMebi / 8), nullptr) << "who leaves makes room";
 }

@@ -99,7 +99,7 @@ void expect_a_new_run(Cluster& cluster, const std::vector<std::string>& endpoint
     ASSERT_EQ(first.opened(), PACE_OK) << first.complaint();
     pace_session_info info = PACE_SESSION_INFO_INIT;
     ASSERT_EQ(pace_session_get_info(first.session(), &info, nullptr), PACE_OK);
-    EXPECT_EQ(info.under_way, 0U) << "it is of a new run";
+    EXPECT_EQ(info.run_state, uint32_t{PACE_RUN_NEW});
     EXPECT_NE(info.run_began, 0U);
     first.add_floats(1000, 3);
     const pace_request broadcast = first.broadcast(0);
@@ -254,6 +254,37 @@ TEST(Interruption, EndsAWaitForAWorkerThatNeverJoins) {
     while (status == PACE_INTERRUPTED) status = alone.wait(request, PACE_FOREVER);
     EXPECT_EQ(status, PACE_CANCELED);
     sigaction(SIGUSR1, &before, nullptr);
+}
+
+uint32_t run_state_of(const Worker& worker) {
+    pace_session_info info = PACE_SESSION_INFO_INIT;
+    EXPECT_EQ(pace_session_get_info(worker.session(), &info, nullptr), PACE_OK);
+    return info.run_state;
+}
+
+TEST(Rerun, WhoJoinsIsToldWhetherTheRunIsNewUnderWayOrResumed) {
+    Cluster cluster({.nodes = 1});
+    const auto open = [&cluster](uint32_t rank) {
+        return std::make_unique<Worker>(
+            WorkerOptions{.endpoint = cluster.endpoint(0),
+                          .rank = rank,
+                          .world = 2,
+                          .policy = PACE_POLICY_PARTIAL_REDUCE,
+                          .group_size = 2,
+                          .tune = [](AskedSession& job) { job.run = "monday"; }});
+    };
+    auto first = open(0);
+    auto second = open(1);
+    EXPECT_EQ(run_state_of(*first), uint32_t{PACE_RUN_NEW});
+    EXPECT_EQ(run_state_of(*second), uint32_t{PACE_RUN_NEW});
+    second->drop();
+    second = open(1);
+    EXPECT_EQ(run_state_of(*second), uint32_t{PACE_RUN_UNDER_WAY}) << second->complaint();
+    first->drop();
+    second->drop();
+    first = open(0);
+    ASSERT_EQ(first->opened(), PACE_OK) << first->complaint();
+    EXPECT_EQ(run_state_of(*first), uint32_t{PACE_RUN_RESUMED});
 }
 
 TEST(Rerun, IsRefusedWhileWorkersOfAnotherRunLiveAndNamesBoth) {

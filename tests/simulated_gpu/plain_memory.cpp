@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -100,6 +101,30 @@ CUresult mem_free(CUdeviceptr address) {
     if (found == blocks().by_address.end() || found->second.openings > 0) return kInvalidValue;
     unmap_block(address, found->second);
     blocks().by_address.erase(found);
+    return kSuccess;
+}
+
+CUresult mem_get_range(CUdeviceptr* ret_base, size_t* ret_bytes, CUdeviceptr address) {
+    const Current current = current_context();
+    if (!current) return current.result;
+    const std::scoped_lock lock(blocks().mutex);
+    const auto after = blocks().by_address.upper_bound(address);
+    if (after == blocks().by_address.begin()) return kInvalidValue;
+    const auto& [base, block] = *std::prev(after);
+    if (address - base >= block.allocation->bytes()) return kInvalidValue;
+    if (ret_base != nullptr) *ret_base = base;
+    if (ret_bytes != nullptr) *ret_bytes = block.allocation->bytes();
+    return kSuccess;
+}
+
+CUresult pointer_get_attribute(void* ret_value, int attribute, CUdeviceptr address) {
+    const std::scoped_lock lock(blocks().mutex);
+    const auto after = blocks().by_address.upper_bound(address);
+    if (after == blocks().by_address.begin()) return kInvalidValue;
+    const auto& [base, block] = *std::prev(after);
+    if (address - base >= block.allocation->bytes() || attribute != kPointerDevice)
+        return kInvalidValue;
+    *static_cast<int*>(ret_value) = block.context->ordinal();
     return kSuccess;
 }
 

@@ -116,6 +116,7 @@ TEST_F(CoreRunTest, TakesAWorkerBackWhileAnotherLives) {
     kill(node, 1, 1);
     open(node, 1, averaging(2), "");
     EXPECT_TRUE(accepted().under_way);
+    EXPECT_FALSE(accepted().deserted);
     EXPECT_EQ(accepted().run.began, 1001U);
 }
 
@@ -128,6 +129,7 @@ TEST_F(CoreRunTest, IsNotOverWhenItsDaemonsAreLost) {
     attach("a");
     open(node, 1, averaging(2), "");
     EXPECT_TRUE(accepted().under_way);
+    EXPECT_FALSE(accepted().deserted) << "its trainers may live";
     EXPECT_TRUE(noted("job-resumed"));
     return_to(node, 0, averaging(2), run);
     EXPECT_TRUE(accepted().under_way);
@@ -257,8 +259,12 @@ TEST_F(CoreRunTest, IsGoneOnWithByWhoNamesIt) {
     for (Rank rank = 0; rank < 2; ++rank) kill(node, 1, rank);
     open(node, 1, averaging(2), "mine", Rerun::never);
     EXPECT_TRUE(accepted().under_way);
+    EXPECT_TRUE(accepted().deserted);
     EXPECT_EQ(accepted().run, run);
     EXPECT_TRUE(noted("job-resumed"));
+    open(node, 0, averaging(2), "mine", Rerun::never);
+    EXPECT_TRUE(accepted().deserted) << "the other has not begun yet";
+    kill(node, 1, 0);
     // Not by one that names another.
     kill(node, 1, 1);
     open(node, 1, averaging(2), "yours", Rerun::never);

@@ -69,6 +69,7 @@ void Job::join(const From<WorkerJoin>& event, const Turn& turn) {
     const bool back = is_member_back(event);
     if (was_member) views_.raise_epoch_to(event.epoch);
     const bool under_way = is_started() && !back;
+    const bool deserted = is_gone_on_with(under_way, turn.now);
     const WorkerState state = back        ? WorkerState::member
                               : under_way ? WorkerState::newcomer
                                           : WorkerState::joined;
@@ -82,8 +83,16 @@ void Job::join(const From<WorkerJoin>& event, const Turn& turn) {
     if (groups_ && !under_way) groups_->add_member(event.rank, turn.now);
     if (server_ && !under_way) server_->add_member(event.rank);
     if (server_ && server_->is_waiting_for(event.node)) request_view(0);
-    turn.tell(event.node, JoinAccepted{event.request, id_, event.rank,
-                                       protocol::write_options(options_), token_, under_way, run_});
+    turn.tell(event.node,
+              JoinAccepted{event.request, id_, event.rank, protocol::write_options(options_),
+                           token_, under_way, run_, deserted});
+}
+
+// Whether who joins now takes up a run that nobody takes part in.
+bool Job::is_gone_on_with(bool under_way, TimePoint now) {
+    if (have_all_died(now)) deserted_ = true;
+    deserted_ = deserted_ && under_way;
+    return deserted_;
 }
 
 void Job::attach(Rank rank, NodeId node, WorkerState state, const Turn& turn) {
@@ -208,6 +217,7 @@ void Job::admit(const From<WorkerAdmit>& event, const Turn& turn) {
 void Job::begin_taking_part(Rank rank, bool wants_model, const Turn& turn) {
     Worker& worker = workers_[rank];
     worker.state = WorkerState::admitted;
+    deserted_ = false;
     worker.wants_model = wants_model;
     worker.stopped_since.reset();
     worker.busy_ms = 0;

@@ -136,6 +136,7 @@ class Job {
     bool waits_for_return(TimePoint now);
     bool is_member_back(const From<WorkerJoin>& event) const;
     void learn_of_start(uint64_t epoch, const Turn& turn);
+    bool is_gone_on_with(bool under_way, TimePoint now);
     void attach(Rank rank, NodeId node, WorkerState state, const Turn& turn);
     void begin_taking_part(Rank rank, bool wants_model, const Turn& turn);
     void detach(Rank rank, WorkerState state, Placement placement, const Turn& turn);
@@ -189,6 +190,7 @@ class Job {
         false;  // the membership is not what the view, or the change under way, says
     bool view_broken_ = false;  // the change under way needs a node that is gone
     bool gathering_ = false;
+    bool deserted_ = false;       // nobody has taken part since all were gone
     uint64_t journal_epoch_ = 0;  // that the journal knows of
     std::optional<TimePoint> gather_deadline_;
     // Its members, with their daemons; none has come back, or not all for long.
