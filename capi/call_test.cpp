@@ -136,17 +136,17 @@ TEST_F(CallTest, WhatACallMayNotHaveIsRefusedByName) {
     EXPECT_EQ(refusal([](pace_sync_options& o) { o.call.device.type = PACE_DEVICE_CUDA; }),
               "PACE_E_INVALID device")
         << "its buffer is on the host";
-    static pace_slice result = PACE_WHOLE(make_buffer());
+    static pace_slice results[] = {PACE_WHOLE(make_buffer()), PACE_WHOLE(make_buffer())};
     const std::string unlike = "PACE_E_INVALID results";
-    EXPECT_EQ(refusal([](pace_sync_options& o) { o.call.results = &result; }), unlike);
+    EXPECT_EQ(refusal([](pace_sync_options& o) { o.call.results = results; }), unlike);
     EXPECT_EQ(refusal([](pace_sync_options& o) { o.call.result_count = 1; }), unlike);
     EXPECT_EQ(refusal([](pace_sync_options& o) {
-                  o.call.results = &result;
+                  o.call.results = results;
                   o.call.result_count = 2;
               }),
               "PACE_E_INVALID result_count");
     EXPECT_EQ(refusal([](pace_sync_options& o) {
-                  o.call.results = &result;
+                  o.call.results = results;
                   o.call.result_count = SIZE_MAX;
               }),
               unlike);

@@ -22,6 +22,12 @@ namespace pace::client {
 
 class Gpu;
 
+// How another process finds memory of this one's on a GPU.
+struct LentMemory {
+    base::cuda::CUipcMemHandle handle{};  // of the block
+    uint64_t offset = 0;                  // there
+};
+
 // Memory on a GPU that the daemon has, too: it has made it, and it is mapped here; or it is the trainer's own. A descriptor keeps it alive when the
 // daemon is gone.
 class GpuMemory {
@@ -44,10 +50,6 @@ class GpuMemory {
 
   private:
     friend class Gpu;
-    struct Own {
-        base::cuda::CUipcMemHandle handle{};  // of the block
-        uint64_t offset = 0;                  // there
-    };
 
     explicit GpuMemory(std::shared_ptr<Gpu> gpu) : gpu_(std::move(gpu)) {}
 
@@ -55,7 +57,7 @@ class GpuMemory {
     base::UniqueFd descriptor_;
     base::cuda::CUdeviceptr address_ = 0;
     std::optional<base::cuda::CudaMapping> mapping_;  // none: it came as a handle, or is `own_`
-    std::optional<Own> own_;
+    std::optional<LentMemory> own_;
 };
 
 class Gpu : public std::enable_shared_from_this<Gpu> {

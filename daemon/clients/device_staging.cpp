@@ -130,7 +130,7 @@ Result<> DeviceStaging::take_given(const Request& request) {
     tell_writing(request.mark);
     request.contents->queued = true;
     const DeviceLane& lane = *request.contents->lane;
-    const auto copied = lane.copy_to_others(given, request.buffers);
+    auto copied = lane.copy_to_others(given, request.buffers);
     lane.when_done(given, [](const Result<>&) {});
     return copied;
 }
