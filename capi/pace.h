@@ -487,7 +487,8 @@ typedef struct pace_buffer_options {
  * mapping of the library's own. What the trainer maps of it already is the same memory. With PACE_POINTER *ret_data is the pointer: the
  * memory must stay until the buffer is freed, and be left alone as any buffer while a request names it. A request that ends with another status than
  * OK leaves it as it was at the call, unless info.contents says that it holds the result. The copy counts
- * against the client's quota; pace_buffer_get_info tells of it. Neither is what an earlier process of this rank had.
+ * against the client's quota; pace_buffer_get_info tells of it. Neither is what an earlier process of this rank had. Two
+ * buffers of the same memory are for the caller to keep apart: what a call names is compared by buffer.
  *
  * The same of memory on a GPU, which is shared in both cases. With PACE_FD *ret_data is a mapping of the library's own; with PACE_POINTER it is
  * the pointer, and the daemon opens the block that it is in (cuIpcGetMemHandle): freed before the buffer is, or before its requests
