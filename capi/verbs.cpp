@@ -1,7 +1,7 @@
 // The verbs.
-#include <array>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "capi/device.h"
 #include "capi/guard.h"
@@ -83,12 +83,14 @@ Result<pace_status> submit(const Called& called, const pace_call& call,
         return *refused;
     PACE_TRY(check_slices(called, operation.verb));
     PACE_TRY(check_results(call, called.count));
-    std::array<client::Slice, protocol::kBuffersPerExchangeMax> slices;
-    std::array<client::Slice, protocol::kBuffersPerExchangeMax> results;
-    for (size_t i = 0; i < called.count; ++i) slices[i] = capi::slice_of(called.slices[i]);
-    for (size_t i = 0; i < call.result_count; ++i) results[i] = capi::slice_of(call.results[i]);
-    operation.slices = std::span(slices.data(), called.count);
-    operation.results = std::span(results.data(), call.result_count);
+    // One allocation, which costs less than to clear room for as many as there can be.
+    std::vector<client::Slice> slices;
+    slices.reserve(called.count + call.result_count);
+    for (size_t i = 0; i < called.count; ++i) slices.push_back(capi::slice_of(called.slices[i]));
+    for (size_t i = 0; i < call.result_count; ++i)
+        slices.push_back(capi::slice_of(call.results[i]));
+    operation.slices = std::span(slices).first(called.count);
+    operation.results = std::span(slices).subspan(called.count);
     operation.iteration = takes_iteration(operation.verb) ? call.iteration : 0;
     operation.user_data = call.user_data;
     if (const auto gpu = capi::gpu_of(call.device))

@@ -79,8 +79,8 @@ class Client final : public WorkerPort {
   private:
     // What was submitted while the contents of an earlier request's buffers were on their way from a GPU, and that request.
     struct Held {
-        protocol::SubmissionEntry entry;
-        std::optional<Request> request;  // none: a note
+        Note note;
+        std::optional<Request> request;  // none: the note
         bool ready = true;
         base::Result<> landed = {};
     };
@@ -122,7 +122,7 @@ class Client final : public WorkerPort {
     base::Result<> send_failed(uint64_t request, const base::Error& error);
     base::Result<> flush();
     void submit(const protocol::SubmissionEntry& entry);
-    void stage(Held& held);
+    void stage(Held& held, uint32_t event);
     void came(uint64_t id, const base::Result<>& result);
     Held* find_held(uint64_t id);
     void landed(uint64_t id, const base::Result<>& result);

@@ -216,7 +216,7 @@ void Client::submit(const protocol::SubmissionEntry& entry) {
                                     kHeldMax));
             return;
         }
-        held_.push_back({entry, std::nullopt});
+        held_.push_back({{entry.verb, entry.id, entry.iteration}, std::nullopt});
         hand_on();
         return;
     }
@@ -240,16 +240,16 @@ void Client::submit(const protocol::SubmissionEntry& entry) {
     }
     request->mark = ring_->mark(request->id);
     const bool stages = DeviceStaging::concerns(*request);
-    held_.push_back({entry, std::move(*request), !stages});
-    if (stages) stage(held_.back());
+    held_.push_back({{}, std::move(*request), !stages});
+    if (stages) stage(held_.back(), entry.event);
     hand_on();
 }
 
 // Its buffers are on a GPU: nobody hears of it before the trainer's stream has come to it.
-void Client::stage(Held& held) {
+void Client::stage(Held& held, uint32_t event) {
     Request& request = *held.request;
     held.landed = staging_.begin(
-        request, held.entry.event,
+        request, event,
         scope_.bind([this, id = request.id](const Result<>& result) { came(id, result); }));
     held.ready = !held.landed;
 }
@@ -298,7 +298,7 @@ void Client::hand_on() {
         Held held = std::move(held_.front());
         held_.pop_front();
         if (!held.request) {
-            Engine::note(*seat_, held.entry);
+            Engine::note(*seat_, held.note);
         } else if (!held.landed) {
             request_ended(held.request->id, failed(held.landed.error()));
         } else {

@@ -135,14 +135,14 @@ void Engine::submit(const Seat& seat, Request request) {
     seat.job->submit(seat.worker, std::move(request));
 }
 
-void Engine::note(const Seat& seat, const protocol::SubmissionEntry& entry) {
-    switch (entry.verb) {
+void Engine::note(const Seat& seat, const Note& note) {
+    switch (note.verb) {
         case protocol::Verb::announce:
-            return seat.job->announce(seat.worker, entry.iteration);
+            return seat.job->announce(seat.worker, note.number);
         case protocol::Verb::take_back:
             return seat.job->take_back(seat.worker);
         case protocol::Verb::ready:
-            return seat.job->ready(seat.worker, entry.id, entry.iteration);
+            return seat.job->ready(seat.worker, note.request, note.number);
         default:
             return;
     }

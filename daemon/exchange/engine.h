@@ -46,6 +46,13 @@ struct Seat {
     bool deserted = false;
 };
 
+// What a worker says without asking for anything (protocol::is_note).
+struct Note {
+    protocol::Verb verb = protocol::Verb::announce;
+    uint64_t request = 0;  // ready: which
+    uint64_t number = 0;   // announce: the iteration; ready: elements
+};
+
 class Engine final : public ControlHandler {
   public:
     explicit Engine(Services& services);
@@ -70,7 +77,7 @@ class Engine final : public ControlHandler {
     void cancel(const Seat& seat, uint64_t id);
     // What needs no answer: the worker will average with this iteration next, on buffers like those of its latest average; or
     // will not after all; or so many elements of a request's buffers are ready.
-    static void note(const Seat& seat, const protocol::SubmissionEntry& entry);
+    static void note(const Seat& seat, const Note& note);
     // In order. `left` is called once, not from inside the call: the rank is free, or there is no controller that could say so.
     uint64_t leave(const Seat& seat, const std::function<void()>& left);
     // Its trainer died. `buffers` are kept for its successor.
