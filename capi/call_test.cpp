@@ -30,10 +30,7 @@ TEST_F(CallTest, WhatDoesNotCountInAPushIsRefused) {
 TEST_F(CallTest, ACallTellsItsSlicesAndGetsItsUserDataBack) {
     SubmissionEntry seen{};
     Script script;
-    script.on_submission = [&](Peer& peer, const SubmissionEntry& entry) {
-        seen = entry;
-        peer.complete_done(entry.id);
-    };
+    script.on_submission = keeping(seen);
     start(std::move(script));
     const pace_slice slices[] = {{make_buffer(), 3, 5}, PACE_WHOLE(make_buffer())};
     pace_average_options how = PACE_AVERAGE_OPTIONS_INIT;
@@ -96,10 +93,7 @@ TEST_F(CallTest, AllOfAnAverageWithoutOrderIsReady) {
 TEST_F(CallTest, ACallTellsWhereItsResultGoes) {
     SubmissionEntry seen{};
     Script script;
-    script.on_submission = [&](Peer& peer, const SubmissionEntry& entry) {
-        seen = entry;
-        peer.complete_done(entry.id);
-    };
+    script.on_submission = keeping(seen);
     start(std::move(script));
     const pace_slice given = {make_buffer(), 3, 5};
     const pace_slice result = {make_buffer(), 9, 5};

@@ -34,9 +34,8 @@
  * when the request has ended in another way, and its status always. They may be NULL where so stated.
  *
  * Structs. Every options and info struct begins with its own size, set by its _INIT macro, which sets the defaults too. Fields are only ever
- * appended; of options a library refuses non-zero bytes that it does not know, and fields named reserved that are not 0; of an info it fills what it
- * knows. pace_error, pace_option,
- * pace_slice, pace_device and the handles never grow, nor does pace_call, which has room of its own.
+ * appended; of options a library refuses non-zero bytes that it does not know, and fields named reserved that are not 0; of an info it fills
+ * what it knows. pace_error, pace_option, pace_slice, pace_device and the handles never grow, nor does pace_call, which has room of its own.
  *
  * Threads. A session and all its handles may be used from any thread; calls on one session are
  * serialized inside. Different sessions are independent; a process may have several.
@@ -268,9 +267,8 @@ static inline pace_option pace_option_bytes(const char* name, const void* data, 
 #define PACE_OPTION_BYTES(name, data, bytes) pace_option_bytes(name, data, bytes)
 
 /* Gives a JSON document, zero-terminated, in *ret_json. what:
- *     "options"   a list of objects: name, kind, values, default, family ("any": of every one), policies that take it, help, and where there are
- * such,
- *                 choices, least, greatest, needs
+ *     "options"   a list of objects: name, kind, values, default, family ("any": of every one), policies that take it, help, and where there
+ *                 are such, choices, least, greatest, needs
  *     "policies"  a list of objects: name, family, help
  *     "versions"  an object: library, protocol (least, greatest); with an endpoint also daemon, node
  *     "status"    the cluster as `pacectl status --json` shows it
@@ -405,9 +403,7 @@ PACE_API pace_status pace_session_get_info(pace_session* session, pace_session_i
  * _test or pace_session_next, or the daemon is gone. While it is readable, who looks with a timeout of 0 is told of a request that has ended; to that
  * end a request with buffers on a GPU that is made after this call ends when its result is there, not when it is queued on the device.
  * Every call gives the same one; it stays good when the session reconnects. Owns: the session; do not read, write or close it.  Lives until: the
- * session is
- * freed. Threads: any.  Blocks: no.  Fails with: E_INVALID, E_LIMIT (this process has no descriptor
- * left). */
+ * session is freed. Threads: any.  Blocks: no.  Fails with: E_INVALID, E_LIMIT (this process has no descriptor left). */
 PACE_API pace_status pace_session_get_fd(pace_session* session, int* ret_fd, pace_error* error);
 
 /* --------------------------------------------------------------------------------------------------

@@ -15,16 +15,11 @@ namespace pace::capi {
 
 using base::ErrorKind;
 using client::testing::FakeDaemon;
+using client::testing::holding;
+using client::testing::keeping;
 using client::testing::Peer;
 using client::testing::Script;
 using protocol::SubmissionEntry;
-
-// A script that keeps every submission for the test to end.
-inline Script holding() {
-    Script script;
-    script.on_submission = [](Peer&, const SubmissionEntry&) {};
-    return script;
-}
 
 class PaceFixture : public ::testing::Test {
   protected:

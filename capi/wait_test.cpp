@@ -24,13 +24,7 @@ TEST_F(WaitTest, WaitingAndTestingTellApartUnendedAndEnded) {
     info.status = PACE_OK;
     expect_invalid(pace_request_wait(session_, request, -2, nullptr, &info, &error_), "timeout_ms");
     EXPECT_EQ(info.status, PACE_PENDING);
-    daemon_->with_peer([&](Peer& peer) {
-        protocol::CompletionEntry entry{};
-        entry.id = request.id;
-        entry.outcome = protocol::Outcome::failed;
-        entry.error_kind = static_cast<int32_t>(ErrorKind::mismatch);
-        peer.complete(entry);
-    });
+    daemon_->with_peer([&](Peer& peer) { peer.complete_failed(request.id, ErrorKind::mismatch); });
     EXPECT_EQ(pace_request_test(session_, request, nullptr, &info, &error_), PACE_E_MISMATCH);
     EXPECT_EQ(info.status, PACE_E_MISMATCH);
     EXPECT_EQ(error_.status, PACE_E_MISMATCH);
@@ -40,11 +34,7 @@ TEST_F(WaitTest, WaitingAndTestingTellApartUnendedAndEnded) {
 TEST_F(WaitTest, WhatWasRefusedAtItsEndIsNoWrongArgument) {
     Script script;
     script.on_submission = [](Peer& peer, const SubmissionEntry& submission) {
-        protocol::CompletionEntry entry{};
-        entry.id = submission.id;
-        entry.outcome = protocol::Outcome::failed;
-        entry.error_kind = static_cast<int32_t>(ErrorKind::invalid);
-        peer.complete(entry);
+        peer.complete_failed(submission.id, ErrorKind::invalid);
     };
     start(std::move(script));
     pace_request request{};
@@ -112,13 +102,7 @@ TEST_F(WaitTest, TheNextRequestIsNamedHoweverItHasEnded) {
     EXPECT_EQ(info.status, PACE_PENDING);
     EXPECT_EQ(info.iteration, 99U);
     EXPECT_EQ(info.divisor, 4);
-    daemon_->with_peer([&](Peer& peer) {
-        protocol::CompletionEntry entry{};
-        entry.id = request.id;
-        entry.outcome = protocol::Outcome::failed;
-        entry.error_kind = static_cast<int32_t>(ErrorKind::mismatch);
-        peer.complete(entry);
-    });
+    daemon_->with_peer([&](Peer& peer) { peer.complete_failed(request.id, ErrorKind::mismatch); });
     EXPECT_EQ(pace_session_next(session_, PACE_FOREVER, nullptr, &next, &info, &error_),
               PACE_E_MISMATCH);
     EXPECT_EQ(next.id, request.id);

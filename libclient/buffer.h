@@ -61,9 +61,10 @@ struct Buffer {
     BufferHandle copy;
     std::unique_ptr<std::byte[]> snapshot;
 
+    bool is_staged() const { return outside != nullptr; }
     Gpu* gpu() const { return gpu_memory ? &gpu_memory->gpu() : nullptr; }
     // What the trainer reads and writes, on the host.
-    std::byte* host_data() { return outside != nullptr ? outside : memory->data(); }
+    std::byte* host_data() { return is_staged() ? outside : memory->data(); }
     void* data() { return gpu_memory ? gpu_memory->data() : host_data(); }
     bool has_copy() const { return copy.generation != 0; }
 };

@@ -194,10 +194,7 @@ TEST_F(SessionDeathTest, TheSessionComesBackWithItsMemoryPointersAndHandles) {
     Script next;
     next.generation = 2;
     next.ring_slots = 2;
-    next.on_submission = [&](Peer& peer, const SubmissionEntry& entry) {
-        seen = entry;
-        peer.complete_done(entry.id);
-    };
+    next.on_submission = keeping(seen);
     daemon_->restart(std::move(next));
     auto request = average(*session, kept.handle, 5);
     ASSERT_TRUE(request) << request.error().message;

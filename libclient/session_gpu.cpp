@@ -66,7 +66,7 @@ Result<SharedBuffer> Session::share_buffer(BufferHandle handle) {
 
 BufferInfo Session::describe(Buffer& buffer) {
     const uint32_t device = buffer.gpu() == nullptr ? 0 : buffer.gpu()->ordinal() + 1;
-    const bool is_staged = buffer.outside != nullptr;
+    const bool is_staged = buffer.is_staged();
     const bool has_twin = is_staged || device != 0;
     return BufferInfo{.type = buffer.type,
                       .count = buffer.count,

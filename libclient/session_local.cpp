@@ -81,7 +81,7 @@ std::vector<StagedPart> Session::staged_parts(std::span<const Part> parts) {
         Buffer& buffer = buffers_.at(part.buffer);
         const size_t bytes = size_of(buffer.type);
         StagedPart one{part.count, bytes, nullptr, nullptr};
-        if (buffer.outside != nullptr) {
+        if (buffer.is_staged()) {
             one.outside = buffer.outside + part.first * bytes;
             one.shared = buffer.memory->data() + part.first * bytes;
         }

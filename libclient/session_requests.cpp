@@ -215,11 +215,10 @@ Result<> Session::claim_buffers(const Operation& operation, Request& request) {
         request.parts.push_back(part);
         PACE_TRY(check_alike(part, request.parts[i], i));
     }
-    const auto is_staged = [this](const Part& part) {
-        return buffers_.at(part.buffer).outside != nullptr;
-    };
-    request.stages =
-        !request.keeps_local && std::any_of(request.parts.begin(), request.parts.end(), is_staged);
+    request.stages = !request.keeps_local &&
+                     std::any_of(request.parts.begin(), request.parts.end(), [this](Part part) {
+                         return buffers_.at(part.buffer).is_staged();
+                     });
     return {};
 }
 
@@ -293,7 +292,7 @@ protocol::WriteState Session::contents_left(const Request& request) const {
     const std::span<const Part> written = request.results();
     const bool all_staged =
         request.stages && std::all_of(written.begin(), written.end(), [this](const Part& part) {
-            return buffers_.at(part.buffer).outside != nullptr;
+            return buffers_.at(part.buffer).is_staged();
         });
     if (all_staged && state == WriteState::writing) return WriteState::untouched;
     return state != WriteState::untouched && request.gpu ? WriteState::writing : state;

@@ -50,10 +50,7 @@ TEST_F(SessionTest, SharesZeroedPageAlignedMemoryWithTheDaemon) {
 TEST_F(SessionTest, SubmitsWhatTheVerbSays) {
     SubmissionEntry seen{};
     Script script;
-    script.on_submission = [&](Peer& peer, const SubmissionEntry& entry) {
-        seen = entry;
-        peer.complete_done(entry.id);
-    };
+    script.on_submission = keeping(seen);
     start(std::move(script));
     auto session = open();
     const std::array handles{make_buffer(*session).handle, make_buffer(*session).handle};

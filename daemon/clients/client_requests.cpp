@@ -320,17 +320,18 @@ bool Client::cancel_held(uint64_t id) {
 void Client::request_ended(uint64_t id, const Ending& ending) {
     const bool is_done = ending.outcome == protocol::Outcome::done;
     const auto lane = staging_.end(id, is_done);
-    const bool is_queued = lane && *lane;
-    Ending told = lane ? ending : failed(lane.error());
     const bool is_awaited = on_host_.erase(id) != 0 || !is_done;
-    if (!is_awaited || !is_queued) {
-        told.on_device = is_queued;
-        complete(id, told);
+    if (!lane) return complete(id, failed(lane.error()));
+    if (*lane == nullptr) return complete(id, ending);
+    if (is_awaited) {
+        (*lane)->when_done({}, scope_.bind([this, id, ending, is_done](const Result<>& came) {
+            complete(id, came || !is_done ? ending : failed(came.error()));
+        }));
         return;
     }
-    (*lane)->when_done({}, scope_.bind([this, id, told, is_done](const Result<>& came) {
-        complete(id, came || !is_done ? told : failed(came.error()));
-    }));
+    Ending queued = ending;
+    queued.on_device = true;
+    complete(id, queued);
 }
 
 void Client::complete(uint64_t id, const Ending& ending) {

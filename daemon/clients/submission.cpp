@@ -75,9 +75,7 @@ Result<> check_apart(const Request& request) {
     std::sort(sorted.begin(), sorted.end(), [before](const Buffer* one, const Buffer* other) {
         return before(one->memory.data(), other->memory.data());
     });
-    const auto meet = [before](const Buffer* one, const Buffer* next) {
-        return before(next->memory.data(), one->memory.data() + one->bytes());
-    };
+    const auto meet = [](const Buffer* one, const Buffer* next) { return do_meet(*one, *next); };
     if (std::adjacent_find(sorted.begin(), sorted.end(), meet) == sorted.end()) return {};
     return base::make_error(ErrorKind::invalid, "one exchange names the same elements twice");
 }

@@ -164,16 +164,12 @@ std::vector<BufferPtr> Adoptions::model_of(const Worker& donor) {
     if (donor.model.empty() && donor.head().verb == protocol::Verb::average)
         return donor.head().buffers;
     const Request& head = donor.head();
-    const bool is_of_models =
-        head.verb == protocol::Verb::average || head.verb == protocol::Verb::sync;
-    if (head.keeps_local) return model_in(head.buffers, donor.model);
+    const bool is_in_place = !head.keeps_local && head.results.empty();
+    if (is_in_place || head.verb == protocol::Verb::reduce) return donor.model;
     // What is only read holds still, in contrast to where the result forms.
-    if (is_of_models && !head.results.empty()) {
-        std::vector<BufferPtr> given = model_in(head.buffers, donor.model);
-        if (do_meet(head.results, given)) given.clear();
-        return given;
-    }
-    return donor.model;
+    std::vector<BufferPtr> given = model_in(head.buffers, donor.model);
+    if (do_meet(head.results, given)) given.clear();
+    return given;
 }
 
 struct Adoptions::Packing {

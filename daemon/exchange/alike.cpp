@@ -1,7 +1,6 @@
 #include "daemon/exchange/alike.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "daemon/exchange/call_text.h"
 
@@ -30,14 +29,9 @@ std::vector<BufferPtr> model_in(const std::vector<BufferPtr>& held,
 }
 
 bool do_meet(const std::vector<BufferPtr>& some, const std::vector<BufferPtr>& others) {
-    const std::less<> before;
-    const auto meets = [before](const BufferPtr& one, const BufferPtr& other) {
-        return before(one->memory.data(), other->memory.data() + other->bytes()) &&
-               before(other->memory.data(), one->memory.data() + one->bytes());
-    };
     return std::any_of(some.begin(), some.end(), [&](const BufferPtr& one) {
         return std::any_of(others.begin(), others.end(),
-                           [&](const BufferPtr& other) { return meets(one, other); });
+                           [&](const BufferPtr& other) { return do_meet(*one, *other); });
     });
 }
 

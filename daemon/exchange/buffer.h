@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -69,6 +70,13 @@ using BufferPtr = std::shared_ptr<Buffer>;
 
 inline BufferMemory::BufferMemory(std::shared_ptr<Buffer> whole, size_t begin, size_t bytes)
     : whole_(std::move(whole)), data_(whole_->memory.data() + begin), size_(bytes) {}
+
+// Some of their memory, on the host, is the same.
+inline bool do_meet(const Buffer& one, const Buffer& other) {
+    const std::less<> before;
+    return before(one.memory.data(), other.memory.data() + other.bytes()) &&
+           before(other.memory.data(), one.memory.data() + one.bytes());
+}
 
 // Elements [first, first + count) of a buffer of the host's memory, which it must have. What exchanges do with it they do with the
 // whole's, which lives as long.

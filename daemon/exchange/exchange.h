@@ -99,7 +99,7 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
         // the way is infinite though the mean is not. All nodes say the same number.
         void make_room(size_t members_max);
         // Whether the result may form where that recipient wants it.
-        bool may_form_there() const;
+        bool may_form_at(size_t recipient) const;
     };
 
     using Done = std::function<void(Exchange&, const base::Result<>&)>;

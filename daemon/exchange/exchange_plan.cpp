@@ -40,10 +40,10 @@ void Exchange::Plan::make_room(size_t members_max) {
 
 // In one piece, laid out as the result, whose padding would be somebody else's elements. What is copied for a newcomer meanwhile may be the
 // result of an earlier call, in the same place; GPUs copy from pinned memory.
-bool Exchange::Plan::may_form_there() const {
+bool Exchange::Plan::may_form_at(size_t recipient) const {
     if (nodes.size() <= 1 || !on_device.empty() || (hold && hold->is_held())) return false;
     if (layout.bytes() == 0 || layout.bytes() != layout.payload_bytes()) return false;
-    const std::vector<std::byte*> memory = memory_of(recipients[*formed_by]);
+    const std::vector<std::byte*> memory = memory_of(recipients[recipient]);
     for (size_t i = 0; i < memory.size(); ++i)
         if (memory[i] != memory.front() + layout.offset(i)) return false;
     return true;

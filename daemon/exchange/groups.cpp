@@ -207,6 +207,7 @@ bool Groups::plan_group(const control::GroupOrder& order, const std::vector<Work
     ret_plan.layout = layout_of(members.front()->head().buffers);
     const bool equal = weights_are_equal(order);
     if (equal) ret_plan.scale = order.members.front().weight;
+    std::optional<size_t> apart;  // the first that wants its result elsewhere
     size_t next = 0;
     for (const control::Part& part : order.members) {
         if (part.node != job_.services.self) continue;
@@ -217,10 +218,9 @@ bool Groups::plan_group(const control::GroupOrder& order, const std::vector<Work
         ret_plan.keep.insert(ret_plan.keep.end(), request.buffers.begin(), request.buffers.end());
         ret_plan.recipients.push_back(request.destination());
         ret_plan.marks.push_back(request.mark);
-        if (!request.results.empty() && !ret_plan.formed_by)
-            ret_plan.formed_by = ret_plan.recipients.size() - 1;
+        if (!request.results.empty() && !apart) apart = ret_plan.recipients.size() - 1;
     }
-    if (ret_plan.formed_by && !ret_plan.may_form_there()) ret_plan.formed_by.reset();
+    if (apart && ret_plan.may_form_at(*apart)) ret_plan.formed_by = apart;
     if (equal) ret_plan.make_room(most_on_a_node(order));
     ret_plan.progress = progress_of(members, ret_plan.layout);
     if (order.initial_weight == 0 || ret_plan.self != 0) return true;

@@ -109,6 +109,28 @@ void Peer::complete_done(uint64_t id) {
     complete(entry);
 }
 
+void Peer::complete_failed(uint64_t id, base::ErrorKind kind) {
+    protocol::CompletionEntry entry{};
+    entry.id = id;
+    entry.outcome = protocol::Outcome::failed;
+    entry.error_kind = static_cast<int32_t>(kind);
+    complete(entry);
+}
+
+Script holding() {
+    Script script;
+    script.on_submission = [](Peer&, const protocol::SubmissionEntry&) {};
+    return script;
+}
+
+std::function<void(Peer&, const protocol::SubmissionEntry&)> keeping(
+    protocol::SubmissionEntry& seen) {
+    return [&seen](Peer& peer, const protocol::SubmissionEntry& entry) {
+        seen = entry;
+        peer.complete_done(entry.id);
+    };
+}
+
 void Peer::publish(uint32_t tail) {
     completion_tail = tail;
     header().completion.tail.value.store(tail);

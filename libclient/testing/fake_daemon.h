@@ -61,6 +61,7 @@ struct Peer {
     void complete(const protocol::CompletionEntry& entry,
                   std::span<const protocol::MemberEntry> members = {});
     void complete_done(uint64_t id);
+    void complete_failed(uint64_t id, base::ErrorKind kind);
     // Moves the completion ring's tail as far as the test likes.
     void publish(uint32_t completion_tail);
 
@@ -85,6 +86,12 @@ struct Script {
     // Called before Joined is sent, to spoil the ring.
     std::function<void(Peer&)> on_ring;
 };
+
+// A script that keeps every submission for the test to end.
+Script holding();
+// One that ends each as done, and keeps the last in `seen`: read it after settle().
+std::function<void(Peer&, const protocol::SubmissionEntry&)> keeping(
+    protocol::SubmissionEntry& seen);
 
 class FakeDaemon {
   public:

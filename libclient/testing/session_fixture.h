@@ -105,11 +105,4 @@ inline bool says(const base::Error& error, const char* words) {
     return error.message.find(words) != std::string::npos;
 }
 
-// A script that keeps every submission for the test to end.
-inline Script holding() {
-    Script script;
-    script.on_submission = [](Peer&, const protocol::SubmissionEntry&) {};
-    return script;
-}
-
 }  // namespace pace::client::testing

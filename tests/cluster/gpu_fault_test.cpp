@@ -4,6 +4,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -91,15 +92,21 @@ TEST_F(Gpu, AStreamThatDoesNotComeHoldsNobodyElse) {
     EXPECT_EQ(workers[2]->values(0), std::vector<float>(500, 3));
 }
 
+// The first of two workers of a job: what it gives is 1 everywhere, and where its result is to go 7.
+std::unique_ptr<GpuWorker> open_with_result(const Cluster& cluster) {
+    GpuWorkers workers = open_gpu_workers(cluster, {.world = 2}, {0}, 500);
+    EXPECT_NE(workers[0]->add_buffer(PACE_F32, 500), nullptr);
+    workers[0]->fill(0, std::vector<float>(500, 1));
+    workers[0]->fill(1, std::vector<float>(500, 7));
+    return std::move(workers[0]);
+}
+
 // What is given is copied to the results when the stream has come: not for a call that was canceled before.
 TEST_F(Gpu, ACanceledCallLeavesItsResultsAlone) {
     Gate gate;
     Cluster cluster({.nodes = 1, .daemon_flags = flags()});
-    GpuWorkers workers = open_gpu_workers(cluster, {.world = 2}, {0}, 500);
-    GpuWorker& worker = *workers[0];
-    ASSERT_NE(worker.add_buffer(PACE_F32, 500), nullptr);
-    worker.fill(0, std::vector<float>(500, 1));
-    worker.fill(1, std::vector<float>(500, 7));
+    const auto opened = open_with_result(cluster);
+    GpuWorker& worker = *opened;
     gate.hold(worker);
     pace_request request{};
     ASSERT_EQ(worker.reduce_into(request, 0, 1), PACE_OK) << worker.error().message;
@@ -121,11 +128,8 @@ TEST_F(Gpu, ACanceledCallLeavesItsResultsAlone) {
 // They hold what was given, or part of it.
 TEST_F(Gpu, ResultsOfADaemonThatDiedAreTorn) {
     Cluster cluster({.nodes = 1, .daemon_flags = flags()});
-    GpuWorkers workers = open_gpu_workers(cluster, {.world = 2}, {0}, 500);
-    GpuWorker& worker = *workers[0];
-    ASSERT_NE(worker.add_buffer(PACE_F32, 500), nullptr);
-    worker.fill(0, std::vector<float>(500, 1));
-    worker.fill(1, std::vector<float>(500, 7));
+    const auto opened = open_with_result(cluster);
+    GpuWorker& worker = *opened;
     pace_request request{};
     ASSERT_EQ(worker.reduce_into(request, 0, 1), PACE_OK) << worker.error().message;
     const auto deadline = soon();

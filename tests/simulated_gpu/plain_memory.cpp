@@ -40,6 +40,15 @@ Blocks& blocks() {
     return all;
 }
 
+// The block that the address lies in, or the end. Under the lock.
+auto block_around(CUdeviceptr address) {
+    auto& all = blocks().by_address;
+    const auto after = all.upper_bound(address);
+    if (after == all.begin()) return all.end();
+    const auto before = std::prev(after);
+    return address - before->first < before->second.allocation->bytes() ? before : all.end();
+}
+
 void* start_of(CUdeviceptr address) {
     return reinterpret_cast<void*>(static_cast<uintptr_t>(address));
 }
@@ -108,23 +117,18 @@ CUresult mem_get_range(CUdeviceptr* ret_base, size_t* ret_bytes, CUdeviceptr add
     const Current current = current_context();
     if (!current) return current.result;
     const std::scoped_lock lock(blocks().mutex);
-    const auto after = blocks().by_address.upper_bound(address);
-    if (after == blocks().by_address.begin()) return kInvalidValue;
-    const auto& [base, block] = *std::prev(after);
-    if (address - base >= block.allocation->bytes()) return kInvalidValue;
-    if (ret_base != nullptr) *ret_base = base;
-    if (ret_bytes != nullptr) *ret_bytes = block.allocation->bytes();
+    const auto found = block_around(address);
+    if (found == blocks().by_address.end()) return kInvalidValue;
+    if (ret_base != nullptr) *ret_base = found->first;
+    if (ret_bytes != nullptr) *ret_bytes = found->second.allocation->bytes();
     return kSuccess;
 }
 
 CUresult pointer_get_attribute(void* ret_value, int attribute, CUdeviceptr address) {
     const std::scoped_lock lock(blocks().mutex);
-    const auto after = blocks().by_address.upper_bound(address);
-    if (after == blocks().by_address.begin()) return kInvalidValue;
-    const auto& [base, block] = *std::prev(after);
-    if (address - base >= block.allocation->bytes() || attribute != kPointerDevice)
-        return kInvalidValue;
-    *static_cast<int*>(ret_value) = block.context->ordinal();
+    const auto found = block_around(address);
+    if (found == blocks().by_address.end() || attribute != kPointerDevice) return kInvalidValue;
+    *static_cast<int*>(ret_value) = found->second.context->ordinal();
     return kSuccess;
 }
 
