@@ -171,8 +171,10 @@ PACE_API uint32_t pace_library_version(void);
 #define PACE_POLICY_ASP "asp"
 
 /* Options. Those of a family carry its prefix: average and group of averages, quorum, reduce, compression and topk of reductions, server of
- * parameter servers; worker of every job. */
+ * parameter servers; worker and run of every job. */
 #define PACE_OPT_WORKER_TIMEOUT_MS "worker.timeout_ms"
+#define PACE_OPT_RUN_MIN_WORKERS "run.min_workers"
+#define PACE_OPT_RUN_WAIT_MS "run.wait_ms"
 #define PACE_OPT_GROUP_SIZE "group.size"
 #define PACE_OPT_GROUP_MIN "group.min"
 #define PACE_OPT_GROUP_WAIT_MS "group.wait_ms"
@@ -324,7 +326,7 @@ typedef struct pace_session_options {
      * (TORCHELASTIC_RUN_ID) or Slurm (SLURM_JOB_ID, _STEP_ID, _RESTART_COUNT) say, or none. A job whose
      * workers are all gone is kept for some minutes. Who opens it then with the same identity, given here or by
      * PACE_RUN_ID, is one of its workers that returns; with another identity it begins a new run, which
-     * starts when all `world` workers have joined. So does, of a launcher's run or without an identity, who
+     * starts when all `world` workers have joined, or as run.min_workers says. So does, of a launcher's run or without an identity, who
      * opens it after all its workers have died or left: a launcher that starts workers anew starts all. While
      * workers of another run live, it is refused (E_TAKEN, after connect_ms). */
     const char* run;
@@ -844,7 +846,7 @@ typedef struct pace_reduce_options {
     { PACE_CALL_INIT(pace_reduce_options), 0, 0 }
 
 /* Reduces the buffers, which hold gradients, over all members (collective family); the first one
- * waits until all workers have joined. Every member gets bit-identical results. options may be
+ * waits until the run has begun: until all workers have joined, or as run.min_workers says. Every member gets bit-identical results. options may be
  * NULL: the mean. All workers give the same op. The mean of finite values is finite, except of elements that are infinite as the
  * half type as which they travel (compression), and of late gradients whose sum at one worker its type does not hold; a sum may
  * exceed its type, at the end or within a node.
@@ -886,8 +888,8 @@ typedef struct pace_broadcast_options {
 #define PACE_BROADCAST_OPTIONS_INIT \
     { PACE_CALL_INIT(pace_broadcast_options), 0, 0 }
 
-/* Gives everyone the buffers of worker options->root (options NULL: 0), bit by bit. The first one waits until all workers
- * have joined and fixes the initial model. In a job that is under way, a newcomer's first broadcast
+/* Gives everyone the buffers of worker options->root (options NULL: 0), bit by bit. The first one waits until the run has
+ * begun and fixes the initial model. In a job that is under way, a newcomer's first broadcast
  * gives it the buffers of a healthy worker instead, and info.iteration says at which iteration: those
  * of that worker's latest broadcast, or, if it has made none with its daemon, those that it averages.
  * If no worker has any, it ends as E_NOT_FOUND; before the first round, it waits for all as ever. If no
@@ -981,8 +983,8 @@ typedef struct pace_checkpoint_options {
     { PACE_CALL_INIT(pace_checkpoint_options) }
 
 /* Has the daemons save the model to their disks, with all updates that this worker has pushed before, and
- * ends when that is durable, on server.checkpoint_copies nodes each. Other pushes and pulls go on meanwhile; whoever
- * asks at the same time gets the same checkpoint. info.version is the model's in it. From the newest
+ * ends when that is durable, on server.checkpoint_copies nodes each. Other pushes and pulls go on meanwhile; all who
+ * ask while one is written get the same next one. info.version is the model's in it. From the newest
  * whole checkpoint a model that is lost with a node goes on, or another job, later (server.restore). Calls that are under way then, pushes, and
  * pulls for steps that the checkpoint has not, end as STALE, until the worker has called pace_broadcast or such a pull. Older ones are removed. The
  * clocks are saved too: info.iteration tells each worker

@@ -30,7 +30,8 @@ BufferHandle BufferTable::add(protocol::DType type, uint64_t count, NewBuffer bu
     slot->memory = std::make_shared<base::MappedMemfd>(std::move(buffer.memory));
     slot->gpu_memory = std::move(buffer.gpu_memory);
     slot->outside = outside;
-    slot->restored = buffer.restored && outside == nullptr;
+    slot->restored = buffer.restored;
+    slot->temporary = buffer.temporary;
     slot->daemon = buffer.daemon;
     return {stamp_, static_cast<uint32_t>(slot - buffers_.begin()), slot->generation};
 }

@@ -52,8 +52,9 @@ struct Buffer {
     std::shared_ptr<base::MappedMemfd> memory;
     std::shared_ptr<GpuMemory> gpu_memory;  // in place of the other
     std::byte* outside =
-        nullptr;            // the trainer's own, for which `memory` is a copy; null: there is none
-    bool restored = false;  // its contents are those of a predecessor's
+        nullptr;             // the trainer's own, for which `memory` is a copy; null: there is none
+    bool restored = false;   // its contents are those of a predecessor's
+    bool temporary = false;  // of the host: no successor gets it
     DaemonBuffer daemon;
 
     // Once it was averaged with local progress kept: a buffer of the same kind for the daemon, whose handle nobody else

@@ -116,12 +116,12 @@ Error Connection::severed(Error error) {
     return error;
 }
 
-Result<NewBuffer> Connection::create_buffer(protocol::DType type, uint64_t count,
+Result<NewBuffer> Connection::create_buffer(protocol::DType type, uint64_t count, bool temporary,
                                             TimePoint deadline) {
     const uint64_t request = next_request_++;
     flatbuffers::FlatBufferBuilder builder;
-    finish_packet(builder,
-                  wire::CreateBufferCreate(builder, request, wire_type(type), count, false));
+    finish_packet(builder, wire::CreateBufferCreate(builder, request, wire_type(type), count, false,
+                                                    0, 0, 0, temporary));
     PACE_TRY_ASSIGN(answer, ask<wire::BufferCreated>(builder, request, -1, deadline));
     const auto& created = *answer.body<wire::BufferCreated>();
     const uint64_t bytes = count * size_of(type);
@@ -135,8 +135,11 @@ Result<NewBuffer> Connection::create_buffer(protocol::DType type, uint64_t count
         (void)free_buffer(created.buffer(), deadline);
         return std::move(memory).error();
     }
-    return NewBuffer{
-        {created.buffer(), created.generation()}, std::move(*memory), nullptr, created.restored()};
+    return NewBuffer{{created.buffer(), created.generation()},
+                     std::move(*memory),
+                     nullptr,
+                     created.restored(),
+                     temporary};
 }
 
 Result<NewBuffer> Connection::create_buffer(protocol::DType type, uint64_t count, Gpu& gpu,
@@ -174,11 +177,11 @@ Result<std::vector<std::byte>> Connection::share_events(const Gpu& gpu, TimePoin
 }
 
 Result<DaemonBuffer> Connection::hand_buffer(protocol::DType type, uint64_t count, int memory,
-                                             TimePoint deadline) {
+                                             bool temporary, TimePoint deadline) {
     const uint64_t request = next_request_++;
     flatbuffers::FlatBufferBuilder builder;
-    finish_packet(builder,
-                  wire::CreateBufferCreate(builder, request, wire_type(type), count, true));
+    finish_packet(builder, wire::CreateBufferCreate(builder, request, wire_type(type), count, true,
+                                                    0, 0, 0, temporary));
     return hand_over(builder, request, memory, deadline);
 }
 

@@ -57,6 +57,7 @@ struct NewBuffer {
     base::MappedMemfd memory;
     std::unique_ptr<GpuMemory> gpu_memory;  // in place of the other
     bool restored = false;                  // a dead predecessor's, with its contents
+    bool temporary = false;                 // of the host: no successor's
 };
 
 enum class Wake { completion, gone, deadline, interrupted };
@@ -75,13 +76,14 @@ class Connection {
 
     // The calls. A failure that the daemon told leaves the connection as it was; any other severs
     // it.
-    base::Result<NewBuffer> create_buffer(protocol::DType type, uint64_t count,
+    // temporary: freed when this process dies, and nothing that an earlier one had.
+    base::Result<NewBuffer> create_buffer(protocol::DType type, uint64_t count, bool temporary,
                                           base::TimePoint deadline);
     base::Result<NewBuffer> create_buffer(protocol::DType type, uint64_t count, Gpu& gpu,
                                           base::TimePoint deadline);
     // Memory that this process has: of the host, by its descriptor, or of a GPU.
     base::Result<DaemonBuffer> hand_buffer(protocol::DType type, uint64_t count, int memory,
-                                           base::TimePoint deadline);
+                                           bool temporary, base::TimePoint deadline);
     base::Result<DaemonBuffer> hand_buffer(protocol::DType type, uint64_t count,
                                            const GpuMemory& memory, base::TimePoint deadline);
     // Gives the daemon our events, once for a device. Returns the daemon's.

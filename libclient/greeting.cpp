@@ -89,8 +89,11 @@ Error explained(const Endpoint& endpoint, Error error) {
 }  // namespace
 
 bool Retry::pause() {
-    if (base::now() + std::chrono::milliseconds(pause_ms_) >= until_) return false;
-    interrupted_ = poll(nullptr, 0, pause_ms_) < 0 && errno == EINTR && interruptible_;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until_ - base::now()).count();
+    if (left <= 0) return false;
+    // The last pause ends with the time, so that who comes within it is found.
+    interrupted_ = poll(nullptr, 0, static_cast<int>(std::min<int64_t>(pause_ms_, left))) < 0 &&
+                   errno == EINTR && interruptible_;
     if (interrupted_) return false;
     pause_ms_ = std::min(2 * pause_ms_, kPauseMaxMs);
     return true;

@@ -76,8 +76,8 @@ Result<NewBuffer> share_memory(Connection& connection, protocol::DType type, uin
                           fd, memory.error().message);
     // Here and now, at this process's cost: the daemon then finds every page.
     while (!memory->is_populated()) PACE_TRY(memory->populate(base::MappedMemfd::kPieceBytes));
-    PACE_TRY_ASSIGN(daemon, connection.hand_buffer(type, count, memory->fd(), deadline));
-    return NewBuffer{daemon, std::move(*memory), nullptr};
+    PACE_TRY_ASSIGN(daemon, connection.hand_buffer(type, count, memory->fd(), true, deadline));
+    return NewBuffer{daemon, std::move(*memory), nullptr, false, true};
 }
 
 // The same of memory on a GPU.
@@ -218,7 +218,8 @@ Result<CreatedBuffer> Session::create_buffer(protocol::DType type, uint64_t coun
             return share_memory(*connection, type, count, *gpu, imported, deadline);
         if (imported.fd >= 0) return share_memory(*connection, type, count, imported.fd, deadline);
         return gpu != nullptr ? connection->create_buffer(type, count, *gpu, deadline)
-                              : connection->create_buffer(type, count, deadline);
+                              : connection->create_buffer(type, count,
+                                                          is_outside || imported.is_copy, deadline);
     };
     auto made = make();
 
@@ -305,6 +306,7 @@ Result<> Session::try_reconnect(TimePoint deadline) {
         protocol::DType type;
         uint64_t count;
         int memory;
+        bool temporary;
         std::shared_ptr<const GpuMemory> gpu_memory;
     };
     std::vector<Handing> buffers;
@@ -315,7 +317,8 @@ Result<> Session::try_reconnect(TimePoint deadline) {
             if (buffer.gpu_memory && !buffer.gpu_memory->outlives_daemon())
                 return lost_with_daemon();
             const int memory = buffer.gpu_memory ? -1 : buffer.memory->fd();
-            buffers.push_back({buffer.type, buffer.count, memory, buffer.gpu_memory});
+            buffers.push_back(
+                {buffer.type, buffer.count, memory, buffer.temporary, buffer.gpu_memory});
         }
     }
     std::vector<DaemonBuffer> handed;
@@ -324,7 +327,8 @@ Result<> Session::try_reconnect(TimePoint deadline) {
         auto taken =
             buffer.gpu_memory
                 ? connection->hand_buffer(buffer.type, buffer.count, *buffer.gpu_memory, deadline)
-                : connection->hand_buffer(buffer.type, buffer.count, buffer.memory, deadline);
+                : connection->hand_buffer(buffer.type, buffer.count, buffer.memory,
+                                          buffer.temporary, deadline);
         if (!taken) return settled(std::move(taken).error());
         handed.push_back(*taken);
     }

@@ -92,6 +92,7 @@ struct SharedBuffer {
 struct Imported {
     std::byte* pointer = nullptr;  // of the host: staged, copied at calls and back at their ends
     int fd = -1;  // of a memfd, or of an allocation on a GPU; the caller keeps the descriptor
+    bool is_copy = false;  // new memory, for a copy of another buffer
 };
 
 // Who waits: the calling thread, or, for the result of a request whose buffers are on a GPU, a stream of that GPU.

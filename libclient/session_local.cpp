@@ -47,7 +47,7 @@ Result<> Session::provide_copy(BufferHandle handle) {
     }
     // First what may throw: the daemon is asked for a copy that somebody then has.
     std::unique_ptr<std::byte[]> snapshot(new std::byte[count * size_of(type)]);
-    PACE_TRY_ASSIGN(made, create_buffer(type, count));
+    PACE_TRY_ASSIGN(made, create_buffer(type, count, 0, {.is_copy = true}));
     {
         const std::scoped_lock lock(mutex_);
         // Another thread may have made one, or freed the buffer, meanwhile.

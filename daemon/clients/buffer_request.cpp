@@ -50,6 +50,7 @@ Result<> check_handle(const protocol::client::BufferCreate& create, BufferReques
 Result<BufferRequest> check_buffer(const protocol::client::BufferCreate& create) {
     BufferRequest wanted{
         static_cast<protocol::DType>(create.dtype()), create.count(), create.adopt(), {}};
+    wanted.temporary = create.temporary();
     PACE_TRY(check_handle(create, wanted));
     if (create.device() != nullptr) {
         const auto device =
@@ -94,6 +95,7 @@ void finish_memory(NewMemory& memory) {
     buffer->memory = std::move(memory.memory);
     buffer->dtype = memory.wanted.dtype;
     buffer->count = memory.wanted.count;
+    buffer->temporary = memory.wanted.temporary;
     buffer->charge = std::move(memory.paid);
     memory.buffer = buffer;
     if (memory.device == nullptr) return;

@@ -22,6 +22,7 @@ struct BufferRequest {
     // Of memory on a GPU that is adopted without a descriptor: the block that it is in, and where.
     std::optional<base::cuda::CUipcMemHandle> handle{};
     uint64_t offset = 0;
+    bool temporary = false;  // nobody's before, and nobody's after this client
 
     size_t descriptors() const { return adopt && !handle ? 1 : 0; }
     uint64_t bytes() const { return count * protocol::size_of(dtype); }

@@ -140,7 +140,7 @@ void Client::close(bool orderly) {
     if (orderly) {
         context_.engine.leave(seat, [] {});
     } else {
-        // Memory of the dead trainer's own goes with it.
+        // Memory of the dead trainer's own goes with it, and so do copies.
         auto left = buffers_.all();
         std::erase_if(left, [](const BufferPtr& buffer) { return buffer->is_lent(); });
         context_.engine.bury(seat, std::move(left));

@@ -60,8 +60,9 @@ Result<> Client::make_buffer(const fb::BufferCreate& create, std::vector<base::U
     memory->charge = charge_for(wanted.bytes(), memory->device != nullptr);
     PACE_TRY(quota_.charge_buffer(memory->charge));
     const BufferPtr kept =
-        wanted.adopt ? nullptr
-                     : context_.engine.inherit(*seat_, wanted.dtype, wanted.count, memory->device);
+        wanted.adopt || wanted.temporary
+            ? nullptr
+            : context_.engine.inherit(*seat_, wanted.dtype, wanted.count, memory->device);
     if (kept) return answer_with(memory->request, kept, true);
     auto paid = context_.engine.charge_buffer(process_.uid, memory->charge,
                                               memory->device != nullptr ? 2 : 1);

@@ -55,12 +55,13 @@ struct Buffer {
     uint64_t count = 0;
     Charge charge;                      // what its user pays, for as long as it is anywhere
     std::optional<OnDevice> on_device;  // destroyed before its twin
+    bool temporary = false;             // the trainer's own, or a copy: goes with it
 
     size_t bytes() const { return count * protocol::size_of(dtype); }
     // What a client is charged for it.
     size_t charged() const { return charge_for(bytes(), on_device.has_value()); }
-    // Memory of the trainer's own that goes with it.
-    bool is_lent() const { return on_device && on_device->memory.is_lent(); }
+    // It goes with its trainer.
+    bool is_lent() const { return temporary || (on_device && on_device->memory.is_lent()); }
     const device::Device* device() const {
         return on_device ? &on_device->memory.device() : nullptr;
     }

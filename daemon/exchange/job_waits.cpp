@@ -16,9 +16,12 @@ std::string Job::awaited_at_the_door(const Worker& worker) const {
     if (!worker.resuming && !worker.newcomer && state_.view.epoch != 0) return {};
     if (!state_.services.control->attached()) return kNoController;
     if (worker.resuming) return "the controller to take this node's workers in again";
-    if (!worker.newcomer)
-        return fmt::format("all {} workers to join (pacectl job show {} names who has not)",
-                           options.world, options.name);
+    if (!worker.newcomer) {
+        const bool all = options.min_workers == 0;
+        return fmt::format("{} {} workers to join (pacectl job show {} names who has not)",
+                           all ? "all" : "at least", all ? options.world : options.min_workers,
+                           options.name);
+    }
     const std::string cut = state_.cut_off();
     if (!cut.empty())
         return "the network: this worker is kept out of the job, which goes on, as long as " + cut;

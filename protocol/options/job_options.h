@@ -17,6 +17,8 @@ struct JobOptions {
     Policy policy = Policy::partial_reduce;
 
     uint32_t worker_timeout_ms = 0;
+    uint32_t min_workers = 0;
+    uint32_t min_workers_wait_ms = 5000;
 
     // Of groups and their averages.
     uint32_t group_size = 0;

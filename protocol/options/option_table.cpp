@@ -19,6 +19,8 @@ constexpr Scope kServers{Family::server};
 constexpr Scope kStaleServers{Family::server, kTakesStaleness};
 
 constexpr Need kAlways{};
+constexpr Need kElastic{[](const JobOptions& options) { return options.min_workers != 0; },
+                        "run.min_workers"};
 constexpr Need kDynamic{
     [](const JobOptions& options) { return options.weights == Weights::dynamic; },
     "average.weights dynamic"};
@@ -47,6 +49,13 @@ constexpr OptionRow kRows[] = {
     {"worker.timeout_ms", field<&JobOptions::worker_timeout_ms>(), kEveryJob, kAlways, 1, kAnyMs,
      "ten of the worker's median steps, at least 30 s",
      "A worker that computes longer than this is suspended when others wait for it."},
+
+    {"run.min_workers", field<&JobOptions::min_workers>(), kEveryJob, kAlways, 1, kWorldMax,
+     "world",
+     "A run begins without the other workers when so many are there and run.wait_ms has passed. "
+     "Who comes later is a newcomer: pace_broadcast gives it the current model."},
+    {"run.wait_ms", field<&JobOptions::min_workers_wait_ms>(), kEveryJob, kElastic, 0, kAnyMs, "",
+     "How long run.min_workers workers wait for the others before the run begins."},
 
     {"group.size", field<&JobOptions::group_size>(), kSizedGroups, kAlways, 2, kWorldMax,
      "min(3, world); 2 with ad-psgd, world with full", "Workers of a group."},

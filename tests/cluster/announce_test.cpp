@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <memory>
 #include <thread>
 
@@ -120,6 +121,26 @@ TEST_F(Announced, AnotherIterationThanAnnouncedCountsAsItIsCalled) {
     EXPECT_EQ(worker(1).members()[0].staleness, 0U);
     EXPECT_EQ(worker(1).members()[1].staleness, 2U);
     EXPECT_GT(worker(1).members()[0].weight, worker(1).members()[1].weight);
+}
+
+TEST_F(Announced, AnotherVerbTakesItBack) {
+    open(2, 2);
+    for (uint64_t iteration = 1; iteration <= 3; ++iteration) meet({0, 1}, iteration);
+    worker(0).announce(4);
+    const pace_request sync = worker(0).sync();
+    worker(1).finish(worker(1).sync());
+    worker(0).finish(sync);
+    meet({0, 1}, 4);
+}
+
+TEST_F(Announced, WithoutADaemonIsNoMistake) {
+    open(2, 2);
+    for (uint64_t iteration = 1; iteration <= 3; ++iteration) meet({0, 1}, iteration);
+    cluster_.daemon(0).signal(SIGKILL);
+    ASSERT_TRUE(cluster_.daemon(0).wait(soon()));
+    pace_error error{};
+    EXPECT_EQ(pace_announce(worker(0).session(), 4, &error), PACE_OK) << error.message;
+    EXPECT_EQ(pace_withdraw(worker(0).session(), &error), PACE_OK) << error.message;
 }
 
 TEST_F(Announced, WhatIsWithdrawnHoldsNobody) {

@@ -144,6 +144,22 @@ TEST(Checkpoints, WhatADaemonHadThatIsGoneForGoodOthersTakeOver) {
     }
 }
 
+// While one is written, which takes a while, two ask for the next.
+TEST(Checkpoints, WhoAsksAtTheSameTimeGetsTheSameOne) {
+    Cluster cluster({.nodes = 2});
+    Workers workers = open(cluster, {.elements = 4'000'000}, {0, 1, 0});
+    push_all(workers, 0);
+    for (auto& worker : workers) worker->finish(worker->pull(1));
+    bool same = false;
+    for (int time = 0; time < 20 && !same; ++time) {
+        std::vector<pace_request> asked;
+        for (auto& worker : workers) asked.push_back(worker->checkpoint());
+        for (size_t rank = 0; rank < 3; ++rank) workers[rank]->finish(asked[rank]);
+        same = workers[1]->info().version == workers[2]->info().version;
+    }
+    EXPECT_TRUE(same) << "in none of twenty";
+}
+
 TEST(Checkpoints, AnotherJobGoesOnFromTheNewestOne) {
     Cluster cluster({.nodes = 3});
     const std::vector<size_t> nodes{0, 1, 2, 2};

@@ -304,6 +304,42 @@ TEST(Server, BadInputIsNamedAndChangesNothing) {
     for (uint64_t i = 0; i < 40; ++i) ASSERT_EQ(worker.model(i), 1.0F) << i;
 }
 
+TEST(Server, APullTellsAVersionThatGrowsAndHowFarTheSlowestIs) {
+    Cluster cluster({.nodes = 2});
+    Team team(cluster, {.policy = PACE_POLICY_SSP, .elements = 40}, {0, 1});
+    uint64_t version = 0;
+    for (uint64_t clock = 0; clock < 3; ++clock) {
+        for (uint32_t rank = 0; rank < 2; ++rank) {
+            team[rank].set_update(1);
+            team[rank].finish(team[rank].push(clock));
+        }
+        expect_model(team[0], clock + 1, static_cast<float>(2 * (clock + 1)));
+        EXPECT_GT(team[0].info().version, version);
+        EXPECT_EQ(team[0].info().slowest_clock, clock + 1);
+        version = team[0].info().version;
+    }
+    team[1].finish(team[1].push(3));
+    expect_model(team[0], 3, 7);
+    EXPECT_EQ(team[0].info().slowest_clock, 3U) << "of who has pushed three times";
+}
+
+TEST(Server, SyncAndBarrierAreForEveryFamily) {
+    Cluster cluster({.nodes = 2});
+    Team team(cluster, {}, {0, 0, 1});
+    team.everyone([](ServerWorker& worker, uint32_t rank) {
+        Worker& session = worker.session();
+        const float* own = session.add_floats(100, static_cast<float>(rank));
+        pace_slice whole = PACE_WHOLE(session.buffers().back());
+        pace_request request{};
+        ASSERT_EQ(pace_sync(session.session(), &whole, 1, nullptr, &request, nullptr), PACE_OK);
+        session.finish(request);
+        EXPECT_EQ(own[99], 1.0F);
+        EXPECT_EQ(session.info().member_count, 3U);
+        session.finish(session.barrier());
+        EXPECT_EQ(session.info().member_count, 3U);
+    });
+}
+
 // More than a worker may have on their way, the last of them wrong: a pull after it waits for the others alone.
 TEST(Server, APullAfterAPushThatIsRefusedDoesNotWaitForIt) {
     Cluster cluster({.nodes = 2});

@@ -109,6 +109,37 @@ std::vector<Variant> variants() {
     return all;
 }
 
+// Of a node with two workers and one with one.
+TEST(Sparse, NothingIsOwedAtFirstAndLaterTheFirstOfANodeTellsOfIt) {
+    Cluster cluster({.nodes = 2});
+    for (const std::string hierarchy : {"node", "flat"}) {
+        SCOPED_TRACE(hierarchy);
+        Crew crew(
+            cluster, {0, 0, 1},
+            [&](AskedSession& job) {
+                job.set(PACE_OPT_COMPRESSION, "topka");
+                job.set(PACE_OPT_TOPK_DENSITY, 0.1);
+                job.set(PACE_OPT_TOPK_DENSE_FALLBACK, "never");
+                job.set(PACE_OPT_TOPK_HIERARCHY, hierarchy);
+            },
+            hierarchy);
+        const auto owes = [&](size_t rank) {
+            for (uint64_t i = 0; i < kElements; ++i)
+                if (crew.at(rank, i) != 0) return true;
+            return false;
+        };
+        for (size_t rank = 0; rank < 3; ++rank) crew.at(rank, 3) = 5;
+        crew.owed();
+        for (size_t rank = 0; rank < 3; ++rank) EXPECT_FALSE(owes(rank)) << rank;
+        base::Random random(11);
+        crew.round(random);
+        crew.owed();
+        EXPECT_TRUE(owes(0));
+        EXPECT_EQ(owes(1), hierarchy == "flat");
+        EXPECT_TRUE(owes(2));
+    }
+}
+
 TEST(Sparse, WhatIsAppliedAndWhatIsOwedIsWhatWasGiven) {
     Cluster cluster({.nodes = 3});
     base::Random random(7);

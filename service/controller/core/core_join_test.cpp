@@ -47,6 +47,60 @@ TEST_F(CoreJoinTest, RefusesOptionsThatMakeNoSense) {
     EXPECT_EQ(refusal().kind, ErrorKind::invalid);
 }
 
+// run.min_workers 2 of 4, who wait a second for the others.
+JobOptions elastic() {
+    JobOptions options = averaging(4);
+    options.min_workers = 2;
+    options.min_workers_wait_ms = 1000;
+    return options;
+}
+
+TEST_F(CoreJoinTest, BeginsWithFewerWorkersWhenTheOthersDoNotCome) {
+    const NodeId a = attach("a");
+    join(a, 0, elastic());
+    EXPECT_FALSE(job().started);
+    join(a, 2, elastic());
+    EXPECT_FALSE(job().started);
+    pass(std::chrono::milliseconds(999));
+    EXPECT_FALSE(job().started);
+    clear();
+    pass(std::chrono::milliseconds(1));
+    EXPECT_TRUE(job().started);
+    const auto views = take<CommitView>();
+    ASSERT_EQ(views.size(), 1U);
+    ASSERT_EQ(views[0].members.size(), 2U);
+    EXPECT_EQ(views[0].members[1].rank, 2U);
+    join(a, 1, elastic());
+    EXPECT_EQ(status_of(1), WorkerStatus::newcomer);
+}
+
+TEST_F(CoreJoinTest, ThoseWhoAreEnoughDoNotWaitWhenAllAreThere) {
+    const NodeId a = attach("a");
+    for (Rank rank = 0; rank < 4; ++rank) join(a, rank, elastic());
+    EXPECT_TRUE(job().started);
+    EXPECT_NE(status_of(3), WorkerStatus::newcomer);
+}
+
+TEST_F(CoreJoinTest, WhoHasLeftDoesNotCountForTheStart) {
+    const NodeId a = attach("a");
+    join(a, 0, elastic());
+    join(a, 1, elastic());
+    send(from(a, WorkerLeave{1, 1, true}));
+    pass_hearing(std::chrono::seconds(5), {a});
+    EXPECT_FALSE(job().started);
+    join(a, 1, elastic());
+    pass_hearing(std::chrono::seconds(1), {a});
+    EXPECT_TRUE(job().started);
+}
+
+TEST_F(CoreJoinTest, RefusesAStartThatCanNeverBe) {
+    JobOptions options = elastic();
+    options.min_workers = 5;
+    join(attach("a"), 0, options);
+    EXPECT_EQ(refusal().message,
+              "run.min_workers is 5; use 1 to world, which is 4: more can never be there");
+}
+
 TEST_F(CoreJoinTest, RefusesARankOutsideTheWorld) {
     join(attach("a"), 3, averaging(3));
     const base::Error error = refusal();

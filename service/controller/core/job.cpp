@@ -381,6 +381,7 @@ std::optional<TimePoint> Job::next_deadline() const {
     if (gathering_ && gather_deadline_) consider(*gather_deadline_);
     const bool awaits_others = return_deadline_ && all_lost_ && live_ > 0;
     if (awaits_others && !gathering_) consider(*return_deadline_);
+    if (const auto start = late_start(); start && !gathering_) consider(*start);
     if (unjoined_since_) consider(*unjoined_since_ + cluster_.options.unjoined_keep);
     if (empty_since_) consider(*empty_since_ + cluster_.options.abandoned_keep);
     if (views_.is_changing()) consider(views_.changing_since() + 5 * cluster_.options.liveness_max);

@@ -1,7 +1,8 @@
 // Job: the workers that learn one model. It admits and loses them, and from that drives its views
 // and its groups.
 //
-// The gate: no view and no group before all `world` ranks have joined once. From then on the job is
+// The gate: no view and no group before all `world` ranks have joined once, or, with run.min_workers, so
+// many are there and have waited for the others for run.wait_ms. From then on the job is
 // *started* for good; who joins later is a newcomer, whom nobody needs until it is admitted. After
 // a replay the job *gathers*: the members that the journal names have until liveness_max after the
 // controller's start, or after the first of them is back if that is later, to announce themselves;
@@ -161,9 +162,10 @@ class Job {
     void leave_out_without_donor(Rank rank, const Turn& turn);
     std::vector<Member> members_covered() const;
     void find_places(const std::vector<NodeId>& nodes);
-    bool start_is_due() const {
-        return !is_started() && ranks_seen_ == options_.world && live_ > 0;
-    }
+    void look_for_start(TimePoint now);
+    // When the workers that are there have waited for the others for long enough; none if they are too few.
+    std::optional<TimePoint> late_start() const;
+    bool start_is_due(TimePoint now) const;
 
     JobId id_;
     JobOptions options_;
@@ -185,7 +187,8 @@ class Job {
     std::unique_ptr<ServerJob> server_;         // null unless there is a parameter server
     uint32_t ranks_seen_ = 0;                   // that are not absent
     uint32_t live_ = 0;
-    uint32_t unsettled_ = 0;  // lost or missing: not gone in order
+    uint32_t unsettled_ = 0;                 // lost or missing: not gone in order
+    std::optional<TimePoint> enough_since_;  // run.min_workers are there, and it has not started
     bool view_wanted_ =
         false;  // the membership is not what the view, or the change under way, says
     bool view_broken_ = false;  // the change under way needs a node that is gone

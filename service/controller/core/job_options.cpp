@@ -32,6 +32,13 @@ uint64_t window_min(const JobOptions& o) {
     return (uint64_t{o.world} - 1 + o.group_size - 2) / (o.group_size - 1);
 }
 
+Result<> check_min_workers(const JobOptions& o) {
+    if (o.min_workers <= o.world) return {};
+    return make_error(ErrorKind::invalid,
+                      "run.min_workers is {}; use 1 to world, which is {}: more can never be there",
+                      o.min_workers, o.world);
+}
+
 // In a world of one the only worker gets its own model back: any small group size will do.
 uint32_t usual_size(const JobOptions& o, const PolicyRow& policy) {
     if (policy.group_size == GroupSize::two) return 2;
@@ -90,6 +97,7 @@ Result<JobOptions> check(const AskedOptions& asked) {
     PACE_TRY(protocol::check_job_name(asked.name));
     PACE_TRY(check_world(asked.world));
     PACE_TRY_ASSIGN(options, protocol::read_options(asked));
+    PACE_TRY(check_min_workers(options));
     const PolicyRow& policy = *protocol::find(options.policy);
     if (!options.edges.empty()) {
         PACE_TRY_ASSIGN(edges, check_edges(options.edges, options.world));

@@ -34,4 +34,24 @@ bool Job::have_all_died(TimePoint now) const {
            });
 }
 
+void Job::look_for_start(TimePoint now) {
+    const bool enough = options_.min_workers != 0 && live_ >= options_.min_workers;
+    if (is_started() || !enough) {
+        enough_since_.reset();
+    } else if (!enough_since_) {
+        enough_since_ = now;
+    }
+}
+
+std::optional<TimePoint> Job::late_start() const {
+    if (!enough_since_ || is_started()) return std::nullopt;
+    return *enough_since_ + std::chrono::milliseconds(options_.min_workers_wait_ms);
+}
+
+bool Job::start_is_due(TimePoint now) const {
+    if (is_started() || live_ == 0) return false;
+    const auto late = late_start();
+    return ranks_seen_ == options_.world || (late && now >= *late);
+}
+
 }  // namespace pace::controller

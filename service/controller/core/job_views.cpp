@@ -46,9 +46,13 @@ void Job::on_view_prepared(const From<ViewPrepared>& event) {
 void Job::settle(const Turn& turn) {
     if (gathering_) end_gathering(turn);
     if (gathering_ || waits_for_return(turn.now)) return;
-    if (start_is_due()) {
-        turn.note("job-started",
-                  fmt::format("job {}: all {} workers have joined", options_.name, options_.world));
+    look_for_start(turn.now);
+    if (start_is_due(turn.now)) {
+        turn.note("job-started", ranks_seen_ == options_.world
+                                     ? fmt::format("job {}: all {} workers have joined",
+                                                   options_.name, options_.world)
+                                     : fmt::format("job {}: begins with {} of {} workers",
+                                                   options_.name, live_, options_.world));
         view_wanted_ = true;
     }
     follow_cuts(turn);
