@@ -1,0 +1,15 @@
+#include <pace/pace.hpp>
+
+#include <cstdio>
+
+// Says which library it has found; asks it something, by an exception and by a value.
+int main() {
+    std::printf("libpace %u\n", pace::library_version());
+    try {
+        const pace::session session{pace::session_options{}};
+        return 1;
+    } catch (const pace::invalid_error& error) {
+        std::printf("%s\n", error.what());
+    }
+    return pace::query(pace::nothrow, "policies") ? 0 : 1;
+}
