@@ -38,25 +38,27 @@ def die_with_parent(number: int = signal.SIGTERM) -> Any:
 
 
 class Daemon:
-    """A daemon on its own, on a socket in a temporary folder. Raises NotFound when there is none to start, or it does not."""
+    """A daemon on its own, on a socket of this path, or one in a temporary folder. Raises NotFound when it does not start."""
 
-    def __init__(self) -> None:
+    def __init__(self, socket: str = "") -> None:
         self._process: Optional["subprocess.Popen[bytes]"] = None
+        self._socket = socket
         self._folder = ""
 
     @property
     def endpoint(self) -> str:
-        return f"unix:{self._folder}/paced.sock"
+        return f"unix:{self._socket}"
 
     def __enter__(self) -> "Daemon":
         program = find_paced()
         self._folder = tempfile.mkdtemp(prefix="pace-")
+        self._socket = self._socket or f"{self._folder}/paced.sock"
         try:
             log = os.path.join(self._folder, "paced.log")
             with open(log, "wb") as errors:
                 # A session of its own: Ctrl-C reaches the runner alone, which stops the daemon after the workers.
                 self._process = subprocess.Popen(
-                    [program, "--socket", f"{self._folder}/paced.sock", "--socket-group", ""], stdin=subprocess.DEVNULL,
+                    [program, "--socket", self._socket, "--socket-group", ""], stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE, stderr=errors, start_new_session=True, preexec_fn=die_with_parent())
             self._wait_until_ready(log)
         except BaseException:

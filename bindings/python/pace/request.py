@@ -97,6 +97,11 @@ class Request:
             self._collect(0, Waiting())
         return self._status is not None
 
+    @property
+    def failed(self) -> bool:
+        """It has been collected, and has ended in another way than OK."""
+        return self._status not in (None, _abi.PACE_OK)
+
     def __await__(self) -> Generator[Any, None, Info]:
         return self.wait_async().__await__()
 

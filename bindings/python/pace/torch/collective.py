@@ -1,0 +1,152 @@
+"""Collective: gradients are reduced over all workers, or over a quorum of them, before each step (policy all-reduce)."""
+
+from typing import TYPE_CHECKING, Any, Callable, Dict, List
+
+import torch
+
+import pace
+from pace.torch.buckets import Gradients
+from pace.torch.retry import abandon, broadcast_again, complete
+from pace.torch.state import ModelState, parameters_of
+
+if TYPE_CHECKING:
+    from pace.torch.job import Job
+
+_STEP, _SETS = 0, 1
+
+
+class Collective:
+    """Buckets are reduced while backward() runs, and its end waits for all of them, as in DistributedDataParallel.
+
+    A step's buckets are as many rounds of the job. A worker that comes in between gets, with the model, the results of the buckets
+    that are done, and takes part from the next one on. With a quorum or a top-k compression a step is one round, made at
+    the end of backward(), since one decision is made for all of it.
+    """
+
+    @staticmethod
+    def options(_: torch.nn.Module) -> Dict[str, Any]:
+        return {}
+
+    def __init__(self, job: "Job", session: pace.Session, options: Dict[str, Any], _: bool):
+        self._job = job
+        self._session = session
+        is_top_k = options.get("compression", "none") not in ("none", "f16", "bf16")
+        is_one = is_top_k or options.get("quorum", "all") != "all"
+        self._is_one = is_one
+        self._state = ModelState(session, job.module, job.optimizer, own=2)
+        # The running statistics are averaged with the last bucket, so that all workers have the same. A sum of several rounds, or a
+        # part of the elements, would spoil them: then synchronize() averages them.
+        self._statistics = [] if is_one else self._state.statistics
+        self.gradients = Gradients(session, parameters_of(job.module), is_one, not is_top_k, self._full, self._end)
+        self._rounds = 1 if is_one else len(self.gradients.buckets)  # of one backward()
+        self._sets = 0  # backward passes whose gradients have been reduced
+        self._adopted = 0  # rounds of the next one that came with the model
+        self._requests: List[pace.Request] = []
+        self._is_void = False  # the gradients are of a model that was replaced
+        self._are_counts_written = False
+
+    def broadcast(self) -> None:
+        """Takes the job's model, or gives everyone the first worker's; and with it where the job is."""
+        self._take_model(complete)
+
+    def _take_model(self, how: Callable[..., pace.Info]) -> None:
+        self._state.write_counts([self._job.step, self._sets])
+        extra = [] if self._rounds == 1 else self.gradients.buffers
+        everything = [*self._state.buffers, self._state.counts, *extra]
+        info = how(self._job.place, lambda: self._session.broadcast(everything))
+        own = self._state.read_counts()
+        self._job.step, self._sets = own[_STEP], own[_SETS]
+        done = info.iteration - self._sets * self._rounds
+        self._adopted = done if 0 < done < self._rounds else 0
+        self.gradients.adopt(self._adopted)
+        self._requests.clear()
+        self._are_counts_written = False
+
+    def before_forward(self) -> None:
+        """From the first call of a step on a newcomer may be given this model, and makes the step, too.
+
+        It gets the counts as they are before the step: a forward pass counts BatchNorm's batches.
+        """
+        if not self._are_counts_written:
+            self._state.write_counts([self._job.step, self._sets])
+            self._are_counts_written = True
+
+    def may_step(self) -> bool:
+        return not self._is_void
+
+    def step(self, inner: Any) -> None:
+        inner()
+        self._job.step += 1
+
+    def synchronize(self) -> None:
+        """Models are equal already; with a quorum they differ by rounding at most, which this ends."""
+        if self._is_one:
+            complete(self._job.place, lambda: self._session.sync(self._state.buffers))
+
+    def checksum(self) -> str:
+        return self._state.checksum()
+
+    def finish(self) -> None:
+        self.gradients.remove_hooks()
+
+    def _begin(self, index: int) -> pace.Request:
+        iteration = self._sets * self._rounds + index + 1
+        operands = self.gradients.operands(index) + (self._statistics if index == self._rounds - 1 else [])
+        if self._is_one:
+            operands = [buffer for position in range(len(self.gradients.buckets)) for buffer in self.gradients.operands(position)]
+        return self._session.reduce(operands, iteration=iteration)
+
+    def _full(self, index: int) -> None:
+        if self._is_one or index < self._adopted:
+            return
+        self._prepare(index)
+        self._requests.append(self._begin(index))
+
+    def _prepare(self, index: int) -> None:
+        self._is_void = False
+        self.before_forward()
+        self.gradients.take_own(index)
+
+    def _end(self) -> None:
+        try:
+            infos = self._finish_rounds()
+        except pace.Stale:
+            self._is_void = True
+            abandon(self._requests)
+            self._take_model(broadcast_again)
+            return
+        self._sets += 1
+        self._adopted = 0
+        self._requests.clear()
+        self._are_counts_written = False
+        self.gradients.give_results()
+        if infos and infos[-1].resync:
+            self.synchronize()
+
+    def _finish_rounds(self) -> List[pace.Info]:
+        """Begins the rounds that are not begun yet, those of unused parameters, and ends all. Raises pace.Stale."""
+        if self._is_one:
+            for index in range(len(self.gradients.buckets)):
+                self._prepare(index)
+            return [complete(self._job.place, lambda: self._begin(0))]
+        for index in range(self._adopted + len(self._requests), self._rounds):
+            self._prepare(index)
+            self._requests.append(self._begin(index))
+        infos: List[pace.Info] = []
+        is_broken = False  # one was called again: those behind it have ended as it did, and are called again after it
+        for index, request in enumerate(self._requests, self._adopted):
+            if is_broken:
+                _await_end(request)
+            before = request if not is_broken else None
+            info = complete(self._job.place, lambda index=index: self._begin(index), begun=before)  # type: ignore[misc]
+            is_broken = is_broken or request.failed
+            infos.append(info)
+        return infos
+
+
+def _await_end(request: pace.Request) -> None:
+    try:
+        request.wait()
+    except pace.PaceError:
+        return
+    raise pace.Stale("a round has ended that came after one which failed: the model is taken anew")

@@ -1,0 +1,136 @@
+"""Job: a wrapped model as one worker of a job: its session, its state, and the family that exchanges it."""
+
+import atexit
+import weakref
+from typing import Any, Dict, List, Optional
+
+import torch
+
+import pace
+from pace.options import query
+from pace.torch.averaging import Averaging
+from pace.torch.collective import Collective
+from pace.torch.place import Place, current
+from pace.torch.retry import ModelChanged
+from pace.torch.served import Served
+
+# Short words for options that have one meaning in a family.
+_SHORT = {"density": "topk.density", "staleness": "server.staleness", "rate": "server.rate"}
+_FAMILIES = {"collective": Collective, "averaging": Averaging, "server": Served}
+
+
+class Job:
+    """Starts at the first use: then the policy and all options are known. Threads: the trainer's."""
+
+    def __init__(self, module: torch.nn.Module):
+        self.module = module
+        self.optimizer: Optional[torch.optim.Optimizer] = None  # the user's, within pace.torch.Optimizer
+        self.place: Place = current()
+        self.step = 0  # optimizer steps, counted over the job: a worker that comes late goes on where the others are
+        self.is_finished = False
+        self._policy = "all-reduce"
+        self._options: Dict[str, Any] = {}
+        self._overlap = False
+        self._session: Optional[pace.Session] = None
+        self._family: Any = None
+
+    @property
+    def is_started(self) -> bool:
+        return self._session is not None
+
+    @property
+    def session(self) -> pace.Session:
+        self.start()
+        assert self._session is not None
+        return self._session
+
+    @property
+    def family(self) -> Any:
+        self.start()
+        return self._family
+
+    def configure(self, policy: Optional[str], server: Optional[str], overlap: bool, options: Dict[str, Any]) -> None:
+        """Before the start: what pace.torch.Optimizer was given. Raises pace.Invalid."""
+        if self.is_started:
+            raise pace.Invalid("the model has been used before its optimizer was wrapped: wrap it first, then train", "optimizer")
+        if policy and server:
+            raise pace.Invalid(f"policy {policy!r} and server {server!r} exclude each other; give one", "policy")
+        self._policy = server or policy or "all-reduce"
+        self._overlap = overlap
+        for name, value in options.items():
+            self._options[_SHORT.get(name, name)] = value
+
+    def add_option(self, name: str, value: Any) -> None:
+        """As configure(), of one option: a job that has started with it, or without any such wish, stays as it is."""
+        if self._options.get(name, value) != value or (self.is_started and name not in self._options):
+            raise pace.Invalid(f"{name} cannot be {value} any more: the job has started without it; call steps() before the "
+                               "model is used", name)
+        self._options[name] = value
+
+    def start(self, before_broadcast: Any = None) -> None:
+        """Opens the session, moves the model to the daemon's memory, and takes the job's model and step. Once.
+
+        `before_broadcast(info)`: what is done once the session is open, to load a checkpoint. Blocks until all workers have come, or as run.min_workers says.
+        """
+        if self.is_started:
+            return
+        family = _FAMILIES[_family_of(self._policy)]
+        merged = {**family.options(self.module), **self._options}
+        named = {name: value for name, value in merged.items() if "." in name}
+        keywords = {name: value for name, value in merged.items() if "." not in name}
+        self.place.ensure_daemon()
+        self._session = pace.Session(self.place.job, self._policy, rank=self.place.rank, world=self.place.world,
+                                     endpoint=self.place.endpoint, options=named, **keywords)
+        try:
+            if before_broadcast is not None:
+                before_broadcast(self._session.info)
+            self._family = family(self, self._session, {**keywords, **named}, self._overlap)
+            self._family.broadcast()
+        except BaseException:
+            self._session.free()
+            self._session = None
+            raise
+        _started.add(self)
+
+    def run_step(self, inner: Any, closure: Any) -> Any:
+        """One optimizer step, and the exchange that belongs to it. Not made with a gradient of a model that was replaced."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        if self.family.may_step():
+            try:
+                self._family.step(inner)
+            except ModelChanged:
+                pass
+        return loss
+
+    def finish(self) -> None:
+        """Leaves the job in order: the others go on without this worker at once. The model stays usable. Blocks at most a second."""
+        if self._session is not None and not self.is_finished:
+            self._family.finish()
+            self.is_finished = True
+            try:
+                self._session.leave(1.0)
+            except pace.PaceError:
+                pass  # It counts as one that has died, which ends it, too.
+
+
+_started: "weakref.WeakSet[Job]" = weakref.WeakSet()
+
+
+def _leave_finished() -> None:
+    for job in list(_started):
+        if job.is_finished and job._session is not None:
+            job._session.free()
+
+
+atexit.register(_leave_finished)
+
+
+def _family_of(policy: str) -> str:
+    known: List[Dict[str, Any]] = query("policies")
+    for one in known:
+        if one["name"] == policy:
+            return str(one["family"])
+    raise pace.Invalid(f"there is no policy {policy!r}; there are {', '.join(sorted(one['name'] for one in known))}", "policy")

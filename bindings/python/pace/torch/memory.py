@@ -1,0 +1,68 @@
+"""Memory: tensors that lie in the daemon's buffers, without copies."""
+
+from typing import Any, Dict, List, Sequence, Tuple
+
+import torch
+
+import pace
+
+_TYPES = {torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16"}
+
+
+def is_exchangeable(tensor: torch.Tensor) -> bool:
+    """Whether its elements are of a type that Pace sums."""
+    return tensor.dtype in _TYPES
+
+
+def tensor_of(buffer: pace.Buffer, dtype: torch.dtype) -> torch.Tensor:
+    """The buffer as a tensor of one dimension, which keeps its memory."""
+    if not buffer.dtype == _TYPES[dtype]:
+        raise pace.Invalid(f"the buffer holds {buffer.dtype}, not {dtype}", "dtype")
+    if buffer.__dlpack_device__()[0] != 1:
+        return torch.from_dlpack(buffer).reshape(-1)  # type: ignore[attr-defined, no-any-return]
+    array: Any = buffer.numpy().reshape(-1)
+    if dtype is torch.bfloat16:  # NumPy has it as 16-bit numbers, and torch of these only signed ones
+        return torch.from_numpy(array.view("int16")).view(torch.bfloat16)
+    return torch.from_numpy(array)
+
+
+def new_buffer(session: pace.Session, count: int, dtype: torch.dtype, device: torch.device) -> Tuple[pace.Buffer, torch.Tensor]:
+    """A zeroed buffer of the daemon's and its tensor. Blocks for one exchange with the daemon."""
+    place = None if device.type == "cpu" else f"{device.type}:{device.index or 0}"
+    buffer = session.buffer(_TYPES[dtype], max(count, 1), device=place)
+    return buffer, tensor_of(buffer, dtype)
+
+
+def placed(flat: torch.Tensor, first: int, like: torch.Tensor) -> torch.Tensor:
+    """The elements of `flat` from `first` on, in the shape and the memory format of `like`."""
+    part = flat[first:first + like.numel()]
+    if like.dim() == 4 and not like.is_contiguous() and like.is_contiguous(memory_format=torch.channels_last):
+        return part.as_strided(like.size(), like.stride(), part.storage_offset())
+    return part.view(like.shape)
+
+
+class Arena:
+    """Room for many tensors: one buffer for each type and device, in the order in which they first come."""
+
+    def __init__(self, session: pace.Session, tensors: Sequence[torch.Tensor]):
+        totals: Dict[Tuple[torch.dtype, torch.device], int] = {}
+        for tensor in tensors:
+            key = (tensor.dtype, tensor.device)
+            totals[key] = totals.get(key, 0) + tensor.numel()
+        self._flats: Dict[Tuple[torch.dtype, torch.device], torch.Tensor] = {}
+        self.buffers: List[pace.Buffer] = []
+        for (dtype, device), count in totals.items():
+            buffer, flat = new_buffer(session, count, dtype, device)
+            self.buffers.append(buffer)
+            self._flats[(dtype, device)] = flat
+        used = dict.fromkeys(totals, 0)
+        self.views: List[torch.Tensor] = []
+        for tensor in tensors:
+            key = (tensor.dtype, tensor.device)
+            self.views.append(placed(self._flats[key], used[key], tensor))
+            used[key] += tensor.numel()
+
+    @property
+    def flats(self) -> List[torch.Tensor]:
+        """Each buffer as one vector."""
+        return list(self._flats.values())

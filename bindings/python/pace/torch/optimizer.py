@@ -1,0 +1,79 @@
+"""Optimizer: a torch optimizer whose steps belong to a job."""
+
+from typing import Any, Callable, Dict, List, Optional
+
+import torch
+
+import pace
+from pace.torch.data_parallel import DataParallel
+
+
+class Optimizer(torch.optim.Optimizer):
+    """`optimizer = pace.Optimizer(optimizer, model, ...)`, with what pace.h calls the job's policy and options:
+
+        policy="partial-reduce", group_size=3        parameters, optimizer state and BatchNorm are averaged in groups
+        quorum="majority"                            gradients of whoever is in time; the others' count later
+        compression="spardl", density=0.01           the largest gradients travel
+        server="ssp", staleness=3, rate="dynamic"    updates go to a parameter server
+
+    Without any of them gradients are averaged over all workers. `overlap=True`, of averages: they travel during the next step.
+    Learning-rate schedulers, GradScaler and clipping take it as the optimizer that it wraps. Clip after backward(): with gradients
+    that are reduced, these are everyone's, else this worker's own.
+
+    step() makes no step with a gradient of a model that has been replaced since: that of a worker that was suspended or
+    whose daemon died. Blocks for the exchange. Raises what pace.Session raises, and the faults of its requests.
+    """
+
+    def __init__(self, optimizer: torch.optim.Optimizer, model: DataParallel, *, policy: Optional[str] = None,
+                 server: Optional[str] = None, overlap: bool = False, **options: Any):
+        if not isinstance(model, DataParallel):
+            raise pace.Invalid(f"model is a {type(model).__name__}; wrap it before: model = pace.DataParallel(model)", "model")
+        if model.job.optimizer is not None:
+            raise pace.Invalid("the model has an optimizer of this kind already; one job has one", "optimizer")
+        # Not torch's constructor: groups and state are the wrapped one's.
+        self.inner = optimizer
+        self.job = model.job
+        model.job.configure(policy, server, overlap, options)
+        model.job.optimizer = optimizer
+
+    @property
+    def param_groups(self) -> List[Dict[str, Any]]:  # type: ignore[override]
+        return self.inner.param_groups
+
+    @property
+    def state(self) -> Any:  # type: ignore[override]
+        return self.inner.state
+
+    @property
+    def defaults(self) -> Dict[str, Any]:  # type: ignore[override]
+        return self.inner.defaults
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "inner":
+            raise AttributeError(name)
+        return getattr(self.inner, name)
+
+    def __repr__(self) -> str:
+        return f"pace.torch.Optimizer({self.inner!r})"
+
+    def step(self, closure: Optional[Callable[[], Any]] = None) -> Any:  # type: ignore[override]
+        return self.job.run_step(self.inner.step, closure)
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """As torch's. Gradients that lie in the daemon's memory are set to 0 there instead of taken away."""
+        gradients = getattr(self.job.family, "gradients", None)
+        if gradients is None:
+            self.inner.zero_grad(set_to_none=set_to_none)
+        else:
+            gradients.zero()
+
+    def state_dict(self) -> Dict[str, Any]:
+        return self.inner.state_dict()
+
+    def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
+        self.inner.load_state_dict(state_dict)
+
+    def add_param_group(self, param_group: Dict[str, Any]) -> None:
+        if self.job.is_started:
+            raise pace.Invalid("the job has started with the parameters that it had; add groups before", "param_group")
+        self.inner.add_param_group(param_group)

@@ -1,0 +1,101 @@
+"""Served: workers push the update of each step to a parameter server and pull its model when theirs is too old."""
+
+from typing import TYPE_CHECKING, Any, Dict, List
+
+import torch
+
+import pace
+from pace.torch.memory import Arena
+from pace.torch.retry import ModelChanged, complete
+from pace.torch.state import parameters_of
+
+if TYPE_CHECKING:
+    from pace.torch.job import Job
+
+
+class Served:
+    """The daemons keep the parameters, as one vector of float32. Buffers and optimizer state stay each worker's own.
+
+    An update is what the worker's optimizer has changed in its step. With ssp the model is pulled when the slowest worker is more
+    than `staleness` steps behind the last pull's knowledge of it, else at each step.
+    """
+
+    @staticmethod
+    def options(module: torch.nn.Module) -> Dict[str, Any]:
+        return {"server.elements": sum(parameter.numel() for parameter in parameters_of(module))}
+
+    def __init__(self, job: "Job", session: pace.Session, options: Dict[str, Any], _: bool):
+        parameters = parameters_of(job.module)
+        others = {parameter.dtype for parameter in parameters} - {torch.float32}
+        if others:
+            raise pace.Invalid(f"a parameter server keeps float32, and the model has {others.pop()}; use model.float(), or another "
+                               "policy", "model")
+        self._job = job
+        self._session = session
+        self._model = Arena(session, parameters)
+        self._update = Arena(session, parameters)
+        with torch.no_grad():
+            for parameter, view in zip(parameters, self._model.views):
+                view.copy_(parameter)
+                parameter.data = view
+        self._parameters: List[torch.nn.Parameter] = parameters
+        self._staleness = int(options.get("server.staleness", 0))
+        self._is_ssp = self._staleness > 0
+        self._slowest = 0  # what the last pull has told: steps that the slowest worker has pushed
+
+    def broadcast(self) -> None:
+        """Takes the server's model, or makes the first worker's it."""
+        self._refresh()
+        info = complete(self._job.place, lambda: self._session.broadcast(self._model.buffers))
+        self._job.step = max(self._job.step, info.iteration)
+        self._slowest = info.slowest_clock
+
+    def before_forward(self) -> None:
+        """Nothing: what a newcomer is given is what the last exchange has."""
+
+    def may_step(self) -> bool:
+        return True
+
+    def step(self, inner: Any) -> None:
+        self._refresh()
+        with torch.no_grad():
+            before = [flat.clone() for flat in self._model.flats]
+        inner()
+        self._refresh()
+        with torch.no_grad():
+            for old, new, update in zip(before, self._model.flats, self._update.flats):
+                torch.sub(new, old, out=update)
+        clock = self._job.step
+        try:
+            complete(self._job.place, lambda: self._session.push(self._update.buffers, iteration=clock))
+            self._job.step = clock + 1
+            if not self._is_ssp or self._slowest + self._staleness < self._job.step:
+                self._pull()
+        except pace.Stale:
+            self.broadcast()
+            raise ModelChanged from None
+
+    def synchronize(self) -> None:
+        """This worker has the server's newest model."""
+        try:
+            self._pull()
+        except pace.Stale:
+            self.broadcast()
+
+    def checksum(self) -> str:
+        import hashlib
+        return hashlib.sha256(b"".join(flat.cpu().numpy().tobytes() for flat in self._model.flats)).hexdigest()[:16]
+
+    def finish(self) -> None:
+        pass
+
+    def _pull(self) -> None:
+        info = complete(self._job.place, lambda: self._session.pull(self._model.buffers, iteration=self._job.step))
+        self._slowest = info.slowest_clock
+
+    def _refresh(self) -> None:
+        with torch.no_grad():
+            for parameter, view in zip(self._parameters, self._model.views):
+                if parameter.data_ptr() != view.data_ptr():
+                    view.copy_(parameter)
+                    parameter.data = view
