@@ -80,13 +80,13 @@ class Buffer:
         array = numpy.asarray(self._shared())
         return (array.view(self._kind.numpy_name) if self._kind.numpy_name else array).reshape(self.shape)
 
-    def memoryview(self) -> "builtins.memoryview[Any]":
+    def memoryview(self) -> "builtins.memoryview":
         """The elements as a memoryview of one dimension; those of f16 and bf16 as 16-bit numbers. As numpy(), without NumPy."""
         if not self._is_on_host():
             raise Unsupported("memoryview(): the buffer is on a GPU", "buffer")
         # cast: the formats of ctypes name a byte order, which memoryview does not index.
         view: Any = memoryview(self._shared().ctypes_array(self._kind)).cast("B")
-        return cast("builtins.memoryview[Any]", view.cast(self._kind.array_code))
+        return cast("builtins.memoryview", view.cast(self._kind.array_code))
 
     @property
     def __array_interface__(self) -> Dict[str, Any]:

@@ -223,4 +223,5 @@ def main(given: argparse.Namespace) -> int:
             except PaceError as error:
                 _say(error.message)
                 return 1
-        return Runner(given.workers, command, environment, given.restart, given.keep_going).run()
+        code = Runner(given.workers, command, environment, given.restart, given.keep_going).run()
+    return code

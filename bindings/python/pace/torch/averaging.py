@@ -1,10 +1,9 @@
 """Averaging: parameters, optimizer state and BatchNorm's statistics are averaged over groups of workers after each step."""
 
-from typing import TYPE_CHECKING, Any, Dict, Optional
-
-import torch
+from typing import TYPE_CHECKING, Any, Callable, Dict, Optional
 
 import pace
+from pace.torch.family import Family
 from pace.torch.retry import ModelChanged, complete
 from pace.torch.state import ModelState
 
@@ -12,16 +11,12 @@ if TYPE_CHECKING:
     from pace.torch.job import Job
 
 
-class Averaging:
+class Averaging(Family):
     """Each worker makes its own steps and averages with whoever is ready. Its step count is the group's newest afterwards.
 
     With `overlap` the average of a step travels during the next one: the worker goes on with its own model, and the average is
     added to it before the next one is called.
     """
-
-    @staticmethod
-    def options(_: torch.nn.Module) -> Dict[str, Any]:
-        return {}
 
     def __init__(self, job: "Job", session: pace.Session, _: Dict[str, Any], overlap: bool):
         self._job = job
@@ -31,19 +26,12 @@ class Averaging:
         self._request: Optional[pace.Request] = None
 
     def broadcast(self) -> None:
-        """Takes the job's model, or gives everyone the first worker's; and with it where the job is."""
         self._state.write_counts([self._job.step])
         info = complete(self._job.place, lambda: self._session.broadcast([*self._state.buffers, self._state.counts]))
         self._job.step = max(self._state.read_counts()[0], info.iteration)
         self._announce()
 
-    def before_forward(self) -> None:
-        """Nothing: what a newcomer is given is what the last exchange has."""
-
-    def may_step(self) -> bool:
-        return True
-
-    def step(self, inner: Any) -> None:
+    def step(self, inner: Callable[[], Any]) -> None:
         inner()
         self._job.step += 1
         self._state.write_counts([self._job.step])
@@ -60,7 +48,6 @@ class Averaging:
         self._announce()
 
     def synchronize(self) -> None:
-        """All workers' models become their average. Every worker calls it, in the same place of its program."""
         self._collect_or_adopt()
         while True:
             try:

@@ -2,10 +2,9 @@
 
 from typing import TYPE_CHECKING, Any, Callable, Dict, List
 
-import torch
-
 import pace
 from pace.torch.buckets import Gradients
+from pace.torch.family import Family
 from pace.torch.retry import abandon, broadcast_again, complete
 from pace.torch.state import ModelState, parameters_of
 
@@ -15,17 +14,13 @@ if TYPE_CHECKING:
 _STEP, _SETS = 0, 1
 
 
-class Collective:
+class Collective(Family):
     """Buckets are reduced while backward() runs, and its end waits for all of them, as in DistributedDataParallel.
 
     A step's buckets are as many rounds of the job. A worker that comes in between gets, with the model, the results of the buckets
     that are done, and takes part from the next one on. With a quorum or a top-k compression a step is one round, made at
     the end of backward(), since one decision is made for all of it.
     """
-
-    @staticmethod
-    def options(_: torch.nn.Module) -> Dict[str, Any]:
-        return {}
 
     def __init__(self, job: "Job", session: pace.Session, options: Dict[str, Any], _: bool):
         self._job = job
@@ -37,7 +32,7 @@ class Collective:
         # The running statistics are averaged with the last bucket, so that all workers have the same. A sum of several rounds, or a
         # part of the elements, would spoil them: then synchronize() averages them.
         self._statistics = [] if is_one else self._state.statistics
-        self.gradients = Gradients(session, parameters_of(job.module), is_one, not is_top_k, self._full, self._end)
+        self.gradients: Gradients = Gradients(session, parameters_of(job.module), is_one, not is_top_k, self._full, self._end)
         self._rounds = 1 if is_one else len(self.gradients.buckets)  # of one backward()
         self._sets = 0  # backward passes whose gradients have been reduced
         self._adopted = 0  # rounds of the next one that came with the model
@@ -46,7 +41,6 @@ class Collective:
         self._are_counts_written = False
 
     def broadcast(self) -> None:
-        """Takes the job's model, or gives everyone the first worker's; and with it where the job is."""
         self._take_model(complete)
 
     def _take_model(self, how: Callable[..., pace.Info]) -> None:
@@ -74,7 +68,7 @@ class Collective:
     def may_step(self) -> bool:
         return not self._is_void
 
-    def step(self, inner: Any) -> None:
+    def step(self, inner: Callable[[], Any]) -> None:
         inner()
         self._job.step += 1
 

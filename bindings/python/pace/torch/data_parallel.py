@@ -31,7 +31,7 @@ class DataParallel(torch.nn.Module):
     @contextlib.contextmanager
     def no_sync(self) -> Iterator[None]:
         """Backward passes within only accumulate; the first one after it reduces the sum. For averages and servers: nothing."""
-        gradients = getattr(self.job.family, "gradients", None)
+        gradients = self.job.family.gradients
         if gradients is None:
             yield
             return
@@ -48,10 +48,10 @@ class DataParallel(torch.nn.Module):
 
     def checksum(self) -> str:
         """A digest of parameters, buffers and optimizer state, to the last bit."""
-        return str(self.job.family.checksum())
+        return self.job.family.checksum()
 
     @property
     def gradient_bytes_copied(self) -> int:
         """Bytes of gradients that were copied to the daemon's memory: 0 unless gradients were taken away between steps."""
-        gradients = getattr(self.job.family, "gradients", None)
-        return 0 if gradients is None else int(gradients.bytes_copied)
+        gradients = self.job.family.gradients
+        return 0 if gradients is None else gradients.bytes_copied

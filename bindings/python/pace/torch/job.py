@@ -2,7 +2,7 @@
 
 import atexit
 import weakref
-from typing import Any, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional, Type
 
 import torch
 
@@ -10,13 +10,14 @@ import pace
 from pace.options import query
 from pace.torch.averaging import Averaging
 from pace.torch.collective import Collective
+from pace.torch.family import Family
 from pace.torch.place import Place, current
 from pace.torch.retry import ModelChanged
 from pace.torch.served import Served
 
 # Short words for options that have one meaning in a family.
 _SHORT = {"density": "topk.density", "staleness": "server.staleness", "rate": "server.rate"}
-_FAMILIES = {"collective": Collective, "averaging": Averaging, "server": Served}
+_FAMILIES: Dict[str, Type[Any]] = {"collective": Collective, "averaging": Averaging, "server": Served}
 
 
 class Job:
@@ -32,7 +33,7 @@ class Job:
         self._options: Dict[str, Any] = {}
         self._overlap = False
         self._session: Optional[pace.Session] = None
-        self._family: Any = None
+        self._family: Optional[Family] = None
 
     @property
     def is_started(self) -> bool:
@@ -45,8 +46,9 @@ class Job:
         return self._session
 
     @property
-    def family(self) -> Any:
+    def family(self) -> Family:
         self.start()
+        assert self._family is not None
         return self._family
 
     def configure(self, policy: Optional[str], server: Optional[str], overlap: bool, options: Dict[str, Any]) -> None:
@@ -67,15 +69,16 @@ class Job:
                                "model is used", name)
         self._options[name] = value
 
-    def start(self, before_broadcast: Any = None) -> None:
+    def start(self, before_broadcast: Optional[Callable[[pace.SessionInfo], None]] = None) -> None:
         """Opens the session, moves the model to the daemon's memory, and takes the job's model and step. Once.
 
-        `before_broadcast(info)`: what is done once the session is open, to load a checkpoint. Blocks until all workers have come, or as run.min_workers says.
+        `before_broadcast(info)` is called once the session is open: a checkpoint is loaded there. Blocks until all workers have
+        come, or as run.min_workers says.
         """
         if self.is_started:
             return
-        family = _FAMILIES[_family_of(self._policy)]
-        merged = {**family.options(self.module), **self._options}
+        kind = _FAMILIES[_family_of(self._policy)]
+        merged = {**kind.options(self.module), **self._options}
         named = {name: value for name, value in merged.items() if "." in name}
         keywords = {name: value for name, value in merged.items() if "." not in name}
         self.place.ensure_daemon()
@@ -84,23 +87,25 @@ class Job:
         try:
             if before_broadcast is not None:
                 before_broadcast(self._session.info)
-            self._family = family(self, self._session, {**keywords, **named}, self._overlap)
-            self._family.broadcast()
+            family: Family = kind(self, self._session, {**keywords, **named}, self._overlap)
+            family.broadcast()
         except BaseException:
             self._session.free()
             self._session = None
             raise
+        self._family = family
         _started.add(self)
 
-    def run_step(self, inner: Any, closure: Any) -> Any:
+    def run_step(self, inner: Callable[[], Any], closure: Optional[Callable[[], Any]]) -> Any:
         """One optimizer step, and the exchange that belongs to it. Not made with a gradient of a model that was replaced."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        if self.family.may_step():
+        family = self.family
+        if family.may_step():
             try:
-                self._family.step(inner)
+                family.step(inner)
             except ModelChanged:
                 pass
         return loss
@@ -108,7 +113,7 @@ class Job:
     def finish(self) -> None:
         """Leaves the job in order: the others go on without this worker at once. The model stays usable. Blocks at most a second."""
         if self._session is not None and not self.is_finished:
-            self._family.finish()
+            self.family.finish()
             self.is_finished = True
             try:
                 self._session.leave(1.0)

@@ -19,7 +19,7 @@ def tensor_of(buffer: pace.Buffer, dtype: torch.dtype) -> torch.Tensor:
     if not buffer.dtype == _TYPES[dtype]:
         raise pace.Invalid(f"the buffer holds {buffer.dtype}, not {dtype}", "dtype")
     if buffer.__dlpack_device__()[0] != 1:
-        return torch.from_dlpack(buffer).reshape(-1)  # type: ignore[attr-defined, no-any-return]
+        return torch.from_dlpack(buffer).reshape(-1)  # type: ignore
     array: Any = buffer.numpy().reshape(-1)
     if dtype is torch.bfloat16:  # NumPy has it as 16-bit numbers, and torch of these only signed ones
         return torch.from_numpy(array.view("int16")).view(torch.bfloat16)

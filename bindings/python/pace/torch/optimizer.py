@@ -61,7 +61,7 @@ class Optimizer(torch.optim.Optimizer):
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """As torch's. Gradients that lie in the daemon's memory are set to 0 there instead of taken away."""
-        gradients = getattr(self.job.family, "gradients", None)
+        gradients = self.job.family.gradients
         if gradients is None:
             self.inner.zero_grad(set_to_none=set_to_none)
         else:

@@ -1,10 +1,12 @@
 """Served: workers push the update of each step to a parameter server and pull its model when theirs is too old."""
 
-from typing import TYPE_CHECKING, Any, Dict, List
+import hashlib
+from typing import TYPE_CHECKING, Any, Callable, Dict, List
 
 import torch
 
 import pace
+from pace.torch.family import Family
 from pace.torch.memory import Arena
 from pace.torch.retry import ModelChanged, complete
 from pace.torch.state import parameters_of
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from pace.torch.job import Job
 
 
-class Served:
+class Served(Family):
     """The daemons keep the parameters, as one vector of float32. Buffers and optimizer state stay each worker's own.
 
     An update is what the worker's optimizer has changed in its step. With ssp the model is pulled when the slowest worker is more
@@ -50,13 +52,7 @@ class Served:
         self._job.step = max(self._job.step, info.iteration)
         self._slowest = info.slowest_clock
 
-    def before_forward(self) -> None:
-        """Nothing: what a newcomer is given is what the last exchange has."""
-
-    def may_step(self) -> bool:
-        return True
-
-    def step(self, inner: Any) -> None:
+    def step(self, inner: Callable[[], Any]) -> None:
         self._refresh()
         with torch.no_grad():
             before = [flat.clone() for flat in self._model.flats]
@@ -83,11 +79,7 @@ class Served:
             self.broadcast()
 
     def checksum(self) -> str:
-        import hashlib
         return hashlib.sha256(b"".join(flat.cpu().numpy().tobytes() for flat in self._model.flats)).hexdigest()[:16]
-
-    def finish(self) -> None:
-        pass
 
     def _pull(self) -> None:
         info = complete(self._job.place, lambda: self._session.pull(self._model.buffers, iteration=self._job.step))
