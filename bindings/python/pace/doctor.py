@@ -11,6 +11,7 @@ from typing import Any, Callable, Iterator, List, NamedTuple, Optional
 
 import pace
 from pace._library import library_file
+from pace.daemon import find_paced
 from pace.errors import PaceError
 from pace.options import query
 
@@ -42,7 +43,11 @@ def _daemon(endpoint: Optional[str]) -> Iterator[Finding]:
     try:
         versions = query("versions", endpoint or "")
     except PaceError as error:
-        yield Finding("daemon", error.message, error.remedy)
+        program = _startable() if endpoint is None and not os.environ.get("PACE_ENDPOINT") else None
+        if program:
+            yield Finding("daemon", f"none runs here; python -m pace run and pace.torch start {program} for their workers")
+        else:
+            yield Finding("daemon", error.message, error.remedy)
         return
     yield Finding("daemon", f"{versions['daemon']} on node {versions['node']}")
     try:
@@ -52,6 +57,13 @@ def _daemon(endpoint: Optional[str]) -> Iterator[Finding]:
         return
     alive = sum(node.get("status") == "alive" for node in status["nodes"])
     yield Finding("controller", f"{status['version']}, {alive} of {len(status['nodes'])} nodes alive, {len(status['jobs'])} jobs")
+
+
+def _startable() -> Optional[str]:
+    try:
+        return find_paced()
+    except PaceError:
+        return None
 
 
 def _shared_memory(_: Optional[str]) -> Iterator[Finding]:

@@ -106,6 +106,11 @@ class Doctor(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertRegex(output, r"(?m)^problem +daemon: .*\n +-> .*start paced")
 
+    def test_a_daemon_that_workers_start_themselves_is_no_problem(self):
+        code, output, _ = self.examine(PACE_ENDPOINT="")
+        self.assertEqual(code, 0, output)
+        self.assertIn(f"start {os.environ['PACE_PACED']}", output)
+
     def test_a_library_that_is_not_there_is_a_problem_with_a_remedy(self):
         code, output, errors = self.examine(PACE_LIBRARY="/nonexistent/libpace.so.0")
         self.assertEqual((code, errors), (1, ""))

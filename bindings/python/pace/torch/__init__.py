@@ -7,7 +7,7 @@
     for step in pace.steps(10_000, model, optimizer, scheduler):
         ...
 
-Started by `python -m pace run -n 4 train.py` on this machine, by torchrun, srun or mpirun elsewhere. bindings/python/TORCH.md is
+Started by `python -m pace run -n 4 train.py` on this machine, by torchrun, srun or mpirun elsewhere. docs/pytorch.md is
 the guide.
 """
 
