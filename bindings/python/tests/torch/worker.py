@@ -233,7 +233,7 @@ def scene_restart(when, *options):
 
 def scene_frozen():
     """Rank 1 stops for longer than the job waits; it goes on with the others' model."""
-    model, optimizer = adam(worker_timeout_ms=400)
+    model, optimizer = adam(worker_timeout_ms=1500)
     back = Return()
     seen = -1
     for step in pace.steps(10 ** 6, model, optimizer):
@@ -244,7 +244,7 @@ def scene_frozen():
         optimizer.zero_grad()
         loss = loss_of(model, step)
         if RANK == 1 and step == 10:
-            time.sleep(1)  # This worker is slow: it is late by more than the job allows.
+            time.sleep(4)  # This worker is slow: it is late by more than the job allows.
         loss.backward()
         optimizer.step()
     say("was_away", back.was_away)
