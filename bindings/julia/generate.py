@@ -7,15 +7,14 @@
 Exit status 77: there is no libclang here (Debian's python3-clang-16).
 """
 
-import difflib
 import pathlib
 import sys
 import textwrap
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-HEADER = FOLDER.parents[1] / "capi" / "pace.h"
-TARGET = FOLDER / "src" / "abi.jl"
-CLEAN, DIFFERS, SKIPPED = 0, 1, 77
+sys.path.insert(0, str(FOLDER.parent))
+
+from declarations import Declarations, write_or_compare
 
 HEAD = '''# What capi/pace.h declares, in the words of Julia. Written by generate.py: change the header, not this file.
 
@@ -49,49 +48,16 @@ SCALARS = {"INT": "Int32", "UINT": "UInt32", "LONG": "Int64", "ULONG": "UInt64",
            "CHAR_S": "UInt8", "CHAR_U": "UInt8", "DOUBLE": "Float64", "ENUM": "Int32", "VOID": "Cvoid"}
 
 
-def load_clang():
-    """Python's module for libclang with an index, or None."""
-    try:
-        from clang import cindex
-        return cindex, cindex.Index.create()
-    except Exception as error:  # the module or the library that it loads is missing: both are reasons to skip
-        print(f"skipped: there is no libclang here ({error})")
-        return None
-
-
-class Translation:
+class Translation(Declarations):
     """One header's declarations, as lines of Julia in the order of the header."""
 
-    def __init__(self, cindex, index, header):
-        self._cindex = cindex
-        unit = index.parse(str(header), args=["-x", "c", "-std=c11"],
-                           options=cindex.TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD)
-        errors = [str(note) for note in unit.diagnostics if note.severity >= cindex.Diagnostic.Error]
-        if errors:
-            sys.exit("\n".join(errors))
-        self._declarations = [cursor for cursor in unit.cursor.get_children()
-                              if cursor.location.file and pathlib.Path(cursor.location.file.name) == header]
-        self._structs = [cursor for cursor in self._of("STRUCT_DECL") if list(cursor.type.get_fields())]
+    unsigned_max = "typemax(UInt64)"
 
     def text(self):
-        parts = ["".join(f"const {name} = {value}\n" for name, value in self._constants())]
-        parts += ["".join(self._struct(cursor) for cursor in self._structs)]
-        parts += ["const LAYOUT = [\n" + "".join(self._layout(cursor) for cursor in self._structs) + "]\n"]
+        parts = ["".join(f"const {name} = {value}\n" for name, value in self.constants())]
+        parts += ["".join(self._struct(cursor) for cursor in self.structs())]
+        parts += ["const LAYOUT = [\n" + "".join(self._layout(cursor) for cursor in self.structs()) + "]\n"]
         return HEAD + "\n".join(parts + [self._functions()]) + TAIL
-
-    def _of(self, *kinds):
-        wanted = [getattr(self._cindex.CursorKind, kind) for kind in kinds]
-        return [cursor for cursor in self._declarations if cursor.kind in wanted]
-
-    def _constants(self):
-        for cursor in self._of("MACRO_DEFINITION", "ENUM_DECL"):
-            if cursor.kind == self._cindex.CursorKind.ENUM_DECL:
-                for constant in cursor.get_children():
-                    yield constant.spelling, constant.enum_value
-                continue
-            value = literal([token.spelling for token in cursor.get_tokens()][1:])
-            if cursor.spelling.startswith("PACE_") and value is not None:
-                yield cursor.spelling, value
 
     def _struct(self, cursor):
         name = cursor.spelling
@@ -115,19 +81,16 @@ class Translation:
         if name == "CONSTANTARRAY":
             return f"NTuple{{{kind.element_count}, {self._type(kind.element_type)}}}"
         if name == "RECORD":
-            declaration = kind.get_declaration()
-            if declaration.kind == self._cindex.CursorKind.UNION_DECL:
+            if self.is_union(kind):
                 if kind.get_size() != 8:
                     sys.exit(f"a union of {kind.get_size()} bytes: this script knows unions of 8")
                 return "UInt64"
-            return declaration.spelling if list(kind.get_fields()) else "Cvoid"
+            return kind.get_declaration().spelling if list(kind.get_fields()) else "Cvoid"
         return SCALARS[name]
 
     def _functions(self):
         names, lines = [], []
-        for cursor in self._of("FUNCTION_DECL"):
-            if cursor.storage_class == self._cindex.StorageClass.STATIC:
-                continue
+        for cursor in self.functions():
             names.append(cursor.spelling)
             arguments = [argument.spelling for argument in cursor.get_arguments()]
             kinds = [self._argument(argument.type) for argument in cursor.get_arguments()]
@@ -156,33 +119,5 @@ def zero(kind):
     return f"{kind}()" if kind.startswith("pace_") else "0"
 
 
-def literal(tokens):
-    """What a macro stands for, as Julia writes it; None for another kind of macro."""
-    if tokens == ["UINT64_MAX"]:
-        return "typemax(UInt64)"
-    text = "".join(tokens).strip("()")
-    if text.startswith('"'):
-        return text
-    try:
-        return str(int(text))
-    except ValueError:
-        return None
-
-
-def main():
-    found = load_clang()
-    if found is None:
-        return SKIPPED
-    text = Translation(*found, HEADER).text()
-    if sys.argv[1:] == ["--check"]:
-        committed = TARGET.read_text(encoding="utf-8") if TARGET.exists() else ""
-        sys.stdout.writelines(difflib.unified_diff(committed.splitlines(True), text.splitlines(True),
-                                                   "src/abi.jl", "what pace.h gives"))
-        print("src/abi.jl is what pace.h gives" if committed == text else "run bindings/julia/generate.py")
-        return CLEAN if committed == text else DIFFERS
-    TARGET.write_text(text, encoding="utf-8")
-    return CLEAN
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_compare(Translation, FOLDER, "src/abi.jl", sys.argv[1:]))
