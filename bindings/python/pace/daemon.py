@@ -9,7 +9,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from typing import Any, Optional
+from typing import Any, Dict, Optional
 
 from pace.errors import NotFound
 
@@ -28,6 +28,12 @@ def find_paced() -> str:
         raise NotFound(f"no daemon runs here, and {named or 'the program paced'} cannot be found to start one; install Pace's "
                        "daemon, name the program in PACE_PACED, or give the --endpoint of one that runs")
     return found
+
+
+def environment_with_package() -> Dict[str, str]:
+    """This process's, in which another Python finds this package also when the script's folder is not its own."""
+    folder = str(pathlib.Path(__file__).resolve().parents[1])
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), folder]))}
 
 
 def die_with_parent(number: int = signal.SIGTERM) -> Any:
@@ -87,13 +93,14 @@ class Daemon:
         while not told.startswith(b"ready") and b"\nready" not in told:
             left = deadline - time.monotonic()
             if left <= 0 or not select.select([process.stdout], [], [], left)[0]:
-                raise NotFound(f"the daemon did not say that it is ready within {READY_SECONDS} s{_last_words(log)}")
+                raise NotFound(f"the daemon did not say that it is ready within {READY_SECONDS} s{last_words(log)}")
             part = os.read(process.stdout.fileno(), 65536)
             if not part:
-                raise NotFound(f"the daemon ended before it was ready{_last_words(log)}")
+                raise NotFound(f"the daemon ended before it was ready{last_words(log)}")
             told += part
 
 
-def _last_words(log: str) -> str:
+def last_words(log: str) -> str:
+    """The last lines of a log, each on a line of its own, for the end of a message."""
     lines = pathlib.Path(log).read_text(errors="replace").strip().splitlines()[-5:]
     return "".join(f"\n  {line}" for line in lines)

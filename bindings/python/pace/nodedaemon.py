@@ -17,7 +17,7 @@ import sys
 import tempfile
 from typing import IO, Optional
 
-from pace.daemon import READY_SECONDS, Daemon
+from pace.daemon import READY_SECONDS, Daemon, environment_with_package, last_words
 from pace.errors import NotFound, PaceError
 
 _READY = b"ready\n"
@@ -79,18 +79,16 @@ def _answers(folder: pathlib.Path) -> bool:
 
 
 def _start_supervisor(folder: pathlib.Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(
-        filter(None, [str(pathlib.Path(__file__).resolve().parents[1]), os.environ.get("PYTHONPATH")]))}
     log = folder / "supervisor.log"
     with open(log, "ab") as errors:
         process = subprocess.Popen([sys.executable, "-m", "pace.nodedaemon", str(folder)], stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.PIPE, stderr=errors, start_new_session=True, env=environment)
+                                   stdout=subprocess.PIPE, stderr=errors, start_new_session=True,
+                                   env=environment_with_package())
     assert process.stdout is not None
     with process.stdout as output:
         is_told = bool(select.select([output], [], [], READY_SECONDS)[0])
         if not is_told or output.readline() != _READY:
-            said = log.read_text(errors="replace").strip().splitlines()[-5:]
-            raise NotFound("\n  ".join(["no daemon runs on this machine, and one for this run did not start:", *said]), "endpoint")
+            raise NotFound(f"no daemon runs on this machine, and one for this run did not start:{last_words(str(log))}", "endpoint")
 
 
 def _supervise(folder: pathlib.Path) -> None:

@@ -5,7 +5,6 @@
 
 import argparse
 import os
-import pathlib
 import selectors
 import signal
 import socket
@@ -16,7 +15,7 @@ import uuid
 from contextlib import ExitStack
 from typing import IO, Any, Dict, List, Optional
 
-from pace.daemon import Daemon, die_with_parent
+from pace.daemon import Daemon, die_with_parent, environment_with_package
 from pace.errors import PaceError
 from pace.options import query
 
@@ -207,12 +206,9 @@ def main(given: argparse.Namespace) -> int:
     if given.workers < 1 or given.restart < 0:
         _say("give at least one worker, and at least 0 restarts")
         return 2
-    environment = dict(os.environ)
+    environment = environment_with_package()
     environment.setdefault("PYTHONUNBUFFERED", "1")
     environment.setdefault("PACE_RUN_ID", uuid.uuid4().hex)
-    # The workers find this package where the runner has: also in a folder that the script's own is not.
-    folder = str(pathlib.Path(__file__).resolve().parents[1])
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [environment.get("PYTHONPATH"), folder]))
     command = [sys.executable] + (["-m"] if given.module else []) + [given.script] + given.arguments
     with ExitStack() as stack:
         if given.endpoint:

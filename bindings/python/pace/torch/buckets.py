@@ -18,7 +18,7 @@ BUCKET_BYTES = 25 * 2 ** 20
 
 
 class Bucket:
-    """One buffer of gradients. `used` has a number for each parameter in the last bucket; None elsewhere."""
+    """One buffer of gradients, and the view of it for each parameter."""
 
     def __init__(self, session: pace.Session, parameters: Sequence[torch.nn.Parameter]):
         self.parameters = list(parameters)
@@ -62,6 +62,7 @@ class Gradients:
         if not trained:
             raise pace.Invalid("no parameter of the model asks for a gradient", "model")
         self.buckets = [Bucket(session, part) for part in divide(trained, is_one)]
+        self._everyone = [pair for bucket in self.buckets for pair in zip(bucket.parameters, bucket.views)]
         self.is_held = False
         self.bytes_copied = 0
         self._on_full = on_full
@@ -69,7 +70,7 @@ class Gradients:
         self._touched: Set[int] = set()
         self._next = 0
         self._is_running = False
-        self._adopted = 0  # buckets whose results came with the model: what backward() makes for them is dropped
+        self.adopted = 0  # buckets whose results came with the model: what backward() makes for them is dropped
         self._use_buffer: Optional[pace.Buffer] = None
         if counts_use:
             self._use_buffer, self._use = new_buffer(session, len(trained), torch.float32, torch.device("cpu"))
@@ -80,11 +81,10 @@ class Gradients:
                 node = parameter.expand_as(parameter).grad_fn.next_functions[0][0]  # type: ignore[union-attr]
                 self._hooks.append((node, node.register_hook(self._hook_of(index, position))))
         with torch.no_grad():
-            for bucket in self.buckets:
-                for parameter, view in zip(bucket.parameters, bucket.views):
-                    if parameter.grad is not None:
-                        view.copy_(parameter.grad)
-                    parameter.grad = view
+            for parameter, view in self._everyone:
+                if parameter.grad is not None:
+                    view.copy_(parameter.grad)
+                parameter.grad = view
         self._start()
 
     def operands(self, index: int) -> List[pace.Buffer]:
@@ -98,7 +98,7 @@ class Gradients:
 
     def adopt(self, count: int) -> None:
         """The first `count` buckets hold results that came with the model: the next backward() leaves them alone."""
-        self._adopted = count
+        self.adopted = count
         self._start()
         for bucket in self.buckets[:count]:
             for parameter in bucket.parameters:
@@ -109,7 +109,7 @@ class Gradients:
         with torch.no_grad():
             for index, bucket in enumerate(self.buckets):
                 for parameter, view in zip(bucket.parameters, bucket.views):
-                    if index < self._adopted:
+                    if index < self.adopted:
                         parameter.grad = None
                     else:
                         view.zero_()
@@ -121,24 +121,22 @@ class Gradients:
         bucket = self.buckets[index]
         with torch.no_grad():
             for parameter, view in zip(bucket.parameters, bucket.views):
-                if index < self._adopted:
+                if index < self.adopted:
                     continue
                 if parameter.grad is None:
                     view.zero_()
                 else:
                     self._take(parameter, view)
             if index == len(self.buckets) - 1 and self._use_buffer:
-                everyone = [parameter for bucket in self.buckets for parameter in bucket.parameters]
-                self._use.copy_(torch.tensor([float(id(parameter) in self._touched) for parameter in everyone]))
+                self._use.copy_(torch.tensor([float(id(parameter) in self._touched) for parameter, _ in self._everyone]))
 
     def give_results(self) -> None:
         """After all exchanges: gradients are the views, and None where no worker has used the parameter."""
-        everyone = [(parameter, view) for bucket in self.buckets for parameter, view in zip(bucket.parameters, bucket.views)]
-        used = self._use.tolist() if self._use_buffer else [1.0] * len(everyone)
-        for (parameter, view), count in zip(everyone, used):
+        used = self._use.tolist() if self._use_buffer else [1.0] * len(self._everyone)
+        for (parameter, view), count in zip(self._everyone, used):
             parameter.grad = view if count > 0 else None
         self._touched.clear()
-        self._adopted = 0
+        self.adopted = 0
 
     def remove_hooks(self) -> None:
         for _, handle in self._hooks:
@@ -160,18 +158,15 @@ class Gradients:
 
     def _hook_of(self, index: int, position: int) -> Callable[..., None]:
         bucket = self.buckets[index]
-        parameter, view = bucket.parameters[position], bucket.views[position]
+        identity = id(bucket.parameters[position])
 
         def made(*_: Any) -> None:
-            self._touched.add(id(parameter))
+            self._touched.add(identity)
             if self.is_held:
                 return
             if not self._is_running:
                 self._is_running = True
                 Variable._execution_engine.queue_callback(self._end)  # type: ignore[attr-defined]
-            if index >= self._adopted:
-                with torch.no_grad():
-                    self._take(parameter, view)
             bucket.missing.discard(position)
             while self._next < len(self.buckets) and not self.buckets[self._next].missing:
                 self._next += 1

@@ -11,8 +11,6 @@ from pace.torch.state import ModelState, parameters_of
 if TYPE_CHECKING:
     from pace.torch.job import Job
 
-_STEP, _SETS = 0, 1
-
 
 class Collective(Family):
     """Buckets are reduced while backward() runs, and its end waits for all of them, as in DistributedDataParallel.
@@ -35,7 +33,6 @@ class Collective(Family):
         self.gradients: Gradients = Gradients(session, parameters_of(job.module), is_one, not is_top_k, self._full, self._end)
         self._rounds = 1 if is_one else len(self.gradients.buckets)  # of one backward()
         self._sets = 0  # backward passes whose gradients have been reduced
-        self._adopted = 0  # rounds of the next one that came with the model
         self._requests: List[pace.Request] = []
         self._is_void = False  # the gradients are of a model that was replaced
         self._are_counts_written = False
@@ -48,11 +45,9 @@ class Collective(Family):
         extra = [] if self._rounds == 1 else self.gradients.buffers
         everything = [*self._state.buffers, self._state.counts, *extra]
         info = how(self._job.place, lambda: self._session.broadcast(everything))
-        own = self._state.read_counts()
-        self._job.step, self._sets = own[_STEP], own[_SETS]
+        self._job.step, self._sets = self._state.read_counts()
         done = info.iteration - self._sets * self._rounds
-        self._adopted = done if 0 < done < self._rounds else 0
-        self.gradients.adopt(self._adopted)
+        self.gradients.adopt(done if 0 < done < self._rounds else 0)
         self._requests.clear()
         self._are_counts_written = False
 
@@ -85,13 +80,14 @@ class Collective(Family):
 
     def _begin(self, index: int) -> pace.Request:
         iteration = self._sets * self._rounds + index + 1
-        operands = self.gradients.operands(index) + (self._statistics if index == self._rounds - 1 else [])
         if self._is_one:
             operands = [buffer for position in range(len(self.gradients.buckets)) for buffer in self.gradients.operands(position)]
+        else:
+            operands = self.gradients.operands(index) + (self._statistics if index == self._rounds - 1 else [])
         return self._session.reduce(operands, iteration=iteration)
 
     def _full(self, index: int) -> None:
-        if self._is_one or index < self._adopted:
+        if self._is_one or index < self.gradients.adopted:
             return
         self._prepare(index)
         self._requests.append(self._begin(index))
@@ -103,39 +99,37 @@ class Collective(Family):
 
     def _end(self) -> None:
         try:
-            infos = self._finish_rounds()
+            last = self._finish_rounds()
         except pace.Stale:
             self._is_void = True
             abandon(self._requests)
             self._take_model(broadcast_again)
             return
         self._sets += 1
-        self._adopted = 0
         self._requests.clear()
         self._are_counts_written = False
         self.gradients.give_results()
-        if infos and infos[-1].resync:
+        if last.resync:
             self.synchronize()
 
-    def _finish_rounds(self) -> List[pace.Info]:
-        """Begins the rounds that are not begun yet, those of unused parameters, and ends all. Raises pace.Stale."""
+    def _finish_rounds(self) -> pace.Info:
+        """Begins the rounds that are not begun yet, those of unused parameters, and ends all. Gives the last. Raises pace.Stale."""
         if self._is_one:
             for index in range(len(self.gradients.buckets)):
                 self._prepare(index)
-            return [complete(self._job.place, lambda: self._begin(0))]
-        for index in range(self._adopted + len(self._requests), self._rounds):
+            return complete(self._job.place, lambda: self._begin(0))
+        first = self.gradients.adopted
+        for index in range(first + len(self._requests), self._rounds):
             self._prepare(index)
             self._requests.append(self._begin(index))
-        infos: List[pace.Info] = []
         is_broken = False  # one was called again: those behind it have ended as it did, and are called again after it
-        for index, request in enumerate(self._requests, self._adopted):
+        for index, request in enumerate(self._requests, first):
             if is_broken:
                 _await_end(request)
             before = request if not is_broken else None
             info = complete(self._job.place, lambda index=index: self._begin(index), begun=before)  # type: ignore[misc]
             is_broken = is_broken or request.failed
-            infos.append(info)
-        return infos
+        return info
 
 
 def _await_end(request: pace.Request) -> None:

@@ -1,7 +1,5 @@
 """Job: a wrapped model as one worker of a job: its session, its state, and the family that exchanges it."""
 
-import atexit
-import weakref
 from typing import Any, Callable, Dict, List, Optional, Type
 
 import torch
@@ -38,12 +36,6 @@ class Job:
     @property
     def is_started(self) -> bool:
         return self._session is not None
-
-    @property
-    def session(self) -> pace.Session:
-        self.start()
-        assert self._session is not None
-        return self._session
 
     @property
     def family(self) -> Family:
@@ -94,7 +86,6 @@ class Job:
             self._session = None
             raise
         self._family = family
-        _started.add(self)
 
     def run_step(self, inner: Callable[[], Any], closure: Optional[Callable[[], Any]]) -> Any:
         """One optimizer step, and the exchange that belongs to it. Not made with a gradient of a model that was replaced."""
@@ -119,18 +110,6 @@ class Job:
                 self._session.leave(1.0)
             except pace.PaceError:
                 pass  # It counts as one that has died, which ends it, too.
-
-
-_started: "weakref.WeakSet[Job]" = weakref.WeakSet()
-
-
-def _leave_finished() -> None:
-    for job in list(_started):
-        if job.is_finished and job._session is not None:
-            job._session.free()
-
-
-atexit.register(_leave_finished)
 
 
 def _family_of(policy: str) -> str:

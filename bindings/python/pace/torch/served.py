@@ -1,7 +1,7 @@
 """Served: workers push the update of each step to a parameter server and pull its model when theirs is too old."""
 
 import hashlib
-from typing import TYPE_CHECKING, Any, Callable, Dict, List
+from typing import TYPE_CHECKING, Any, Callable, Dict
 
 import torch
 
@@ -9,7 +9,7 @@ import pace
 from pace.torch.family import Family
 from pace.torch.memory import Arena
 from pace.torch.retry import ModelChanged, complete
-from pace.torch.state import parameters_of
+from pace.torch.state import moved, parameter_slots, parameters_of
 
 if TYPE_CHECKING:
     from pace.torch.job import Job
@@ -34,13 +34,9 @@ class Served(Family):
                                "policy", "model")
         self._job = job
         self._session = session
-        self._model = Arena(session, parameters)
+        self._slots = list(parameter_slots(job.module))
+        self._model = moved(session, self._slots)
         self._update = Arena(session, parameters)
-        with torch.no_grad():
-            for parameter, view in zip(parameters, self._model.views):
-                view.copy_(parameter)
-                parameter.data = view
-        self._parameters: List[torch.nn.Parameter] = parameters
         self._staleness = int(options.get("server.staleness", 0))
         self._is_ssp = self._staleness > 0
         self._slowest = 0  # what the last pull has told: steps that the slowest worker has pushed
@@ -87,7 +83,5 @@ class Served(Family):
 
     def _refresh(self) -> None:
         with torch.no_grad():
-            for parameter, view in zip(self._parameters, self._model.views):
-                if parameter.data_ptr() != view.data_ptr():
-                    view.copy_(parameter)
-                    parameter.data = view
+            for slot in self._slots:
+                slot.refresh()

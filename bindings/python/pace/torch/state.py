@@ -52,7 +52,7 @@ def parameters_of(module: torch.nn.Module) -> List[torch.nn.Parameter]:
     return list(module.parameters())
 
 
-def _parameter_slots(module: torch.nn.Module) -> Iterator[Slot]:
+def parameter_slots(module: torch.nn.Module) -> Iterator[Slot]:
     for parameter in parameters_of(module):
         if not is_exchangeable(parameter):
             raise pace.Invalid(f"a parameter is of {parameter.dtype}; Pace exchanges float32, float64, float16 and bfloat16", "model")
@@ -156,7 +156,7 @@ class _Identities:
         return id(tensor) in self._ids
 
 
-def _moved(session: pace.Session, slots: Sequence[Slot]) -> Arena:
+def moved(session: pace.Session, slots: Sequence[Slot]) -> Arena:
     """An arena to which these tensors have moved."""
     arena = Arena(session, [slot.get() for slot in slots])
     with torch.no_grad():
@@ -175,13 +175,13 @@ class ModelState:
     def __init__(self, session: pace.Session, module: torch.nn.Module, optimizer: Optional[torch.optim.Optimizer], own: int):
         if optimizer is not None:
             materialize(optimizer)
-        parts = [list(_parameter_slots(module)), list(_buffer_slots(module))]
+        parts = [list(parameter_slots(module)), list(_buffer_slots(module))]
         self._counters = list(_buffer_counters(module))
         if optimizer is not None:
             parts.append(list(_optimizer_slots(optimizer)))
             self._counters += _optimizer_counters(optimizer)
         self._slots = [slot for part in parts for slot in part]
-        arenas = [_moved(session, part) for part in parts]
+        arenas = [moved(session, part) for part in parts]
         self.buffers = [buffer for arena in arenas for buffer in arena.buffers]
         self.statistics = arenas[1].buffers
         total = own + sum(counter.count for counter in self._counters)

@@ -50,6 +50,12 @@ def end(model):
     say("checksum", model.checksum())
 
 
+def keywords_of(options):
+    """What "name=value" words say, numbers as numbers."""
+    words = dict(word.split("=") for word in options)
+    return {name: int(value) if value.isdigit() else float(value) if "." in value else value for name, value in words.items()}
+
+
 def adam(norm=False, **options):
     model = pace.DataParallel(network(norm=norm))
     return model, pace.Optimizer(torch.optim.Adam(model.parameters(), lr=0.01), model, **options)
@@ -57,9 +63,7 @@ def adam(norm=False, **options):
 
 def scene_equal(*options):
     """Trains with what the test says, and tells a digest of model and optimizer."""
-    keywords = dict(word.split("=") for word in options)
-    keywords = {name: int(value) if value.isdigit() else float(value) if "." in value else value for name, value in keywords.items()}
-    model, optimizer = adam(norm=True, **keywords)
+    model, optimizer = adam(norm=True, **keywords_of(options))
     for step in pace.steps(12, model, optimizer):
         optimizer.zero_grad()
         loss_of(model, step).backward()
@@ -70,7 +74,7 @@ def scene_equal(*options):
 
 
 def scene_averages(*options):
-    keywords = dict(word.split("=") for word in options)
+    keywords = keywords_of(options)
     overlap = keywords.pop("overlap", "no") == "yes"
     model, optimizer = adam(norm=True, policy="partial-reduce", group_size=2, overlap=overlap)
     for step in pace.steps(12, model, optimizer):
@@ -88,8 +92,7 @@ def scene_averages(*options):
 
 def scene_served(*options):
     model = pace.DataParallel(network())
-    optimizer = pace.Optimizer(torch.optim.SGD(model.parameters(), lr=0.05), model, **dict(
-        (name, int(value) if value.isdigit() else value) for name, value in (word.split("=") for word in options)))
+    optimizer = pace.Optimizer(torch.optim.SGD(model.parameters(), lr=0.05), model, **keywords_of(options))
     for step in pace.steps(12, model, optimizer):
         optimizer.zero_grad()
         loss_of(model, step).backward()
@@ -211,10 +214,9 @@ class Return:
             return step >= int(file.read())
 
 
-def scene_restart(when, *options):
+def scene_restart(when):
     """Rank 1 is killed in its midst and comes again: all end with the same bits."""
-    keywords = dict(word.split("=") for word in options)
-    model, optimizer = adam(norm=True, **keywords)
+    model, optimizer = adam(norm=True)
     back = Return()
     for step in pace.steps(10 ** 6, model, optimizer):
         if back.is_end(step):
