@@ -127,7 +127,8 @@ class Collective(Family):
             if is_broken:
                 _await_end(request)
             before = request if not is_broken else None
-            info = complete(self._job.place, lambda index=index: self._begin(index), begun=before)  # type: ignore[misc]
+            info = complete(self._job.place, lambda index=index: self._begin(index),  # type: ignore[misc]
+                            begun=before, is_repeated=is_broken)
             is_broken = is_broken or request.failed
         return info
 

@@ -15,21 +15,26 @@ class ModelChanged(Exception):
 
 
 def complete(place: Place, begin: Callable[[], pace.Request], *, begun: Optional[pace.Request] = None,
-             local_iteration: int = 0) -> pace.Info:
+             is_repeated: bool = False) -> pace.Info:
     """Waits for the end of a verb, and calls it again as often as pace.h says that this is right.
 
     After ABORTED, and after a daemon's death that has left the buffers as they were. A daemon that is gone is waited for as long as
-    the session's connect_ms. Raises pace.Stale where the model lacks what the job has done, or where a daemon's death has torn
-    the buffers; and all faults.
+    the session's connect_ms. `is_repeated`: this verb has been called before, and did not end well. Raises pace.Stale where the model
+    lacks what the job has done, where a daemon's death has torn the buffers, or where a call that is repeated meets a broadcast of
+    a worker that was told so; and all faults.
     """
     request = begun
     while True:
         try:
             if request is None:
                 request = begin()
-            return request.wait(local_iteration=local_iteration)
+            return request.wait()
+        except pace.Mismatch as error:
+            if not is_repeated:
+                raise
+            raise pace.Stale(error.message) from error
         except pace.Aborted:
-            request = None
+            request, is_repeated = None, True
         except pace.DaemonGone as gone:
             if request is None:
                 raise  # It could not be reached again.
@@ -38,7 +43,7 @@ def complete(place: Place, begin: Callable[[], pace.Request], *, begun: Optional
             if gone.info is not None and gone.info.contents == "torn":
                 raise pace.Stale(gone.message) from gone
             place.ensure_daemon()
-            request = None
+            request, is_repeated = None, True
 
 
 def abandon(requests: Sequence[pace.Request]) -> None:
