@@ -4,9 +4,17 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <ctime>
 #include <iterator>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "base/daemon_events.h"
+#include "base/journal_entry.h"
+#include "base/write_now.h"
 
 namespace pace::base {
 
@@ -41,17 +49,13 @@ bool under_journald() {
     return answer;
 }
 
-void append_prefix(std::string& line, LogLevel level) {
-    if (under_journald()) {
-        fmt::format_to(std::back_inserter(line), "<{}>", static_cast<int>(level));
-        return;
-    }
+std::string time_prefix(LogLevel level) {
     timespec time{};
     clock_gettime(CLOCK_REALTIME, &time);
     tm parts{};
     gmtime_r(&time.tv_sec, &parts);
-    fmt::format_to(std::back_inserter(line), "{:02}:{:02}:{:02}.{:03} {:<7} ", parts.tm_hour,
-                   parts.tm_min, parts.tm_sec, time.tv_nsec / 1'000'000, level_name(level));
+    return fmt::format("{:02}:{:02}:{:02}.{:03} {:<7} ", parts.tm_hour, parts.tm_min, parts.tm_sec,
+                       time.tv_nsec / 1'000'000, level_name(level));
 }
 
 // How many bytes at `at` are a control character: of ASCII, or of those beyond it (U+0080 to U+009F) that terminals obey.
@@ -93,6 +97,126 @@ void append_value(std::string& line, std::string_view value) {
     line += '"';
 }
 
+// What one call has said.
+struct Said {
+    LogLevel level = LogLevel::none;
+    std::string_view text;
+    LogFields fields;
+    const LogEvent* event = nullptr;  // null: none of the table's
+    LogPlace place;
+};
+
+std::string line_of(const Said& said) {
+    std::string line;
+    append_text(line, said.text);
+    const auto append_pair = [&line](std::string_view key, std::string_view value) {
+        line += ' ';
+        line += key;
+        line += '=';
+        append_value(line, value);
+    };
+    for (const LogField& field : said.fields)
+        if (!field.key.empty()) append_pair(field.key, field.value);
+    if (said.event != nullptr && !said.event->advice.empty())
+        append_pair("advice", said.event->advice);
+    return line;
+}
+
+// The path in the tree: the build takes away the folders above it (cmake/PaceOptions.cmake), a compiler cache writes "../.." for them.
+std::string_view file_of(const LogPlace& place) {
+    std::string_view file = place.file_name();
+    while (file.starts_with("../")) file.remove_prefix(3);
+    return file;
+}
+
+JournalEntry entry_of(const Said& said, std::string_view line, const std::string& node) {
+    JournalEntry entry;
+    entry.add("MESSAGE", line);
+    entry.add("PRIORITY", fmt::format("{}", static_cast<int>(said.level)));
+    entry.add("SYSLOG_IDENTIFIER", program_invocation_short_name);
+    entry.add("CODE_FILE", file_of(said.place));
+    entry.add("CODE_LINE", fmt::format("{}", said.place.line()));
+    if (said.event != nullptr) entry.add("MESSAGE_ID", said.event->id);
+    bool has_node = node.empty();
+    for (const LogField& field : said.fields) {
+        if (field.key.empty()) continue;
+        has_node = has_node || field.key == "node";
+        const bool is_number = field.key == "group" || field.key == "round";
+        entry.add(journal_field(field.key),
+                  is_number ? fmt::format("{} {}", field.key, field.value) : field.value);
+    }
+    if (!has_node) entry.add("NODE", node);
+    return entry;
+}
+
+// Where entries go, and what became of those that nobody took. Never destroyed: threads may log until the process ends.
+class Outlet {
+  public:
+    void set_journal(std::string_view path) {
+        const std::lock_guard lock(mutex_);
+        journal_ = std::make_shared<const JournalSocket>(std::string(path));
+    }
+    void set_node(std::string_view name) {
+        const std::lock_guard lock(mutex_);
+        node_ = name;
+    }
+    uint64_t lost() const { return lost_; }
+
+    bool take(const Said& said) {
+        const std::string line = line_of(said);
+        bool is_taken = false;
+        if (!under_journald()) {
+            is_taken = write_now(STDERR_FILENO, time_prefix(said.level) + line + "\n");
+        } else {
+            const auto [journal, node] = where();
+            const auto sent = journal->send(entry_of(said, line, node));
+            is_taken = sent == JournalSocket::Sent::done;
+            // A journal that has no such socket here (in a container, say) still reads the stream.
+            if (sent == JournalSocket::Sent::absent)
+                is_taken = write_now(STDERR_FILENO,
+                                     fmt::format("<{}>{}\n", static_cast<int>(said.level), line));
+        }
+        if (!is_taken) ++lost_;
+        return is_taken;
+    }
+
+    // How many were lost since this was asked last.
+    uint64_t newly_lost() {
+        const uint64_t all = lost_;
+        return all - told_.exchange(all);
+    }
+    void not_told(uint64_t count) { told_ -= count; }
+
+  private:
+    std::pair<std::shared_ptr<const JournalSocket>, std::string> where() {
+        const std::lock_guard lock(mutex_);
+        if (!journal_) journal_ = std::make_shared<const JournalSocket>();
+        return {journal_, node_};
+    }
+
+    std::mutex mutex_;
+    std::shared_ptr<const JournalSocket> journal_;
+    std::string node_;
+    std::atomic<uint64_t> lost_{0};
+    std::atomic<uint64_t> told_{0};
+};
+
+Outlet& outlet() {
+    static auto* const only = new Outlet;
+    return *only;
+}
+
+void say(const Said& said) {
+    if (static_cast<int>(said.level) > highest_level.load(std::memory_order_relaxed)) return;
+    if (!outlet().take(said)) return;
+    const uint64_t lost = outlet().newly_lost();
+    if (lost == 0) return;
+    const LogFields how_many = {{"entries", lost}};
+    const LogEvent& event = events::kLogEntriesLost;
+    const Said about{event.level, event.text, how_many, &event, LogPlace::current()};
+    if (!outlet().take(about)) outlet().not_told(lost);
+}
+
 }  // namespace
 
 void set_log_level(LogLevel level) {
@@ -103,20 +227,28 @@ LogLevel log_level() {
     return static_cast<LogLevel>(highest_level.load());
 }
 
-void log_line(LogLevel level, std::string_view event, LogFields fields) {
-    if (static_cast<int>(level) > highest_level.load(std::memory_order_relaxed)) return;
-    std::string line;
-    append_prefix(line, level);
-    append_text(line, event);
-    for (const LogField& field : fields) {
-        line += ' ';
-        line += field.key;
-        line += '=';
-        append_value(line, field.value);
-    }
-    line += '\n';
-    // A full or closed stderr must not hurt the daemon: the line is lost, nothing else.
-    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+void log_line(LogLevel level, std::string_view text, LogFields fields, LogPlace place) {
+    say({level, text, fields, nullptr, place});
+}
+
+void log_event(const LogEvent& event, LogFields fields, LogPlace place) {
+    say({event.level, event.text, fields, &event, place});
+}
+
+uint64_t log_entries_lost() {
+    return outlet().lost();
+}
+
+void set_log_node(std::string_view name) {
+    outlet().set_node(name);
+}
+
+bool log_is_journal() {
+    return under_journald();
+}
+
+void set_journal_socket(std::string_view path) {
+    outlet().set_journal(path);
 }
 
 }  // namespace pace::base

@@ -1,14 +1,19 @@
-// Structured log lines: a level, an event in words, and key=value pairs, one line each on stderr.
+// Structured log: a level, an event in words, and key=value pairs.
 //
-// Where standard error is the journal, each line carries the journal's priority prefix ("<4>"), so that journald files it
-// under the right level; on a terminal it carries the time instead. Libraries return errors and do
-// not log; programs log once, where the cause is first known.
+// Where standard error is the journal, each entry goes to it with fields of its own: MESSAGE has the whole line, JOB, RANK, NODE, PEER and
+// EXCHANGE what it is about, MESSAGE_ID which event of log_events.h it is, PACE_KEY every other pair. Elsewhere it is one line on standard
+// error, with the time. Libraries return errors and do not log; programs log once, where the cause is first known.
 //
-//   log_warning("peer lost", {{"node", name}, {"reason", error.message}});
+// Nothing here waits: what the journal, a pipe or a terminal does not take at once is dropped and counted, and the count is told as soon
+// as something is taken again.
+//
+//   log_event(events::kPeerGone, {{"peer", name}, {"reason", error.message}});
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <initializer_list>
+#include <source_location>
 #include <string>
 #include <string_view>
 
@@ -33,24 +38,55 @@ struct LogField {
 
 using LogFields = std::initializer_list<LogField>;
 
-// Lines above this level are dropped. Thread-safe.
+// Something that an operator may have to act upon. All are in log_events.h.
+struct LogEvent {
+    std::string_view name;  // in documents
+    std::string_view text;  // with which its message begins
+    std::string_view id;    // MESSAGE_ID: 32 hexadecimal digits, which never change
+    LogLevel level = LogLevel::info;
+    std::string_view meaning;
+    std::string_view advice;  // what to do; empty: nothing
+};
+
+// Lines above this level are left out. Thread-safe.
 void set_log_level(LogLevel level);
 LogLevel log_level();
 
-// Thread-safe; one write(2) per line. Control characters are escaped.
-void log_line(LogLevel level, std::string_view event, LogFields fields);
+using LogPlace = std::source_location;
 
-inline void log_error(std::string_view event, LogFields fields = {}) {
-    log_line(LogLevel::error, event, fields);
+// Thread-safe, never waits. Control characters are escaped. A field without a key is left out.
+void log_line(LogLevel level, std::string_view text, LogFields fields,
+              LogPlace place = LogPlace::current());
+// With its MESSAGE_ID, and with what to do as the last pair.
+void log_event(const LogEvent& event, LogFields fields = {}, LogPlace place = LogPlace::current());
+
+inline void log_error(std::string_view text, LogFields fields = {},
+                      LogPlace place = LogPlace::current()) {
+    log_line(LogLevel::error, text, fields, place);
 }
-inline void log_warning(std::string_view event, LogFields fields = {}) {
-    log_line(LogLevel::warning, event, fields);
+inline void log_warning(std::string_view text, LogFields fields = {},
+                        LogPlace place = LogPlace::current()) {
+    log_line(LogLevel::warning, text, fields, place);
 }
-inline void log_info(std::string_view event, LogFields fields = {}) {
-    log_line(LogLevel::info, event, fields);
+inline void log_info(std::string_view text, LogFields fields = {},
+                     LogPlace place = LogPlace::current()) {
+    log_line(LogLevel::info, text, fields, place);
 }
-inline void log_debug(std::string_view event, LogFields fields = {}) {
-    log_line(LogLevel::debug, event, fields);
+inline void log_debug(std::string_view text, LogFields fields = {},
+                      LogPlace place = LogPlace::current()) {
+    log_line(LogLevel::debug, text, fields, place);
 }
+
+// This node's name, which is in the journal's entries where none says another NODE. Before anything is logged.
+void set_log_node(std::string_view name);
+
+// How many entries nobody took, since the program began.
+uint64_t log_entries_lost();
+
+// Whether standard error is the journal.
+bool log_is_journal();
+
+// For tests: the journal's socket is this one.
+void set_journal_socket(std::string_view path);
 
 }  // namespace pace::base

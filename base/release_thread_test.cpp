@@ -110,8 +110,8 @@ TEST(ReleaseThread, ClosesTheFileOfSharedMemory) {
 TEST(ReleaseThread, GivesSharedMemoryOfAnySizeBackAndItsDescriptorGoesAtOnce) {
     std::vector<std::string> mapped;
     {
+        std::promise<void> go_on;  // outlives the thread, which may come late to what waits for it
         const ReleaseThread thread;
-        std::promise<void> go_on;
         struct Blocks {
             explicit Blocks(std::promise<void>& promise) : until(promise) {}
             ~Blocks() { until.get_future().wait(); }

@@ -96,6 +96,13 @@ pace_status pace_buffer_get_info(pace_session* session, pace_buffer buffer, pace
     });
 }
 
+pace_status pace_buffer_release(pace_session* session, pace_buffer buffer, pace_error* error) {
+    return capi::guard(error, [&]() -> Result<> {
+        PACE_TRY(capi::require(session, "session"));
+        return session->session->release_buffer(capi::handle_of(buffer));
+    });
+}
+
 pace_status pace_buffer_free(pace_session* session, pace_buffer buffer, pace_error* error) {
     return capi::guard(error, [&]() -> Result<> {
         PACE_TRY(capi::require(session, "session"));

@@ -58,8 +58,9 @@
 extern "C" {
 #endif
 
-#define PACE_VERSION_MAJOR 0
-#define PACE_VERSION_MINOR 2
+/* The version of this header. */
+#define PACE_VERSION_MAJOR 1
+#define PACE_VERSION_MINOR 0
 #define PACE_VERSION_PATCH 0
 
 #if defined(__GNUC__)
@@ -71,8 +72,10 @@ extern "C" {
 /* ----------------------------------------------------------------------------------------------------
  * status */
 
+/* How a call, or a request, has ended: 0, an outcome above 0, or a fault below 0. */
 typedef int32_t pace_status;
 
+/* The values of pace_status. */
 enum {
     PACE_OK = 0,
 
@@ -220,17 +223,20 @@ enum {
         1 /* a library, daemon or controller that does not know the name ignores it */
 };
 
+/* The value of an option, by its kind. */
+typedef union pace_option_value {
+    int64_t i; /* of a switch: 0 or 1 */
+    double r;
+    const char* text; /* of a choice: its word, "dynamic" */
+    const void* data; /* group.edges: pairs of ranks as 32-bit numbers, the least byte first */
+} pace_option_value;
+
 /* One option of a job. 32 bytes for ever (where a pointer has 8). Copied by the call that it is given to. */
 typedef struct pace_option {
     const char* name; /* "topk.density", or PACE_OPT_TOPK_DENSITY */
-    int32_t kind;     /* PACE_INT, ... */
-    uint32_t flags;
-    union {
-        int64_t i; /* of a switch: 0 or 1 */
-        double r;
-        const char* text; /* of a choice: its word, "dynamic" */
-        const void* data; /* group.edges: pairs of ranks as 32-bit numbers, the least byte first */
-    } value;
+    int32_t kind;     /* PACE_INT, ...: which member of the value it is */
+    uint32_t flags;   /* PACE_OPTION_HINT */
+    pace_option_value value;
     uint64_t bytes; /* of data; else 0 */
 } pace_option;
 
@@ -269,7 +275,7 @@ static inline pace_option pace_option_bytes(const char* name, const void* data, 
 #define PACE_OPTION_BYTES(name, data, bytes) pace_option_bytes(name, data, bytes)
 
 /* Gives a JSON document, zero-terminated, in *ret_json. what:
- *     "options"   a list of objects: name, kind, values, default, family ("any": of every one), policies that take it, help, and where there
+ *     "options"   a list of objects: name, kind ("integer", "real", "text", "bytes": PACE_INT and so on), values, default, family ("any": of every one), policies that take it, help, and where there
  *                 are such, choices, least, greatest, needs
  *     "policies"  a list of objects: name, family, help
  *     "versions"  an object: library, protocol (least, greatest); with an endpoint also daemon, node
@@ -288,8 +294,10 @@ PACE_API void pace_text_free(char* text);
 /* -------------------------------------------------------------------------------------------------
  * sessions */
 
+/* A worker's membership in a job. pace_session_open makes it, pace_session_free ends it. */
 typedef struct pace_session pace_session;
 
+/* A time in milliseconds without limit: for waits, for leaving, and as connect_ms. */
 #define PACE_FOREVER (-1)
 
 /* Flags of pace_session_options. */
@@ -301,6 +309,7 @@ enum {
     PACE_SESSION_SIGNALS = 2
 };
 
+/* What pace_session_open is called with: which worker this is, of which job, and by which daemon. */
 typedef struct pace_session_options {
     uint32_t struct_size;
     uint32_t rank;  /* this worker, 0 .. world-1 */
@@ -353,8 +362,9 @@ PACE_API pace_status pace_session_open(const pace_session_options* options,
                                        pace_session** ret_session, pace_error* error);
 
 /* Leaves the job in order: the others go on without this worker at once, and its rank is free when this returns OK, on every node,
- * if the controller answers within a second. Requests that are not collected end unseen. The session is over, whatever this returns: its buffers
- * stay mapped until it is freed, and every other call fails with E_CLOSED.
+ * if the controller answers within a second. Requests that are not collected end unseen; until the daemon has closed the connection, which this
+ * does not wait for, it may write what they name. The session is over, whatever this returns: its buffers stay mapped until it is freed, every
+ * other call fails with E_CLOSED, and its descriptor tells nothing more.
  *
  * Threads: any; a wait of another thread fails with E_CLOSED.  Blocks: for the daemon's answer, at most timeout_ms (PACE_FOREVER: without limit), and
  * while another thread makes or frees a buffer, or reconnects.
@@ -378,6 +388,7 @@ enum {
                                from what it has */
 };
 
+/* What pace_session_get_info tells of a session. Texts are zero-terminated. */
 typedef struct pace_session_info {
     uint32_t struct_size;
     uint32_t rank;
@@ -408,9 +419,30 @@ PACE_API pace_status pace_session_get_info(pace_session* session, pace_session_i
  * session is freed. Threads: any.  Blocks: no.  Fails with: E_INVALID, E_LIMIT (this process has no descriptor left). */
 PACE_API pace_status pace_session_get_fd(pace_session* session, int* ret_fd, pace_error* error);
 
+/* Flags of pace_progress. */
+enum { PACE_PROGRESS_LOSS = 1, PACE_PROGRESS_RATE = 2 };
+
+/* How the training goes, as its trainer sees it. */
+typedef struct pace_progress {
+    uint32_t struct_size;
+    uint32_t flags;       /* which of the following are given, one at least */
+    double loss;          /* of the latest step, or a mean over some; also an infinity or a NaN */
+    double samples_per_s; /* that this worker trains on; above 0 */
+} pace_progress;
+
+#define PACE_PROGRESS_INIT \
+    { (uint32_t)sizeof(pace_progress), 0, 0.0, 0.0 }
+
+/* Tells those who watch, `pacectl status` and its metrics, how the training goes; nothing that Pace does depends on it. It may be called at each step: of
+ * several calls within a tenth of a second the first is told, and what comes while the daemon is gone or does not read is lost.
+ * Threads: any.  Blocks: no.  Fails with: E_INVALID. */
+PACE_API pace_status pace_session_report(pace_session* session, const pace_progress* progress,
+                                         pace_error* error);
+
 /* --------------------------------------------------------------------------------------------------
  * buffers */
 
+/* The types that elements of buffers have. */
 typedef enum pace_type {
     PACE_F32 = 1,
     PACE_F64 = 2,
@@ -427,13 +459,13 @@ typedef struct pace_buffer {
     uint32_t generation;
 } pace_buffer;
 
-/* A device, in DLPack's numbers (dlpack.h, DLDeviceType), and which of those, as this process counts them (CUDA_VISIBLE_DEVICES). All zero is the host,
- * or no device, as is said. */
+/* Kinds of devices, in DLPack's numbers (dlpack.h, DLDeviceType). */
 enum { PACE_DEVICE_CPU = 1, PACE_DEVICE_CUDA = 2, PACE_DEVICE_ROCM = 10, PACE_DEVICE_ONEAPI = 14 };
 
+/* A device. All zero is the host, or no device, as is said. */
 typedef struct pace_device {
-    int32_t type;
-    int32_t id;
+    int32_t type; /* PACE_DEVICE_CPU, ... */
+    int32_t id;   /* which of that kind, as this process counts them (CUDA_VISIBLE_DEVICES) */
 } pace_device;
 
 /* Whose memory a buffer is. */
@@ -452,6 +484,7 @@ enum {
     PACE_MAY_STAGE = 1
 };
 
+/* What pace_buffer_create is called with: whose memory the buffer is, and on which device. */
 typedef struct pace_buffer_options {
     uint32_t struct_size;
     int32_t source; /* PACE_NEW, PACE_POINTER, PACE_FD */
@@ -510,6 +543,7 @@ PACE_API pace_status pace_buffer_create(pace_session* session, int32_t type, uin
  * E_INVALID while a request in flight names it. */
 PACE_API pace_status pace_buffer_free(pace_session* session, pace_buffer buffer, pace_error* error);
 
+/* What pace_buffer_get_info tells of a buffer. */
 typedef struct pace_buffer_info {
     uint32_t struct_size;
     int32_t type; /* of pace_type */
@@ -536,6 +570,14 @@ enum {
 
 #define PACE_BUFFER_INFO_INIT \
     { (uint32_t)sizeof(pace_buffer_info), 0, 0, NULL, {0, 0}, 0, 0, 0, "", 0, 0 }
+
+/* As pace_buffer_free, but waits for nobody, so that a finalizer may call it: the handle is void at once. The buffer itself goes with the session,
+ * or with the next call of this session that makes or frees a buffer, if no request names it any more. Until then it counts against the daemon's
+ * quota. Memory of the trainer's own (PACE_POINTER) must stay until every request that names it is collected; on a GPU, until the buffer is gone.
+ * A null handle does nothing.
+ * Threads: any.  Blocks: no.  Fails with: E_HANDLE, E_CLOSED (the session has left: its buffers go when it is freed). */
+PACE_API pace_status pace_buffer_release(pace_session* session, pace_buffer buffer,
+                                         pace_error* error);
 
 /* Describes a buffer, so that other libraries see its memory as theirs: fills as much of *info as info->struct_size says. What it
  * describes lives until the buffer is freed. Threads: any.  Blocks: no.  Fails with: E_INVALID, E_HANDLE. */
@@ -582,6 +624,7 @@ typedef enum pace_contents {
                                     told of it; do not give the same gradient again */
 } pace_contents;
 
+/* What a wait tells of a request: how it ended, and what the exchange did. */
 typedef struct pace_request_info {
     uint32_t struct_size;
     pace_status
@@ -641,6 +684,7 @@ enum {
     PACE_WAIT_SIGNALS = 1
 };
 
+/* How a request is waited for. */
 typedef struct pace_wait_options {
     uint32_t struct_size;
     uint32_t flags; /* PACE_WAIT_SIGNALS */
@@ -671,7 +715,7 @@ typedef struct pace_wait_options {
  * CANCELED, STALE or a fault, with the info filled and the request collected. Every request ends exactly once, also
  * when the daemon dies (E_DAEMON_GONE). Threads: any; several may wait, each for its own request.
  * Blocks: at most timeout_ms; with 0 as pace_request_test. Fails with: E_INVALID (an argument or option is wrong; not collected),
- * E_HANDLE (never made, or collected already), E_UNSUPPORTED (options->device; not collected), E_CLOSED (the session has left), and how
+ * E_HANDLE (never made, or collected already, by when its result is where it belongs), E_UNSUPPORTED (options->device; not collected), E_CLOSED (the session has left), and how
  * the request failed: E_REFUSED, E_MISMATCH (workers disagree about verb, types or lengths), E_DAEMON_GONE, or another fault.
  * ret_info->status tells the two apart: it is PACE_PENDING of a request that has not been collected.
  *
@@ -688,6 +732,17 @@ PACE_API pace_status pace_request_test(pace_session* session, pace_request reque
                                        const pace_wait_options* options,
                                        pace_request_info* ret_info, pace_error* error);
 
+/* As pace_request_wait, of the first to end of `count` requests (1 .. 64): collects that one, and writes its handle, void by now, to *ret_request.
+ * The others stay as they are. Each may be waited for elsewhere, too: whoever comes second is told E_HANDLE.
+ *
+ * Returns: as pace_request_wait; *ret_request is written exactly when ret_info->status is not PACE_PENDING. Fails also with: E_HANDLE (any of them
+ * was never made, or is collected already; none is collected then). Threads: any.  Blocks: at most timeout_ms; with 0 as pace_request_test. */
+PACE_API pace_status pace_request_wait_any(pace_session* session, const pace_request* requests,
+                                           size_t count, int64_t timeout_ms,
+                                           const pace_wait_options* options,
+                                           pace_request* ret_request, pace_request_info* ret_info,
+                                           pace_error* error);
+
 /* As pace_request_wait, of whichever of the session's requests has ended first: collects it, and writes its handle, void by now, to *ret_request.
  * options->local_iteration is for averages with keep_local alone. A request that another thread waits for may be taken from it,
  * which is told E_HANDLE then: use either the one or the other.
@@ -700,8 +755,8 @@ PACE_API pace_status pace_session_next(pace_session* session, int64_t timeout_ms
 
 /* Asks that the request end as CANCELED. One that is in an exchange already, or has ended, ends in
  * the ordinary way: wait for it in either case. (An exchange among several nodes has begun for a
- * node as soon as its own members have called; it then waits for the others'.) Threads: any.  Blocks: no.  Fails with: E_HANDLE,
- * E_DAEMON_GONE, E_LIMIT (the daemon does not read; the request is in flight still: try again). */
+ * node as soon as its own members have called; it then waits for the others'.) Threads: any.  Blocks: no.  Fails with: E_HANDLE
+ * (also of one that has been collected meanwhile), E_DAEMON_GONE, E_LIMIT (the daemon does not read; the request is in flight still: try again). */
 PACE_API pace_status pace_request_cancel(pace_session* session, pace_request request,
                                          pace_error* error);
 
@@ -721,6 +776,7 @@ PACE_API pace_status pace_request_cancel(pace_session* session, pace_request req
  * with: E_INVALID, E_HANDLE, E_UNSUPPORTED (the call's device), E_VERB (which one fits is told), E_LIMIT (64 requests are in flight or
  * not collected), and, where it had to reconnect, as pace_session_open. */
 
+/* The count of a slice that goes to the end of its buffer. */
 #define PACE_REST UINT64_MAX
 
 /* `count` elements of a buffer from element `first` on; PACE_REST: to its end. A buffer on a GPU is taken as a whole. */
@@ -779,6 +835,7 @@ typedef enum pace_order {
                                makes them */
 } pace_order;
 
+/* What pace_average is called with. */
 typedef struct pace_average_options {
     pace_call call;
     int32_t order; /* pace_order; all workers give the same */
@@ -830,12 +887,14 @@ PACE_API pace_status pace_request_ready(pace_session* session, pace_request requ
  * blocks, fails as pace_announce. */
 PACE_API pace_status pace_withdraw(pace_session* session, pace_error* error);
 
+/* What pace_reduce makes of the gradients. */
 typedef enum pace_op {
     PACE_OP_MEAN = 0, /* the sum divided by the number of members, or of those who contributed, as
                          quorum.divide_by says */
     PACE_OP_SUM = 1
 } pace_op;
 
+/* What pace_reduce is called with. */
 typedef struct pace_reduce_options {
     pace_call call;    /* its iteration is for status displays and for newcomers */
     int32_t op;        /* pace_op */
@@ -879,6 +938,7 @@ PACE_API pace_status pace_reduce(pace_session* session, const pace_slice* slices
                                  const pace_reduce_options* options, pace_request* ret_request,
                                  pace_error* error);
 
+/* What pace_broadcast is called with. */
 typedef struct pace_broadcast_options {
     pace_call call;
     uint32_t root;     /* 0 .. world-1 */
@@ -900,6 +960,7 @@ PACE_API pace_status pace_broadcast(pace_session* session, const pace_slice* sli
                                     const pace_broadcast_options* options,
                                     pace_request* ret_request, pace_error* error);
 
+/* What pace_sync is called with. */
 typedef struct pace_sync_options {
     pace_call call;
 } pace_sync_options;
@@ -912,6 +973,7 @@ PACE_API pace_status pace_sync(pace_session* session, const pace_slice* slices, 
                                const pace_sync_options* options, pace_request* ret_request,
                                pace_error* error);
 
+/* What pace_barrier is called with. */
 typedef struct pace_barrier_options {
     pace_call call;
 } pace_barrier_options;
@@ -923,6 +985,7 @@ typedef struct pace_barrier_options {
 PACE_API pace_status pace_barrier(pace_session* session, const pace_barrier_options* options,
                                   pace_request* ret_request, pace_error* error);
 
+/* What pace_push is called with. */
 typedef struct pace_push_options {
     pace_call call; /* its iteration is the clock; must be given */
     uint32_t
@@ -952,6 +1015,7 @@ PACE_API pace_status pace_push(pace_session* session, const pace_slice* slices, 
                                const pace_push_options* options, pace_request* ret_request,
                                pace_error* error);
 
+/* What pace_pull is called with. */
 typedef struct pace_pull_options {
     pace_call call; /* its iteration is the clock; must be given */
     uint64_t first; /* element of the model at which the slices begin */
@@ -975,6 +1039,7 @@ PACE_API pace_status pace_pull(pace_session* session, const pace_slice* slices, 
                                const pace_pull_options* options, pace_request* ret_request,
                                pace_error* error);
 
+/* What pace_checkpoint is called with. */
 typedef struct pace_checkpoint_options {
     pace_call call;
 } pace_checkpoint_options;
@@ -997,6 +1062,7 @@ typedef struct pace_checkpoint_options {
 PACE_API pace_status pace_checkpoint(pace_session* session, const pace_checkpoint_options* options,
                                      pace_request* ret_request, pace_error* error);
 
+/* What pace_residual_save and pace_residual_load are called with. */
 typedef struct pace_residual_options {
     pace_call call;
 } pace_residual_options;

@@ -1,6 +1,8 @@
 // Requests: waiting, testing, canceling.
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <span>
 
 #include "capi/device.h"
 #include "capi/guard.h"
@@ -19,6 +21,9 @@ namespace {
 
 static_assert(PACE_CONTENTS_TORN == static_cast<int>(protocol::WriteState::writing));
 static_assert(PACE_CONTENTS_RESULT == static_cast<int>(protocol::WriteState::whole));
+
+// A session has no more in flight.
+constexpr size_t kWantedMax = 64;
 
 constexpr capi::StructName kRequestInfo{"ret_info", "PACE_REQUEST_INFO_INIT"};
 constexpr capi::StructName kWait{"options", "PACE_WAIT_OPTIONS_INIT"};
@@ -114,20 +119,25 @@ pace_status report_end(pace_error* error, pace_status status, std::string_view m
                         fmt::format("the request ended as {}", pace_status_name(status)));
 }
 
-pace_status report_unended(pace_session* session, const client::RequestHandle* request,
-                           pace_status status, pace_error* error) {
-    if (request == nullptr)
+using Wanted = std::span<const client::RequestHandle>;
+
+pace_status report_unended(pace_session* session, Wanted requests, pace_status status,
+                           pace_error* error) {
+    if (requests.empty())
         return capi::report(error, status, "no request has ended yet; wait for the next again");
-    constexpr std::string_view kInFlight = "the request is still in flight; wait for it again";
-    const std::string awaited = session->session->awaited(*request);
+    const std::string_view kInFlight =
+        requests.size() == 1 ? "the request is still in flight; wait for it again"
+                             : "the requests are all still in flight; wait for them again";
+    const std::string awaited = session->session->awaited(requests.front());
     return capi::report(error, status,
                         awaited.empty() ? std::string(kInFlight)
                                         : fmt::format("{}: it waits for {}", kInFlight, awaited));
 }
 
-// Waits for the request, or for the next to end if it is null. `unended` is the status of one that is still in flight at the deadline.
-Result<pace_status> wait(pace_session* session, const client::RequestHandle* request,
-                         const Wait& how, pace_status unended, pace_request* ret_request,
+// Waits for one of the requests, or for the next of the session's to end if there are none. `unended` is the status if all are still in flight
+// at the deadline.
+Result<pace_status> wait(pace_session* session, Wanted requests, const Wait& how,
+                         pace_status unended, pace_request* ret_request,
                          pace_request_info* ret_info, pace_error* error) {
     if (const auto refused = capi::refuse_device(how.options.device, "options->device", error))
         return *refused;
@@ -136,10 +146,11 @@ Result<pace_status> wait(pace_session* session, const client::RequestHandle* req
     end.room = room_of(how.options);
     end.local_iteration = how.options.local_iteration;
     client::Session& inside = *session->session;
-    PACE_TRY_ASSIGN(ended, request != nullptr ? inside.wait(*request, how.deadline, &end, waiter)
-                                              : inside.next(how.deadline, &end, waiter));
+    PACE_TRY_ASSIGN(ended, requests.empty()
+                               ? inside.next(how.deadline, &end, waiter)
+                               : inside.wait_any(requests, how.deadline, &end, waiter));
     if (!ended)
-        return report_unended(session, request, end.interrupted ? PACE_INTERRUPTED : unended,
+        return report_unended(session, requests, end.interrupted ? PACE_INTERRUPTED : unended,
                               error);
     const pace_status status = capi::status_of(end.entry.outcome, end.entry.error_kind);
     if (ret_request != nullptr) *ret_request = {end.handle.session, end.handle.id};
@@ -162,7 +173,28 @@ pace_status pace_request_wait(pace_session* session, pace_request request, int64
         PACE_TRY(capi::require(session, "session"));
         PACE_TRY_ASSIGN(how, read_wait(timeout_ms, options));
         const client::RequestHandle handle = capi::handle_of(request);
-        return wait(session, &handle, how, PACE_TIMEOUT, nullptr, ret_info, error);
+        return wait(session, {&handle, 1}, how, PACE_TIMEOUT, nullptr, ret_info, error);
+    });
+}
+
+pace_status pace_request_wait_any(pace_session* session, const pace_request* requests, size_t count,
+                                  int64_t timeout_ms, const pace_wait_options* options,
+                                  pace_request* ret_request, pace_request_info* ret_info,
+                                  pace_error* error) {
+    return capi::guard(error, [&]() -> Result<pace_status> {
+        PACE_TRY(void_info(ret_info));
+        PACE_TRY(capi::require(session, "session"));
+        PACE_TRY(capi::require(requests, "requests"));
+        PACE_TRY(capi::require(ret_request, "ret_request"));
+        if (count == 0 || count > kWantedMax)
+            return make_error(ErrorKind::invalid, "count is {}; give 1 to {} requests", count,
+                              kWantedMax);
+        PACE_TRY_ASSIGN(how, read_wait(timeout_ms, options));
+        std::array<client::RequestHandle, kWantedMax> handles;
+        std::transform(requests, requests + count, handles.begin(),
+                       [](const pace_request& request) { return capi::handle_of(request); });
+        return wait(session, std::span(handles).first(count), how, PACE_TIMEOUT, ret_request,
+                    ret_info, error);
     });
 }
 
@@ -175,7 +207,7 @@ pace_status pace_request_test(pace_session* session, pace_request request,
         PACE_TRY_ASSIGN(how, read_wait(0, options));
         how.deadline = TimePoint::min();
         const client::RequestHandle handle = capi::handle_of(request);
-        return wait(session, &handle, how, PACE_PENDING, nullptr, ret_info, error);
+        return wait(session, {&handle, 1}, how, PACE_PENDING, nullptr, ret_info, error);
     });
 }
 
@@ -187,7 +219,7 @@ pace_status pace_session_next(pace_session* session, int64_t timeout_ms,
         PACE_TRY(capi::require(session, "session"));
         PACE_TRY(capi::require(ret_request, "ret_request"));
         PACE_TRY_ASSIGN(how, read_wait(timeout_ms, options));
-        return wait(session, nullptr, how, PACE_TIMEOUT, ret_request, ret_info, error);
+        return wait(session, {}, how, PACE_TIMEOUT, ret_request, ret_info, error);
     });
 }
 

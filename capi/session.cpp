@@ -1,4 +1,6 @@
 // Sessions.
+#include <cmath>
+
 #include "capi/guard.h"
 #include "capi/handle.h"
 #include "capi/options.h"
@@ -14,6 +16,7 @@ namespace protocol = pace::protocol;
 namespace {
 
 constexpr capi::StructName kSessionInfo{"info", "PACE_SESSION_INFO_INIT"};
+constexpr capi::StructName kProgress{"progress", "PACE_PROGRESS_INIT"};
 
 pace_session_info info_of(const client::SessionInfo& inside, uint32_t struct_size) {
     pace_session_info info{};
@@ -29,6 +32,25 @@ pace_session_info info_of(const client::SessionInfo& inside, uint32_t struct_siz
     capi::copy_text(info.run, inside.run);
     info.run_began = inside.began;
     return info;
+}
+
+Result<client::Progress> read_progress(const pace_progress& given) {
+    constexpr uint32_t kKnown = uint32_t{PACE_PROGRESS_LOSS} | uint32_t{PACE_PROGRESS_RATE};
+    if (given.flags == 0 || (given.flags & ~kKnown) != 0)
+        return make_error(ErrorKind::invalid,
+                          "progress->flags is {:#x}; use PACE_PROGRESS_LOSS, PACE_PROGRESS_RATE or "
+                          "both, for the fields that are given",
+                          given.flags);
+    client::Progress told;
+    if ((given.flags & PACE_PROGRESS_LOSS) != 0) told.loss = given.loss;
+    if ((given.flags & PACE_PROGRESS_RATE) == 0) return told;
+    if (!std::isfinite(given.samples_per_s) || given.samples_per_s <= 0)
+        return make_error(ErrorKind::invalid,
+                          "progress->samples_per_s is {}; give a number above 0, or leave out "
+                          "PACE_PROGRESS_RATE",
+                          given.samples_per_s);
+    told.samples_per_s = given.samples_per_s;
+    return told;
 }
 
 }  // namespace
@@ -84,5 +106,16 @@ pace_status pace_session_get_fd(pace_session* session, int* ret_fd, pace_error* 
         PACE_TRY_ASSIGN(fd, session->session->ready_fd());
         *ret_fd = fd;
         return {};
+    });
+}
+
+pace_status pace_session_report(pace_session* session, const pace_progress* progress,
+                                pace_error* error) {
+    return capi::guard(error, [&]() -> Result<> {
+        PACE_TRY(capi::require(session, "session"));
+        PACE_TRY(capi::require(progress, "progress"));
+        PACE_TRY_ASSIGN(given, capi::read_optional(progress, kProgress));
+        PACE_TRY_ASSIGN(told, read_progress(given));
+        return session->session->report(told);
     });
 }

@@ -129,6 +129,9 @@ TEST_F(WaitTest, EveryCallOfASessionThatHasLeftSaysSo) {
     EXPECT_EQ(pace_buffer_get_info(session_, buffer, &buffer_info, &error_), PACE_E_CLOSED);
     EXPECT_EQ(pace_buffer_to_dlpack(session_, buffer, 0, &pointer, &error_), PACE_E_CLOSED);
     EXPECT_EQ(pace_buffer_free(session_, buffer, &error_), PACE_E_CLOSED);
+    EXPECT_EQ(pace_buffer_release(session_, buffer, &error_), PACE_E_CLOSED);
+    EXPECT_EQ(pace_request_wait_any(session_, &request, 1, 0, nullptr, &next, nullptr, &error_),
+              PACE_E_CLOSED);
     EXPECT_EQ(pace_request_wait(session_, request, 0, nullptr, nullptr, &error_), PACE_E_CLOSED);
     EXPECT_EQ(pace_request_test(session_, request, nullptr, nullptr, &error_), PACE_E_CLOSED);
     EXPECT_EQ(pace_request_ready(session_, request, 1, &error_), PACE_E_CLOSED);

@@ -23,6 +23,10 @@ if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE}")
 endif()
 
+# Log entries name the source file by its path in the tree, wherever the tree lies: an object from the compiler cache may be another
+# clone's.
+add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>)
+
 add_library(pace_flags INTERFACE)
 target_compile_options(pace_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wcast-qual -Wundef

@@ -3,10 +3,13 @@
 
 #include <cstdio>
 
+#include "base/daemon_events.h"
 #include "base/log.h"
 #include "daemon/config.h"
 #include "daemon/node.h"
 #include "daemon/program.h"
+#include "daemon/web.h"
+#include "service/http/serve.h"
 #include "settings/settings.h"
 #include "transports/ucx/ucx_process.h"
 
@@ -15,6 +18,10 @@ namespace {
 using pace::base::Error;
 
 int fail(const Error& error) {
+    if (pace::base::log_is_journal()) {
+        pace::base::log_event(pace::base::events::kDaemonCannotServe, {{"reason", error.message}});
+        return 1;
+    }
     fmt::print(stderr, "paced: {}\n", error.message);
     return 1;
 }
@@ -23,6 +30,12 @@ int serve(const pace::settings::Settings& settings) {
     auto config = pace::daemon::node_config(settings);
     if (!config) return fail(config.error());
     config->find_gpus = true;
+    pace::base::set_log_node(config->name);
+    pace::base::log_event(
+        pace::base::events::kDaemonStarts,
+        {{"node", config->name},
+         {"version", PACE_VERSION},
+         {"controller", config->controller.empty() ? "embedded" : config->controller}});
     auto loop =
         pace::base::EventLoop::create(std::chrono::microseconds(settings.integer("spin_us")));
     if (!loop) return fail(loop.error());
@@ -30,16 +43,20 @@ int serve(const pace::settings::Settings& settings) {
     if (!signals) return fail(signals.error());
     auto node = pace::daemon::Node::create(**loop, *config);
     if (!node) return fail(node.error());
+    const auto web = pace::http::serve<pace::daemon::Web>(**loop, settings, **node);
+    if (!web) return fail(web.error());
 
-    pace::base::log_info("serving", {{"node", config->name}, {"socket", config->socket}});
+    pace::base::log_event(pace::base::events::kDaemonReady,
+                          {{"node", config->name}, {"socket", config->socket}});
     pace::daemon::ServiceManager manager(**loop, [&node] { return (*node)->status_line(); });
     manager.ready();
     // Whoever started this without a service manager learns of readiness from standard output.
+    if (*web) fmt::print("http {}\n", (*web)->url());
     fmt::print("ready\n");
     std::fflush(stdout);
     (*loop)->run();
     pace::daemon::ServiceManager::stopping();
-    pace::base::log_info("stopping");
+    pace::base::log_event(pace::base::events::kDaemonStops);
     return 0;
 }
 

@@ -7,16 +7,23 @@
 #include <filesystem>
 #include <iterator>
 #include <thread>
+#include <utility>
+#include <vector>
 
+#include "base/attempt.h"
+#include "base/daemon_events.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "base/release_thread.h"
+#include "base/scope.h"
 #include "daemon/clients/client_set.h"
 #include "daemon/clients/listener.h"
 #include "daemon/control/controller_link.h"
 #include "daemon/exchange/engine.h"
 #include "daemon/nccl_choice.h"
 #include "daemon/telemetry/document.h"
+#include "daemon/telemetry/kept_recordings.h"
+#include "daemon/telemetry/recording.h"
 #include "protocol/nccl.h"
 #include "service/controller/shell/controller_server.h"
 #include "transports/memory/memory_network.h"
@@ -83,6 +90,7 @@ struct Node::State {
         lonely;  // in place of a data plane, on a machine of its own
     std::unique_ptr<transports::Transport> transport;
     std::unique_ptr<Peers> peers;
+    std::unique_ptr<KeptRecordings> kept_recordings;  // before who may want one
     std::unique_ptr<Services> services;
     std::unique_ptr<Engine> engine;
 
@@ -94,7 +102,14 @@ struct Node::State {
     std::unique_ptr<ClientSet> clients;
     std::unique_ptr<Listener> listener;
 
+    // Documents that take too long to make for the loop; after all whom it calls back.
+    std::vector<ClientContext::RecordingMade> recording_awaited;
+    base::Scope scope;
+    base::BackgroundThread documents;
+
     void find_gpus();
+    std::function<std::string()> recording_now(const std::string& reason) const;
+    void make_recording(ClientContext::RecordingMade made);
     Result<> open_transport();
     Result<> open_control();
     Result<> open_clients();
@@ -130,7 +145,7 @@ void Node::State::find_gpus() {
         base::log_info("GPUs may exchange by NCCL",
                        {{"version", protocol::nccl_text(nccl.version)}});
     } else {
-        base::log_info("GPUs exchange through the host, without NCCL", {{"reason", nccl.absence}});
+        base::log_event(base::events::kNcclAbsent, {{"reason", nccl.absence}});
     }
 }
 
@@ -163,6 +178,14 @@ Result<> Node::State::open_transport() {
     services->accounts = Accounts::create(config.accounts);
     engine = std::make_unique<Engine>(*services);
     loop.when_out_of_memory([this] { engine->run_out_of_memory(); });
+    if (!config.hosted) {
+        kept_recordings = std::make_unique<KeptRecordings>(
+            loop, recordings_folder(),
+            [this](const std::string& reason) { return recording_now(reason); });
+        services->keep_recording = [this](std::string_view reason) {
+            kept_recordings->keep(reason);
+        };
+    }
     transport->set_peer_lost_handler([this](transports::PeerId peer, const base::Error& error) {
         engine->peer_lost(peer, error);
     });
@@ -197,10 +220,31 @@ Result<> Node::State::open_control() {
     link_config.controller_key_file = config.curve_server_key_file;
     link_config.secret_key_file = config.curve_secret_file;
     link_config.insecure = config.insecure;
+    link_config.recorder = services->recorder;
     PACE_TRY_ASSIGN(created, ControllerLink::create(loop, link_config, *engine));
     link = std::move(created);
     services->control = link.get();
     return {};
+}
+
+std::function<std::string()> Node::State::recording_now(const std::string& reason) const {
+    return begin_recording(*services->recorder,
+                           {config.name, link ? link->clock() : std::nullopt, reason});
+}
+
+// All who ask while one is made get that one: however many ask, one thread is busy.
+void Node::State::make_recording(ClientContext::RecordingMade made) {
+    recording_awaited.push_back(std::move(made));
+    if (recording_awaited.size() > 1) return;
+    const auto json = std::make_shared<std::string>();
+    const auto tell = scope.callback([this, json] {
+        for (const auto& awaits : std::exchange(recording_awaited, {})) awaits(*json);
+    });
+    documents.run([json, tell, make = recording_now({}), post = loop.poster()] {
+        // Without memory for it whoever asks gets an empty one.
+        (void)base::attempt([&] { *json = make(); });
+        post(tell);
+    });
 }
 
 Result<> Node::State::open_clients() {
@@ -230,9 +274,13 @@ void Node::State::keep_descriptors() {
 
 Result<std::unique_ptr<Node>> Node::create(base::EventLoop& loop, const NodeConfig& config) {
     auto state = std::make_unique<State>(loop, config);
-    loop.watch_of_steps().set_handler([](const base::LoopWatch::Step& step) {
-        base::log_warning("the event loop stood still",
-                          {{"ms", base::to_seconds(step.took) * 1e3}, {"callback", step.origin}});
+    loop.watch_of_steps().set_handler([state = state.get()](const base::LoopWatch::Step& step) {
+        base::log_event(base::events::kLoopStoodStill,
+                        {{"ms", base::to_seconds(step.took) * 1e3}, {"callback", step.origin}});
+        if (state->services)
+            state->services->recorder->note(
+                {.kind = RecordKind::loop_stood_still,
+                 .amount = static_cast<uint64_t>(step.took / std::chrono::microseconds(1))});
     });
     if (config.find_gpus) state->find_gpus();  // first: the hello tells of them
     PACE_TRY(state->open_transport());
@@ -240,6 +288,9 @@ Result<std::unique_ptr<Node>> Node::create(base::EventLoop& loop, const NodeConf
     PACE_TRY(state->open_clients());
     state->keep_descriptors();
     std::unique_ptr<Node> node(new Node(std::move(state)));
+    node->state_->client_context->recording = [own = node->state_.get()](auto made) {
+        own->make_recording(std::move(made));
+    };
     node->state_->client_context->daemon_document = [raw = node.get()] { return raw->document(); };
     return node;
 }
@@ -259,7 +310,9 @@ std::string Node::document() const {
     source.started = state_->started;
     source.controller = state_->config.controller;
     source.controller_reachable = state_->link->controller_reachable();
+    if (const auto problem = state_->link->problem()) source.controller_problem = problem->message;
     source.transport = state_->transport->name();
+    source.transports = state_->config.data_transport;
     source.devices = state_->devices;
     source.address_bytes = state_->transport->address().size();
     source.threads = state_->pool.threads();
@@ -285,9 +338,24 @@ std::string Node::document() const {
 }
 
 std::string Node::status_line() const {
+    std::string controller = state_->link->attached() ? "attached" : "not attached";
+    if (const auto problem = state_->link->problem()) controller += ": " + problem->message;
     return fmt::format("{} clients, {} jobs, controller {}", state_->clients->summaries().size(),
-                       state_->engine->jobs(),
-                       state_->link->attached() ? "attached" : "not reachable");
+                       state_->engine->jobs(), controller);
+}
+
+// The transport and the trainers' socket are open as soon as there is a node.
+std::optional<std::string> Node::obstacle() const {
+    if (state_->server)
+        if (auto why = state_->server->obstacle()) return why;
+    if (state_->link->attached()) return std::nullopt;
+    return fmt::format(
+        "not attached to the controller {}; is it running, and do the keys fit?",
+        state_->config.controller.empty() ? "in this process" : state_->config.controller);
+}
+
+controller::ControllerServer* Node::controller() {
+    return state_->server.get();
 }
 
 }  // namespace pace::daemon

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,10 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "daemon/config.h"
+
+namespace pace::controller {
+class ControllerServer;
+}
 
 namespace pace::daemon {
 
@@ -29,6 +34,10 @@ class Node {
     std::string document() const;
     // One sentence for the service manager.
     std::string status_line() const;
+    // Why trainers cannot work with it now, in one line; nothing if they can.
+    std::optional<std::string> obstacle() const;
+    // The controller in this process; null if it is elsewhere.
+    controller::ControllerServer* controller();
 
   private:
     struct State;

@@ -24,6 +24,7 @@ BufferHandle BufferTable::add(protocol::DType type, uint64_t count, NewBuffer bu
                                    [](const Buffer& candidate) { return !candidate.in_use; });
     slot->in_use = true;
     slot->freeing = false;
+    slot->released = false;
     slot->claims.clear();
     slot->type = type;
     slot->count = count;
@@ -48,7 +49,8 @@ Result<Buffer*> BufferTable::find(BufferHandle handle) {
         return make_error(ErrorKind::handle, "buffer {}.{} was never made by this session",
                           handle.index, handle.generation);
     Buffer& buffer = buffers_[handle.index];
-    if (!buffer.in_use || buffer.freeing || buffer.generation != handle.generation)
+    const bool is_freed = !buffer.in_use || buffer.freeing || buffer.released;
+    if (is_freed || buffer.generation != handle.generation)
         return make_error(ErrorKind::handle, "buffer {}.{} has been freed", handle.index,
                           handle.generation);
     return &buffer;
@@ -61,6 +63,20 @@ Result<Buffer*> BufferTable::find_idle(BufferHandle handle) {
                           "buffer {}.{} is named by request {:#x} in flight; wait for that first",
                           handle.index, handle.generation, buffer->claims.front().request);
     return buffer;
+}
+
+Result<> BufferTable::release(BufferHandle handle) {
+    PACE_TRY_ASSIGN(buffer, find(handle));
+    buffer->released = true;
+    return {};
+}
+
+std::optional<uint32_t> BufferTable::released_and_idle() const {
+    const auto found = std::find_if(buffers_.begin(), buffers_.end(), [](const Buffer& buffer) {
+        return buffer.in_use && buffer.released && !buffer.freeing && buffer.claims.empty();
+    });
+    if (found == buffers_.end()) return std::nullopt;
+    return static_cast<uint32_t>(found - buffers_.begin());
 }
 
 void BufferTable::remove(uint32_t index) {

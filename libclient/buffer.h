@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/memfd.h"
@@ -45,6 +46,8 @@ struct Buffer {
     uint32_t generation = 0;  // of the handle; grows when the buffer is freed
     bool in_use = false;
     bool freeing = false;  // a free is being talked over with the daemon
+    bool released =
+        false;  // its handle is void; it is freed when the session next talks with the daemon
     std::vector<Claim> claims{};
     protocol::DType type = protocol::DType::f32;
     uint64_t count = 0;
@@ -84,6 +87,11 @@ class BufferTable {
 
     // As find, for a use that needs the buffer idle: `invalid` while a request in flight names it.
     base::Result<Buffer*> find_idle(BufferHandle handle);
+
+    // Makes the handle void, whatever names it still.
+    base::Result<> release(BufferHandle handle);
+    // A released buffer that no request in flight names, if there is one.
+    std::optional<uint32_t> released_and_idle() const;
 
     // Frees and unmaps.
     void remove(uint32_t index);

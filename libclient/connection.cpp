@@ -229,6 +229,12 @@ Result<> Connection::cancel(uint64_t id) {
     return sent;
 }
 
+void Connection::report(const Progress& progress) {
+    flatbuffers::FlatBufferBuilder builder;
+    finish_packet(builder, wire::CreateProgress(builder, progress.loss, progress.samples_per_s));
+    [[maybe_unused]] const auto sent = link_.send(builder, -1, base::now());
+}
+
 Wake Connection::await_completion(TimePoint deadline, bool interruptible) {
     const TimePoint start = base::now();
     const TimePoint spin_until = std::min(deadline, start + spin_.budget());

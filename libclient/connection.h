@@ -36,6 +36,12 @@ struct JoinFacts {
     uint64_t began = 0;     // the run, in nanoseconds since 1970
 };
 
+// How the training goes, for whoever watches.
+struct Progress {
+    flatbuffers::Optional<double> loss = flatbuffers::nullopt;
+    flatbuffers::Optional<double> samples_per_s = flatbuffers::nullopt;
+};
+
 // Who joins. What it had come to, if its session was connected before: its step, and how many rounds'
 // results its model has.
 struct Introduction {
@@ -93,6 +99,8 @@ class Connection {
 
     // Never waits. `limit` if the daemon does not read its socket.
     base::Result<> cancel(uint64_t id);
+    // Lost if the daemon does not read.
+    void report(const Progress& progress);
 
     // Waits until there are completions, the daemon is gone or the deadline has passed: first
     // spinning, then asleep with the completion ring's bell on. The bell is left on: turn it off

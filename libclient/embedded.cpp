@@ -41,10 +41,10 @@ std::vector<std::string> candidates() {
     if (named != nullptr && *named != '\0') return {named};
     std::vector<std::string> files;
     if (const std::string folder = own_folder(); !folder.empty()) {
-        files.push_back(folder + "libpaced.so.0");
+        files.push_back(folder + "libpaced.so.1");
         files.push_back(folder + "libpaced.so");
     }
-    files.emplace_back("libpaced.so.0");
+    files.emplace_back("libpaced.so.1");
     files.emplace_back("libpaced.so");
     return files;
 }

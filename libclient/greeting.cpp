@@ -79,7 +79,8 @@ Error explained(const Endpoint& endpoint, Error error) {
         case ErrorKind::denied:
             return make_error(error.kind,
                               "this user may not use the daemon at {} ({}); the socket's group, "
-                              "usually pace, may",
+                              "usually pace, may: as root, usermod --append --groups pace USER, "
+                              "then log in again",
                               endpoint.text(), error.message);
         default:
             return error;

@@ -73,22 +73,22 @@ Result<Request*> RequestTable::find(RequestHandle handle) {
     return &slots_[slot];
 }
 
-Result<Request*> RequestTable::ended(const RequestHandle* wanted) {
-    if (wanted != nullptr) {
-        PACE_TRY_ASSIGN(request, find(*wanted));
-        return request->ended ? request : nullptr;
+Result<Request*> RequestTable::ended(std::span<const RequestHandle> wanted) {
+    Request* first = nullptr;
+    const auto look = [&first](Request& request) {
+        const auto order = [](const Request& of) { return std::pair(of.adding, of.ended_as); };
+        if (request.id == 0 || !request.ended) return;
+        if (first == nullptr || order(request) < order(*first)) first = &request;
+    };
+    for (const RequestHandle& handle : wanted) {
+        PACE_TRY_ASSIGN(request, find(handle));
+        look(*request);
     }
+    if (!wanted.empty()) return first;
     if (in_flight_ + ended_ == 0)
         return make_error(ErrorKind::not_found,
                           "the session has no request that could end; a verb gives one");
-    Request* first = nullptr;
-    const auto order = [](const Request& request) {
-        return std::pair(request.adding, request.ended_as);
-    };
-    for (Request& request : slots_) {
-        if (request.id == 0 || !request.ended) continue;
-        if (first == nullptr || order(request) < order(*first)) first = &request;
-    }
+    for (Request& request : slots_) look(request);
     return first;
 }
 

@@ -81,9 +81,9 @@ class RequestTable {
     // and collected ones.
     base::Result<Request*> find(RequestHandle handle);
 
-    // The wanted request if it has ended; where none is named, the first to end of those that no thread adds the average of, or
-    // else of all. Null: none has ended yet. Fails with `handle`, and, where none is named, with `not_found` if there is none.
-    base::Result<Request*> ended(const RequestHandle* wanted);
+    // That one of the wanted requests which has ended first, those that a thread adds the average of last. Empty: of all. Null: none has
+    // ended yet. Fails with `handle`, and, where none is named, with `not_found` if there is none.
+    base::Result<Request*> ended(std::span<const RequestHandle> wanted);
 
     // The request in flight with this id, nullptr if there is none.
     Request* in_flight(uint64_t id);

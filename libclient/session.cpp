@@ -1,10 +1,7 @@
-// Opening, closing, buffers, reconnecting. What happens to requests is in session_requests.cpp.
+// Opening, closing, reconnecting. Buffers are in session_buffers.cpp, what happens to requests in session_requests.cpp.
 #include "libclient/session.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <optional>
 #include <vector>
 
@@ -30,65 +27,13 @@ constexpr Duration kAbsentAtOpen = milliseconds(250);
 // One that is there is given so long to answer, whatever the caller's patience.
 constexpr Duration kAnswerMin = milliseconds(1000);
 
-// A daemon that reserves memory writes every page: allow it a second for each of these, a guess
-// four times slower than the slowest machine seen.
-constexpr uint64_t kBytesPerSecond = uint64_t{256} << 20U;
-
-// The largest buffer, so that sizes cannot overflow: what a process can map.
-constexpr uint64_t kBufferBytesMax = uint64_t{1} << 47U;
+constexpr Duration kReportEvery = milliseconds(100);
 
 // Where a GPU exports no descriptors of its memory.
 Error lost_with_daemon() {
     return make_error(ErrorKind::closed,
                       "a buffer was on a GPU whose memory goes with the daemon that made it; open "
                       "another session");
-}
-
-// Memory of the trainer's own, if there is any.
-Result<> check_outside(const std::byte* outside, uint64_t count, protocol::DType type) {
-    const size_t element_bytes = size_of(type);
-    if (reinterpret_cast<uintptr_t>(outside) % element_bytes != 0)
-        return make_error(ErrorKind::invalid,
-                          "options->pointer is {}, which is not aligned for elements of {} bytes; "
-                          "begin at an element",
-                          static_cast<const void*>(outside), element_bytes);
-    if (is_writable(outside, count * element_bytes)) return {};
-    return make_error(ErrorKind::invalid,
-                      "options->pointer is {}, from where on this process cannot read and write "
-                      "{} bytes; give memory that is mapped, of all {} elements",
-                      static_cast<const void*>(outside), count * element_bytes, count);
-}
-
-// A memfd of the trainer's own becomes the daemon's, too.
-Result<NewBuffer> share_memory(Connection& connection, protocol::DType type, uint64_t count, int fd,
-                               TimePoint deadline) {
-    const size_t bytes = count * size_of(type);
-    base::UniqueFd own(fcntl(fd, F_DUPFD_CLOEXEC, 0));
-    if (!own.valid())
-        return make_error(ErrorKind::invalid, "options->fd is {}, which is no open descriptor: {}",
-                          fd, base::make_errno_error(errno, "duplicate it").message);
-    auto memory = base::MappedMemfd::adopt(std::move(own), bytes);
-    if (!memory)
-        return make_error(ErrorKind::invalid,
-                          "options->fd is {}, which cannot be shared: {}; give a memfd of exactly "
-                          "count elements, in whole pages, sealed with F_SEAL_SHRINK, F_SEAL_GROW "
-                          "and F_SEAL_SEAL",
-                          fd, memory.error().message);
-    // Here and now, at this process's cost: the daemon then finds every page.
-    while (!memory->is_populated()) PACE_TRY(memory->populate(base::MappedMemfd::kPieceBytes));
-    PACE_TRY_ASSIGN(daemon, connection.hand_buffer(type, count, memory->fd(), true, deadline));
-    return NewBuffer{daemon, std::move(*memory), nullptr, false, true};
-}
-
-// The same of memory on a GPU.
-Result<NewBuffer> share_memory(Connection& connection, protocol::DType type, uint64_t count,
-                               Gpu& gpu, const Imported& imported, TimePoint deadline) {
-    const size_t bytes = count * size_of(type);
-    auto shared = imported.pointer != nullptr ? gpu.share(imported.pointer, bytes)
-                                              : gpu.share(imported.fd, bytes);
-    if (!shared) return std::move(shared).error();
-    PACE_TRY_ASSIGN(daemon, connection.hand_buffer(type, count, **shared, deadline));
-    return NewBuffer{daemon, {}, std::move(*shared)};
 }
 
 }  // namespace
@@ -185,88 +130,17 @@ Result<SessionInfo> Session::info() {
                        .began = facts.began};
 }
 
-Result<CreatedBuffer> Session::create_buffer(protocol::DType type, uint64_t count, uint32_t device,
-                                             const Imported& imported) {
+Result<> Session::report(const Progress& progress) {
     PACE_TRY(check_open());
-    if (!is_valid(type))
-        return make_error(ErrorKind::invalid, "type is {}; use PACE_F32, _F64, _F16 or _BF16",
-                          static_cast<unsigned>(type));
-    if (count == 0 || count > kBufferBytesMax / size_of(type))
-        return make_error(ErrorKind::invalid, "count is {}; give 1 to {} elements of type {}",
-                          count, kBufferBytesMax / size_of(type), name_of(type));
-
-    const bool is_outside = imported.pointer != nullptr && device == 0;
-    if (is_outside) PACE_TRY(check_outside(imported.pointer, count, type));
-
-    const std::scoped_lock setup(setup_mutex_);
-    PACE_TRY(reconnect());
     std::shared_ptr<Connection> connection;
     {
         const std::scoped_lock lock(mutex_);
-        buffers_.reserve();
+        const TimePoint now = base::now();
+        if (gone_ || now < reported_ + kReportEvery) return {};
+        reported_ = now;
         connection = connection_;
     }
-    const auto seconds = std::chrono::seconds(count * size_of(type) / kBytesPerSecond);
-    const TimePoint deadline = base::now() + connect_ + seconds;
-    Gpu* gpu = nullptr;
-    if (device != 0) {
-        PACE_TRY_ASSIGN(opened, open_gpu(device - 1, *connection));
-        gpu = opened;
-    }
-    const auto make = [&]() -> Result<NewBuffer> {
-        if (gpu != nullptr && (imported.pointer != nullptr || imported.fd >= 0))
-            return share_memory(*connection, type, count, *gpu, imported, deadline);
-        if (imported.fd >= 0) return share_memory(*connection, type, count, imported.fd, deadline);
-        return gpu != nullptr ? connection->create_buffer(type, count, *gpu, deadline)
-                              : connection->create_buffer(type, count,
-                                                          is_outside || imported.is_copy, deadline);
-    };
-    auto made = make();
-
-    const std::scoped_lock lock(mutex_);
-    if (!made) {
-        (void)is_connected();
-        return settled(std::move(made).error());
-    }
-    const BufferHandle handle =
-        buffers_.add(type, count, std::move(*made), is_outside ? imported.pointer : nullptr);
-    return CreatedBuffer{handle, buffers_.at(handle.index).data()};
-}
-
-Result<> Session::free_buffer(BufferHandle handle) {
-    PACE_TRY(check_open());
-    BufferHandle copy;
-    {
-        const std::scoped_lock lock(mutex_);
-        if (const auto buffer = buffers_.find(handle)) copy = (*buffer)->copy;
-    }
-    PACE_TRY(free_one(handle));
-    return free_one(copy);
-}
-
-Result<> Session::free_one(BufferHandle handle) {
-    if (handle.session == 0 && handle.index == 0 && handle.generation == 0) return {};
-
-    const std::scoped_lock setup(setup_mutex_);
-    std::shared_ptr<Connection> connection;
-    DaemonBuffer daemon;
-    {
-        const std::scoped_lock lock(mutex_);
-        PACE_TRY_ASSIGN(buffer, buffers_.find_idle(handle));
-        if (is_connected()) connection = connection_;
-        daemon = buffer->daemon;
-        buffer->freeing = true;
-    }
-    // Without a daemon there is nobody to tell: the buffer is simply not handed to the next one.
-    Result<> told;
-    if (connection) told = connection->free_buffer(daemon.index, base::now() + connect_);
-
-    const std::scoped_lock lock(mutex_);
-    if (!told && is_connected()) {
-        buffers_.at(handle.index).freeing = false;
-        return told;
-    }
-    buffers_.remove(handle.index);
+    connection->report(progress);
     return {};
 }
 

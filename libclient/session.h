@@ -168,6 +168,9 @@ class Session {
 
     base::Result<SessionInfo> info();
 
+    // How the training goes, for whoever watches. At most one report in a tenth of a second is told.
+    base::Result<> report(const Progress& progress);
+
     // A descriptor as ReadySignal says. From now on the daemon rings at every completion.
     // It does not tell of results on GPUs that are only queued, of calls that are made from then on.
     base::Result<int> ready_fd();
@@ -178,6 +181,9 @@ class Session {
     base::Result<BufferInfo> buffer_info(BufferHandle handle);
     base::Result<SharedBuffer> share_buffer(BufferHandle handle);
     base::Result<> free_buffer(BufferHandle handle);
+    // The same, but waits for nothing: the handle is void at once, and the buffer goes with the next call that makes or frees one, after
+    // the requests that name it.
+    base::Result<> release_buffer(BufferHandle handle);
 
     // Begins an operation. Waits for nothing unless the session must reconnect.
     base::Result<RequestHandle> submit(const Operation& operation);
@@ -190,7 +196,11 @@ class Session {
     base::Result<bool> wait(RequestHandle handle, base::TimePoint deadline, RequestEnd* ret_end,
                             Waiter waiter = {});
 
-    // The same of whichever request has ended first; `ret_end` says which. Fails with `not_found` if there is none to end.
+    // The same of that one of `wanted` which has ended first; `ret_end` says which. Fails with `handle` if any of them is none.
+    base::Result<bool> wait_any(std::span<const RequestHandle> wanted, base::TimePoint deadline,
+                                RequestEnd* ret_end, Waiter waiter = {});
+
+    // The same of whichever request of the session has ended first. Fails with `not_found` if there is none to end.
     base::Result<bool> next(base::TimePoint deadline, RequestEnd* ret_end, Waiter waiter = {});
 
     // What a request that is in flight waits for, as its daemon says once it has lasted for long; else empty.
@@ -225,8 +235,8 @@ class Session {
     base::Result<> take_completions();
     void collect_now();
     bool collect(std::unique_lock<std::mutex>& lock, base::TimePoint deadline, bool by_signals);
-    base::Result<Request*> look(const RequestHandle* wanted, bool late);
-    base::Result<bool> await(const RequestHandle* wanted, base::TimePoint deadline,
+    base::Result<Request*> look(std::span<const RequestHandle> wanted, bool late);
+    base::Result<bool> await(std::span<const RequestHandle> wanted, base::TimePoint deadline,
                              RequestEnd* ret_end, Waiter waiter);
     base::Result<bool> tell(RequestHandle handle, base::TimePoint deadline, RequestEnd* ret_end,
                             Waiter waiter, std::unique_lock<std::mutex>& lock);
@@ -258,6 +268,8 @@ class Session {
 
     // These need setup_mutex_, and take mutex_.
     base::Result<Gpu*> open_gpu(uint32_t ordinal, Connection& connection);
+    base::Result<> free_at(uint32_t index);
+    void free_released();
     base::Result<> share_gpus(Connection& connection, base::TimePoint deadline);
     base::Result<> reconnect();
     base::Result<> try_reconnect(base::TimePoint deadline);
@@ -278,6 +290,7 @@ class Session {
     bool gone_ = false;
     std::shared_ptr<Connection> connection_;
     Introduction standing_;                          // with the next daemon
+    base::TimePoint reported_{};                     // when progress was told last
     std::unique_ptr<ReadySignal> signal_;            // once ready_fd() was called
     std::map<uint32_t, std::shared_ptr<Gpu>> gpus_;  // by ordinal; grows with setup_mutex_, too
     BufferTable buffers_;

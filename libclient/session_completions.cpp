@@ -37,16 +37,21 @@ uint64_t staleness_of(const Request& request, const RequestEnd& end) {
 
 Result<bool> Session::wait(RequestHandle handle, TimePoint deadline, RequestEnd* ret_end,
                            Waiter waiter) {
-    return await(&handle, deadline, ret_end, waiter);
+    return await({&handle, 1}, deadline, ret_end, waiter);
+}
+
+Result<bool> Session::wait_any(std::span<const RequestHandle> wanted, TimePoint deadline,
+                               RequestEnd* ret_end, Waiter waiter) {
+    return await(wanted, deadline, ret_end, waiter);
 }
 
 Result<bool> Session::next(TimePoint deadline, RequestEnd* ret_end, Waiter waiter) {
-    return await(nullptr, deadline, ret_end, waiter);
+    return await({}, deadline, ret_end, waiter);
 }
 
-// `wanted` is null for whichever has ended first.
-Result<bool> Session::await(const RequestHandle* wanted, TimePoint deadline, RequestEnd* ret_end,
-                            Waiter waiter) {
+// `wanted` is empty for any of the session's.
+Result<bool> Session::await(std::span<const RequestHandle> wanted, TimePoint deadline,
+                            RequestEnd* ret_end, Waiter waiter) {
     const TimePoint slice = base::now() + kInterruption;
     const bool is_sliced = waiter.by_signals && deadline > slice;
     const TimePoint until = is_sliced ? slice : deadline;
@@ -69,7 +74,7 @@ Result<bool> Session::await(const RequestHandle* wanted, TimePoint deadline, Req
             auto told = tell(requests_.handle(*request), deadline, ret_end, waiter, lock);
             // Somebody else has collected it, while the lock was given away.
             const bool is_taken = !told && told.error().kind == ErrorKind::handle;
-            if (wanted == nullptr && is_taken) continue;
+            if (wanted.empty() && is_taken) continue;
             return told;
         }
         if (late) return false;
@@ -85,7 +90,7 @@ Result<bool> Session::await(const RequestHandle* wanted, TimePoint deadline, Req
 }
 
 // The ended request, null if there is none. `late`: nobody will wait for it after this.
-Result<Request*> Session::look(const RequestHandle* wanted, bool late) {
+Result<Request*> Session::look(std::span<const RequestHandle> wanted, bool late) {
     PACE_TRY_ASSIGN(request, requests_.ended(wanted));
     if (request != nullptr || collecting_) return request;
     collect_now();

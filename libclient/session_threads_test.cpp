@@ -10,6 +10,7 @@
 namespace pace::client::testing {
 namespace {
 
+using base::ErrorKind;
 using protocol::SubmissionEntry;
 
 class SessionThreadsTest : public SessionFixture {};

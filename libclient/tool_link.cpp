@@ -63,4 +63,13 @@ Result<> ToolLink::delete_job(std::string_view name) {
     return {};
 }
 
+Result<> ToolLink::drain_node(std::string_view name, bool undo) {
+    const uint64_t request = next_request_++;
+    flatbuffers::FlatBufferBuilder builder;
+    const auto named = builder.CreateString(name.data(), name.size());
+    finish_packet(builder, wire::CreateNodeDrain(builder, request, named, undo));
+    PACE_TRY(call<wire::Done>(greeting_.link, builder, request, -1, base::now() + timeout_).packet);
+    return {};
+}
+
 }  // namespace pace::client

@@ -1,4 +1,4 @@
-// ToolLink: a connection for tools, which joins no job: asks for documents, creates and deletes jobs.
+// ToolLink: a connection for tools, which joins no job: asks for documents, creates and deletes jobs, drains nodes.
 //
 //     auto link = ToolLink::open(endpoint, std::chrono::seconds(2));
 //     if (link) auto json = link->query("status");
@@ -36,6 +36,9 @@ class ToolLink {
 
     // Ends a job that no worker is in. Only its owner may, and root. The daemon answers Done.
     base::Result<> delete_job(std::string_view name);
+
+    // Takes a node out of use, or with `undo` puts it back. Root may, and the daemon's own user. The daemon answers Done.
+    base::Result<> drain_node(std::string_view name, bool undo);
 
   private:
     ToolLink(Greeting greeting, base::Duration timeout)

@@ -55,6 +55,22 @@ TEST_F(ToolLinkTest, CreatesJobs) {
     EXPECT_EQ(link->create_job(nameless).error().kind, ErrorKind::invalid);
 }
 
+TEST_F(ToolLinkTest, DrainsNodesAndPutsThemBack) {
+    std::string said;
+    Script script;
+    script.on_packet = [&](Peer&, Packet& packet) {
+        if (const auto* drain = packet.body<wire::NodeDrain>())
+            said += (drain->undo() ? "undrain " : "drain ") + drain->name()->str() + ";";
+        return false;
+    };
+    start(std::move(script));
+    auto link = ToolLink::open(endpoint(), kPatience);
+    ASSERT_TRUE(link);
+    EXPECT_TRUE(link->drain_node("node7", false));
+    EXPECT_TRUE(link->drain_node("node7", true));
+    EXPECT_EQ(said, "drain node7;undrain node7;");
+}
+
 TEST_F(ToolLinkTest, DeletesJobs) {
     std::string deleted;
     Script script;

@@ -1,6 +1,7 @@
 // What the generated codecs do with texts, empty fields and what a later version says. message_reader_test has messages field by field.
 #include <string>
 #include <variant>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -71,6 +72,33 @@ TEST(ControlMessages, AStepThatIsNoneRefusesTheWholeOrder) {
         FromController message;
         EXPECT_FALSE(read(**verify_envelope(writer.write(1, 2, order)), message));
     }
+}
+
+// A message of some kilobytes whose `entries` are all one table with `expired` numbers.
+std::vector<std::byte> order_of_one_entry(size_t entries, size_t expired) {
+    EnvelopeWriter writer;
+    auto& builder = writer.begin();
+    const auto entry = write(builder, ServerEntry{.expired = std::vector<uint64_t>(expired, 7)});
+    const auto all = builder.CreateVector(
+        std::vector<flatbuffers::Offset<control::ServerEntry>>(entries, entry));
+    control::ServerOrderBuilder order(builder);
+    order.add_entries(all);
+    const auto bytes = writer.finish(1, 2, order.Finish());
+    return {bytes.begin(), bytes.end()};
+}
+
+TEST(ControlMessages, APartThatIsUsedAgainAndAgainTakesNoMoreThanThereIsRoom) {
+    FromController message;
+    const auto few = order_of_one_entry(3, 100);
+    ASSERT_TRUE(read(**verify_envelope(few), message));
+    EXPECT_EQ(std::get<ServerOrder>(message).entries.at(2).expired.size(), 100U);
+
+    // 20,000 times 160,000 bytes, in a message of a quarter of a megabyte.
+    const auto many = order_of_one_entry(20'000, 20'000);
+    ASSERT_LT(many.size(), size_t{1} << 18U);
+    const auto is_read = read(**verify_envelope(many), message);
+    ASSERT_FALSE(is_read);
+    EXPECT_EQ(is_read.error().kind, base::ErrorKind::corrupt);
 }
 
 }  // namespace

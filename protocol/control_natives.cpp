@@ -24,8 +24,8 @@ base::Result<> read_native(const control::Error& table, base::Error& ret_error) 
                           table.kind() <= static_cast<int32_t>(base::ErrorKind::internal);
     ret_error.kind =
         is_known ? static_cast<base::ErrorKind>(table.kind()) : base::ErrorKind::internal;
-    codec::read_verbatim(table.message(), kReasonBytesMax, ret_error.message);
-    return {};
+    codec::Room room;
+    return codec::read_verbatim(room, table.message(), kReasonBytesMax, ret_error.message);
 }
 
 flatbuffers::Offset<control::Error> write_native(flatbuffers::FlatBufferBuilder& builder,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include <flatbuffers/flatbuffers.h>
 
 #include "base/result.h"
+#include "protocol/message_room.h"
 #include "protocol/options/printable.h"
 
 namespace pace::protocol::codec {
@@ -70,34 +72,64 @@ flatbuffers::Offset<Vector<flatbuffers::Offset<Wire>>> write_tables(
 
 // ---- read; what is absent is empty
 
-inline void read_verbatim(const flatbuffers::String* text, size_t bytes_max,
-                          std::string& ret_text) {
-    ret_text = text == nullptr ? std::string_view() : text->string_view().substr(0, bytes_max);
+inline base::Result<> read_verbatim(Room& room, const flatbuffers::String* text, size_t bytes_max,
+                                    std::string& ret_text) {
+    ret_text.clear();
+    if (text == nullptr) return {};
+    const std::string_view cut = text->string_view().substr(0, bytes_max);
+    PACE_TRY(room.take(cut.size()));
+    ret_text = cut;
+    return {};
 }
 
-inline void read_text(const flatbuffers::String* text, size_t bytes_max, std::string& ret_text) {
-    ret_text =
-        text == nullptr ? std::string() : printable(text->string_view().substr(0, bytes_max));
+inline base::Result<> read_text(Room& room, const flatbuffers::String* text, size_t bytes_max,
+                                std::string& ret_text) {
+    PACE_TRY(read_verbatim(room, text, bytes_max, ret_text));
+    ret_text = printable(ret_text);
+    return {};
 }
 
-inline void read_bytes(const Vector<uint8_t>* bytes, std::vector<std::byte>& ret_bytes) {
+inline base::Result<> read_bytes(Room& room, const Vector<uint8_t>* bytes,
+                                 std::vector<std::byte>& ret_bytes) {
     ret_bytes.clear();
-    if (bytes == nullptr) return;
+    if (bytes == nullptr) return {};
+    PACE_TRY(room.take(bytes->size()));
     const auto* const data = reinterpret_cast<const std::byte*>(bytes->data());
     ret_bytes.assign(data, data + bytes->size());
+    return {};
+}
+
+// A copy of a vector's element: FlatBuffers verifies that elements lie within the message, but not how they are aligned.
+template <typename Element, typename Wire>
+Element element(const Vector<Wire>& vector, size_t i) {
+    Element copy;
+    std::memcpy(&copy, vector.Data() + i * sizeof(Element), sizeof(Element));
+    return copy;
 }
 
 template <typename Number>
-void read_numbers(const Vector<Number>* numbers, std::vector<Number>& ret_numbers) {
-    ret_numbers.clear();
-    if (numbers != nullptr) ret_numbers.assign(numbers->begin(), numbers->end());
+base::Result<> read_numbers(Room& room, const Vector<Number>* numbers,
+                            std::vector<Number>& ret_numbers) {
+    const size_t count = numbers == nullptr ? 0 : numbers->size();
+    PACE_TRY(room.take(count * sizeof(Number)));
+    ret_numbers.resize(count);
+    for (size_t i = 0; i < count; ++i)
+        ret_numbers[i] = flatbuffers::EndianScalar(element<Number>(*numbers, i));
+    return {};
 }
 
 template <typename Wire, typename Plain>
-base::Result<> read_all(const Vector<Wire>* wire, std::vector<Plain>& ret_plain) {
-    ret_plain.resize(wire == nullptr ? 0 : wire->size());
-    for (size_t i = 0; i < ret_plain.size(); ++i)
-        PACE_TRY(read(*wire->Get(static_cast<flatbuffers::uoffset_t>(i)), ret_plain[i]));
+base::Result<> read_all(Room& room, const Vector<Wire>* wire, std::vector<Plain>& ret_plain) {
+    const size_t count = wire == nullptr ? 0 : wire->size();
+    PACE_TRY(room.take(count * sizeof(Plain)));
+    ret_plain.resize(count);
+    for (size_t i = 0; i < count; ++i) {
+        if constexpr (std::is_pointer_v<Wire>)  // structs
+            PACE_TRY(read(room, element<std::remove_const_t<std::remove_pointer_t<Wire>>>(*wire, i),
+                          ret_plain[i]));
+        else
+            PACE_TRY(read(room, *wire->Get(static_cast<flatbuffers::uoffset_t>(i)), ret_plain[i]));
+    }
     return {};
 }
 
@@ -116,7 +148,8 @@ template <typename Plain, typename Wire, typename Variant>
 base::Result<bool> read_into(const Wire& wire, Variant& ret_message) {
     Plain* plain = std::get_if<Plain>(&ret_message);
     if (plain == nullptr) plain = &ret_message.template emplace<Plain>();
-    PACE_TRY(read(wire, *plain));
+    Room room;
+    PACE_TRY(read(room, wire, *plain));
     return true;
 }
 

@@ -1,6 +1,7 @@
 #include <array>
 #include <limits>
 
+#include "settings/http_settings.h"
 #include "settings/table.h"
 
 namespace pace::settings {
@@ -148,6 +149,11 @@ constexpr std::array kControllerSettings{
             .max = std::numeric_limits<int64_t>::max(),
             .help = "Of every random choice in forming groups. 0: another one at every start. To "
                     "repeat a run, give the one that it logged."},
+    kHttpListen,
+    kHttpTokenFile,
+    kHttpOperatorTokenFile,
+    kHttpTlsCertificate,
+    kHttpTlsKey,
 };
 
 constexpr Table kControllerTable{

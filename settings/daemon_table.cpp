@@ -1,5 +1,6 @@
 #include <array>
 
+#include "settings/http_settings.h"
 #include "settings/table.h"
 
 namespace pace::settings {
@@ -235,6 +236,11 @@ constexpr std::array kDaemonSettings{
             .help = "Talk to a controller on another machine without encryption or proof of "
                     "identity. For closed laboratory networks. Without it, and without keys, the "
                     "daemon does not start."},
+    kHttpListen,
+    kHttpTokenFile,
+    kHttpOperatorTokenFile,
+    kHttpTlsCertificate,
+    kHttpTlsKey,
 };
 
 constexpr Table kDaemonTable{

@@ -22,7 +22,7 @@ LANGUAGES = {
 GENERATED = {"_abi.py", "abi.jl", "bindings.rs"}
 INFOS = ("pace_request_info", "pace_session_info", "pace_buffer_info", "pace_member")
 OPTIONS = ("pace_session_options", "pace_buffer_options", "pace_wait_options", "pace_call", "pace_average_options",
-           "pace_reduce_options", "pace_broadcast_options", "pace_push_options", "pace_pull_options")
+           "pace_reduce_options", "pace_broadcast_options", "pace_push_options", "pace_pull_options", "pace_progress")
 # Fields that every language makes out itself.
 SILENT = {"struct_size", "reserved", "option_count", "result_count", "member_capacity"}
 EXCUSED: Dict[str, Dict[str, str]] = {

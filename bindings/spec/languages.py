@@ -63,8 +63,13 @@ def _cpp(places: Places) -> List[str]:
     return [str(target)]
 
 
+def python_command(folder: pathlib.Path) -> List[str]:
+    """How the driver of the Python binding in that folder is started."""
+    return [_tool("/usr/bin/python3", "python3"), "-B", str(folder / "spec" / "driver.py")]
+
+
 def _python(_: Places) -> List[str]:
-    return [_tool("/usr/bin/python3", "python3"), "-B", str(BINDINGS / "python" / "spec" / "driver.py")]
+    return python_command(BINDINGS / "python")
 
 
 def _rust(places: Places) -> List[str]:
@@ -78,7 +83,11 @@ def _rust(places: Places) -> List[str]:
 
 
 def _julia(places: Places) -> List[str]:
-    folder = BINDINGS / "julia"
+    return julia_command(places, BINDINGS / "julia")
+
+
+def julia_command(places: Places, folder: pathlib.Path) -> List[str]:
+    """How the driver of the Julia binding in that folder is started. Raises Unavailable."""
     setup = subprocess.run([str(BINDINGS.parent / "tools" / "setup" / "julia")], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                            text=True, timeout=BUILD_SECONDS, check=False)
     if setup.returncode != 0:

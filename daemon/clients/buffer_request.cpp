@@ -4,7 +4,7 @@
 #include <span>
 #include <utility>
 
-#include "base/log.h"
+#include "base/daemon_events.h"
 #include "daemon/exchange/memory_room.h"
 
 namespace pace::daemon {
@@ -105,8 +105,8 @@ void finish_memory(NewMemory& memory) {
         memory.pin = std::move(*pin);
         return;
     }
-    base::log_warning("a buffer's memory cannot be pinned; copies to and from its GPU are slow",
-                      {{"bytes", buffer->bytes()}, {"reason", pin.error().message}});
+    base::log_event(base::events::kGpuPinFailed,
+                    {{"bytes", buffer->bytes()}, {"reason", pin.error().message}});
 }
 
 }  // namespace pace::daemon

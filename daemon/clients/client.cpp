@@ -5,7 +5,8 @@
 #include <algorithm>
 
 #include "base/attempt.h"
-#include "base/log.h"
+#include "base/daemon_events.h"
+#include "base/training_events.h"
 #include "protocol/option_codec.h"
 #include "protocol/options/names.h"
 #include "protocol/version.h"
@@ -100,6 +101,9 @@ Result<> Client::handle(const fb::Packet& packet, std::vector<base::UniqueFd>& f
             return on_device_share(*packet.body_as_DeviceShare());
         case fb::Body::Cancel:
             return on_cancel(*packet.body_as_Cancel());
+        case fb::Body::Progress:
+            on_progress(*packet.body_as_Progress());
+            return {};
         case fb::Body::Leave:
             return on_leave(*packet.body_as_Leave());
         case fb::Body::Query:
@@ -108,6 +112,8 @@ Result<> Client::handle(const fb::Packet& packet, std::vector<base::UniqueFd>& f
             return on_job_create(*packet.body_as_JobCreate());
         case fb::Body::JobDelete:
             return on_job_delete(*packet.body_as_JobDelete());
+        case fb::Body::NodeDrain:
+            return on_node_drain(*packet.body_as_NodeDrain());
         default:
             return base::make_error(ErrorKind::corrupt, "a client may not send a packet of kind {}",
                                     static_cast<unsigned>(packet.body_type()));
@@ -116,8 +122,9 @@ Result<> Client::handle(const fb::Packet& packet, std::vector<base::UniqueFd>& f
 
 void Client::refuse(const Error& error) {
     if (closing_) return;
-    base::log_warning("client refused",
-                      {{"pid", process_.pid}, {"uid", process_.uid}, {"reason", error.message}});
+    if (error.kind == ErrorKind::closed) return close_later();
+    base::log_event(base::events::kClientRefused,
+                    {{"pid", process_.pid}, {"uid", process_.uid}, {"reason", error.message}});
     [[maybe_unused]] const auto told = send_failed(0, error);
     close_later();
 }
@@ -137,6 +144,10 @@ void Client::close(bool orderly) {
     for (const uint64_t ticket : std::exchange(tickets_, {})) context_.engine.forget(ticket);
     if (!seat_) return;
     const Seat seat = *std::exchange(seat_, std::nullopt);
+    if (!orderly) {
+        say_lost(seat);
+        context_.engine.record({.kind = RecordKind::worker_lost}, seat);
+    }
     if (orderly) {
         context_.engine.leave(seat, [] {});
     } else {
@@ -145,6 +156,24 @@ void Client::close(bool orderly) {
         std::erase_if(left, [](const BufferPtr& buffer) { return buffer->is_lent(); });
         context_.engine.bury(seat, std::move(left));
     }
+}
+
+void Client::say_lost(const Seat& seat) const {
+    base::log_event(base::events::kWorkerLost, {{"job", seat.job->state().options.name},
+                                                {"rank", seat.worker->rank},
+                                                {"pid", process_.pid},
+                                                {"uid", process_.uid}});
+}
+
+// One user's trainers meet the same limit again and again.
+void Client::say_limit(const Error& error) {
+    const uint64_t times =
+        context_.limits_said.is_due(fmt::format("{}", process_.uid), base::now());
+    if (times == 0) return;
+    base::log_event(base::events::kLimitRefused, {{"pid", process_.pid},
+                                                  {"uid", process_.uid},
+                                                  {"reason", error.message},
+                                                  {"times", times}});
 }
 
 Result<> Client::on_hello(const fb::Hello& hello) {
@@ -242,6 +271,13 @@ Result<> Client::make_ring(uint32_t member_capacity) {
     return {};
 }
 
+void Client::on_progress(const fb::Progress& progress) {
+    if (!seat_) return;
+    Worker::Progress& told = seat_->worker->progress;
+    if (progress.loss()) told.loss = *progress.loss();
+    if (progress.samples_per_s()) told.samples_per_s = *progress.samples_per_s();
+}
+
 Result<> Client::on_leave(const fb::Leave& leave) {
     const auto left = [this, id = leave.request()] {
         [[maybe_unused]] const auto told = send_done(id);
@@ -260,7 +296,17 @@ void Client::request_waits(uint64_t id, const std::string& what) {
 }
 
 bool Client::process_stopped() const {
-    return process_.pid != getpid() && is_stopped(process_.pid);
+    const bool stopped = process_.pid != getpid() && is_stopped(process_.pid);
+    if (stopped != was_stopped_ && seat_) {
+        context_.engine.record(
+            {.kind = stopped ? RecordKind::worker_stopped : RecordKind::worker_continues}, *seat_);
+        base::log_event(stopped ? base::events::kWorkerStopped : base::events::kWorkerContinues,
+                        {{"job", seat_->job->state().options.name},
+                         {"rank", seat_->worker->rank},
+                         {"pid", process_.pid}});
+    }
+    was_stopped_ = stopped;
+    return stopped;
 }
 
 Result<> Client::send_done(uint64_t request) {
@@ -270,6 +316,7 @@ Result<> Client::send_done(uint64_t request) {
 }
 
 Result<> Client::send_failed(uint64_t request, const Error& error) {
+    if (request != 0 && error.kind == ErrorKind::limit) say_limit(error);
     return send_body(socket_.get(), [&](flatbuffers::FlatBufferBuilder& b) {
         const auto failure = fb::CreateFailedDirect(b, request, static_cast<int32_t>(error.kind),
                                                     error.message.c_str());

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/event_loop.h"
+#include "base/repeated.h"
 #include "base/turn_thread.h"
 #include "daemon/clients/buffer_request.h"
 #include "daemon/clients/buffer_table.h"
@@ -39,6 +40,10 @@ struct ClientContext {
     std::string node;
     uint64_t generation = 0;
     std::function<std::string()> daemon_document;
+    // What this daemon did lately; may be a second old.
+    using RecordingMade = std::function<void(const std::string&)>;
+    std::function<void(RecordingMade)> recording{};
+    base::Repeated limits_said{};  // of each user
     // Memory is made there if it is much, a piece for each client in turn: the kernel takes seconds for some gigabytes, and neither
     // the loop nor another client must wait so long.
     base::TurnThread maker{};
@@ -57,7 +62,7 @@ class Client final : public WorkerPort {
     bool arm_ring();
     void disarm_ring();
 
-    // Ends the connection; tells the client why if it can still hear.
+    // Ends the connection; tells the client why if it can still hear. One that is gone already is not refused anything.
     void refuse(const base::Error& error);
 
     void request_ended(uint64_t id, const Ending& ending) override;
@@ -112,11 +117,14 @@ class Client final : public WorkerPort {
     base::Result<> on_device_share(const protocol::client::DeviceShare& share);
     base::Result<> on_leave(const protocol::client::Leave& leave);
     base::Result<> on_cancel(const protocol::client::Cancel& cancel);
+    void on_progress(const protocol::client::Progress& progress);
     void cancel_late();
+    void ask_for_recording(uint64_t request);
     base::Result<> on_query(const protocol::client::Query& query);
     base::Result<> on_job_create(const protocol::client::JobCreate& create);
     base::Result<> check_questions() const;
     base::Result<> on_job_delete(const protocol::client::JobDelete& deletion);
+    base::Result<> on_node_drain(const protocol::client::NodeDrain& drain);
     base::Result<> send_document(uint64_t request, const std::string& json);
     base::Result<> send_done(uint64_t request);
     base::Result<> send_failed(uint64_t request, const base::Error& error);
@@ -129,8 +137,10 @@ class Client final : public WorkerPort {
     void hand_on();
     bool cancel_held(uint64_t id);
     void complete(uint64_t id, const Ending& ending);
+    void say_limit(const base::Error& error);
     void close_later();
     void close(bool orderly);
+    void say_lost(const Seat& seat) const;
 
     ClientContext& context_;
     base::UniqueFd socket_;
@@ -147,8 +157,9 @@ class Client final : public WorkerPort {
     std::deque<Held> held_;
     std::vector<uint64_t> cancels_;  // requests to cancel when the ring is empty
     std::optional<Seat> seat_;
-    std::deque<Piece> outbox_;    // of documents, that the socket does not take yet
-    std::set<uint64_t> tickets_;  // asked of the controller, not answered
+    std::deque<Piece> outbox_;     // of documents, that the socket does not take yet
+    size_t recordings_asked_ = 0;  // and not made yet
+    std::set<uint64_t> tickets_;   // asked of the controller, not answered
     base::Timer hello_timer_;
     std::vector<uint64_t> in_flight_;  // requests, by their numbers, each once
     std::set<uint64_t> on_host_;       // of them, which end when their results are there
@@ -156,6 +167,7 @@ class Client final : public WorkerPort {
     uint32_t version_ = 0;  // of the protocol, which both speak
     bool joining_ = false;
     bool closing_ = false;
+    mutable bool was_stopped_ = false;  // as it was told to the log
 };
 
 }  // namespace pace::daemon

@@ -1,5 +1,6 @@
 // Client: what any client may ask, a tool or a trainer: documents, and jobs without workers.
 #include <sys/epoll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -29,7 +30,7 @@ constexpr size_t kQuestionsMax = 8;
 Result<> Client::check_questions() const {
     const auto unread = static_cast<size_t>(std::count_if(
         outbox_.begin(), outbox_.end(), [](const Piece& piece) { return piece.last; }));
-    if (tickets_.size() + unread < kQuestionsMax) return {};
+    if (tickets_.size() + recordings_asked_ + unread < kQuestionsMax) return {};
     return base::make_error(ErrorKind::limit,
                             "more than {} questions whose answers have not come or were not read",
                             kQuestionsMax);
@@ -39,6 +40,10 @@ Result<> Client::on_query(const fb::Query& query) {
     PACE_TRY(check_questions());
     const std::string what = query.what() == nullptr ? "" : query.what()->str();
     if (what == "daemon") return send_document(query.request(), context_.daemon_document());
+    if (what == "recorder") {
+        ask_for_recording(query.request());
+        return {};
+    }
     if (what == "options") return send_document(query.request(), protocol::options_list_json());
     if (what == "policies") return send_document(query.request(), protocol::policies_list_json());
     if (what != "status")
@@ -46,7 +51,7 @@ Result<> Client::on_query(const fb::Query& query) {
             query.request(),
             base::make_error(ErrorKind::invalid,
                              "\"{}\" is no document; ask for \"status\", "
-                             "\"daemon\", \"options\" or \"policies\"",
+                             "\"daemon\", \"recorder\", \"options\" or \"policies\"",
                              protocol::printable(what.substr(0, protocol::kNameBytesMax))));
     const auto ticket = std::make_shared<uint64_t>(0);
     *ticket =
@@ -59,12 +64,45 @@ Result<> Client::on_query(const fb::Query& query) {
     return {};
 }
 
+// A full one takes too long to make for the event loop.
+void Client::ask_for_recording(uint64_t request) {
+    ++recordings_asked_;
+    context_.recording(scope_.bind([this, request](const std::string& json) {
+        --recordings_asked_;
+        if (closing_) return;
+        const auto sent = send_document(request, json);
+        if (!sent) refuse(sent.error());
+    }));
+}
+
 Result<> Client::on_job_delete(const fb::JobDelete& deletion) {
     PACE_TRY(check_questions());
     const auto ticket = std::make_shared<uint64_t>(0);
     *ticket = context_.engine.delete_job(
         deletion.name()->str().substr(0, protocol::kNameBytesMax + 1), process_.uid,
         [this, ticket, id = deletion.request()](Result<std::string> answer) {
+            tickets_.erase(*ticket);
+            const auto sent = answer ? send_done(id) : send_failed(id, answer.error());
+            if (!sent) refuse(sent.error());
+        });
+    tickets_.insert(*ticket);
+    return {};
+}
+
+// The daemon's own user is who runs Pace here: on a shared machine it is nobody's login.
+Result<> Client::on_node_drain(const fb::NodeDrain& drain) {
+    PACE_TRY(check_questions());
+    const std::string name = drain.name()->str().substr(0, protocol::kNameBytesMax + 1);
+    if (process_.uid != 0 && process_.uid != geteuid())
+        return send_failed(
+            drain.request(),
+            base::make_error(
+                ErrorKind::denied,
+                "user {} may not {} nodes; root may, and user {}, whose daemon this is",
+                process_.uid, drain.undo() ? "put back" : "drain", geteuid()));
+    const auto ticket = std::make_shared<uint64_t>(0);
+    *ticket = context_.engine.drain_node(
+        name, drain.undo(), [this, ticket, id = drain.request()](Result<std::string> answer) {
             tickets_.erase(*ticket);
             const auto sent = answer ? send_done(id) : send_failed(id, answer.error());
             if (!sent) refuse(sent.error());

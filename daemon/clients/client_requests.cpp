@@ -337,6 +337,12 @@ void Client::request_ended(uint64_t id, const Ending& ending) {
 
 void Client::complete(uint64_t id, const Ending& ending) {
     std::erase(in_flight_, id);
+    if (seat_)
+        context_.engine.record({.kind = RecordKind::call_ends,
+                                .detail = static_cast<uint8_t>(ending.outcome),
+                                .number = id,
+                                .amount = ending.bytes_sent},
+                               *seat_);
     if (ring_) ring_->complete(id, ending);
 }
 

@@ -1,6 +1,6 @@
 #include "daemon/clients/client_set.h"
 
-#include "base/log.h"
+#include "base/daemon_events.h"
 
 namespace pace::daemon {
 
@@ -24,7 +24,7 @@ ClientSet::~ClientSet() {
 void ClientSet::add(base::UniqueFd socket) {
     const auto process = peer_process(socket.get());
     if (!process) {
-        base::log_warning("client refused", {{"reason", process.error().message}});
+        base::log_event(base::events::kClientRefused, {{"reason", process.error().message}});
         return;
     }
     const uint64_t id = next_++;

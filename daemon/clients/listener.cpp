@@ -14,7 +14,7 @@
 #include <cstring>
 #include <memory>
 
-#include "base/log.h"
+#include "base/daemon_events.h"
 
 namespace pace::daemon {
 
@@ -64,17 +64,23 @@ Result<UniqueFd> lock_path(const std::string& path) {
                             path);
 }
 
+// A service that runs as the group may be forbidden every chown, also one that changes nothing.
+bool give_to(const std::string& path, gid_t id) {
+    struct stat status {};
+    if (stat(path.c_str(), &status) == 0 && status.st_gid == id) return true;
+    return chown(path.c_str(), static_cast<uid_t>(-1), id) == 0;
+}
+
 void give_to_group(const std::string& path, const std::string& name) {
     std::array<char, 4096> text{};
     group entry{};
     group* found = nullptr;
     if (!name.empty()) getgrnam_r(name.c_str(), &entry, text.data(), text.size(), &found);
     const mode_t mode = found != nullptr ? 0660 : 0600;
-    if (found != nullptr && chown(path.c_str(), static_cast<uid_t>(-1), found->gr_gid) != 0)
-        base::log_warning("cannot give the socket to its group",
-                          {{"socket", path}, {"group", name}});
+    if (found != nullptr && !give_to(path, found->gr_gid))
+        base::log_event(base::events::kSocketGroupFailed, {{"socket", path}, {"group", name}});
     if (chmod(path.c_str(), mode) != 0)
-        base::log_warning("cannot set the socket's mode", {{"socket", path}});
+        base::log_event(base::events::kSocketModeFailed, {{"socket", path}});
 }
 
 Result<UniqueFd> listen_at(const std::string& path) {
@@ -131,7 +137,8 @@ Result<> Listener::watch() {
 void Listener::watch_again() {
     const auto watched = watch();
     if (watched) return;
-    base::log_error("cannot listen for clients", {{"reason", watched.error().message}});
+    base::log_event(base::events::kListeningFailed,
+                    {{"socket", path_}, {"reason", watched.error().message}});
     again_ = loop_.run_after(kLookAgain, [this] { watch_again(); });
 }
 
@@ -144,7 +151,8 @@ void Listener::accept_one() {
     }
     // EMFILE and its kin would make the loop spin on a socket that stays readable: say so, and look again later.
     if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
-        base::log_error("cannot accept clients", {{"reason", std::strerror(errno)}});
+        base::log_event(base::events::kAcceptingFailed,
+                        {{"socket", path_}, {"reason", std::strerror(errno)}});
         loop_.unwatch(socket_.get());
         again_ = loop_.run_after(kLookAgain, [this] { watch_again(); });
     }

@@ -1,9 +1,12 @@
 #include "daemon/clients/listener.h"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -70,6 +73,18 @@ TEST_F(ListenerTest, MakesTheSocketsFolderButNoDeeperOnes) {
     ASSERT_FALSE(deep);
     EXPECT_NE(deep.error().message.find(folder_ + "/a/b"), std::string::npos);
     EXPECT_NE(deep.error().message.find("--socket"), std::string::npos);
+}
+
+TEST_F(ListenerTest, OpensTheSocketToItsGroup) {
+    const group* own = getgrgid(getegid());
+    if (own == nullptr) GTEST_SKIP() << "the group of this process has no name";
+    const auto listener =
+        Listener::create(*loop_, folder_ + "/paced.sock", own->gr_name, [](base::UniqueFd) {});
+    ASSERT_TRUE(listener);
+    struct stat made {};
+    ASSERT_EQ(stat((folder_ + "/paced.sock").c_str(), &made), 0);
+    EXPECT_EQ(made.st_gid, getegid());
+    EXPECT_EQ(made.st_mode & 07777U, 0660U);
 }
 
 TEST_F(ListenerTest, RefusesASocketThatAnotherServes) {

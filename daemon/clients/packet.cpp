@@ -82,6 +82,8 @@ Result<> send_packet(int socket, std::span<const std::byte> bytes, std::span<con
     if (sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return {};
     if (errno == EAGAIN)
         return base::make_error(ErrorKind::limit, "the client does not read its socket");
+    if (errno == EPIPE || errno == ECONNRESET)
+        return base::make_error(ErrorKind::closed, "the client has closed its connection");
     return base::make_errno_error(errno, "send to client");
 }
 

@@ -30,6 +30,7 @@ struct ReceivedPacket {
 base::Result<ReceivedPacket> receive_packet(int socket);
 
 // Sends one packet without blocking. A peer that does not read its socket is an error (limit): it is not waited for.
+// So is one that is gone (closed).
 base::Result<> send_packet(int socket, std::span<const std::byte> bytes,
                            std::span<const int> fds = {});
 

@@ -68,7 +68,8 @@ Communicator::Communicator(transports::Transport& transport, Group group)
       pending_(group_.nodes.size(), 0),
       heard_(group_.nodes.size(), false),
       under_way_(new UnderWay(*this)),
-      last_progress_(base::now()) {}
+      last_progress_(base::now()),
+      met_(last_progress_) {}
 
 Communicator::~Communicator() {
     if (!aborted()) transport_.close_exchange(group_.exchange);
@@ -121,6 +122,7 @@ void Communicator::end(Operation& operation, size_t node, base::Result<> result)
     } else if (result) {
         ++counters_.messages_received;
         counters_.bytes_received += operation.bytes_;
+        if (!heard_[node]) met_ = last_progress_;
         heard_[node] = true;
     }
     if (!result && result.error().kind == base::ErrorKind::mismatch && !unlike_)

@@ -149,6 +149,8 @@ class Communicator {
     std::vector<size_t> waiting_for() const;
     // Whether a message of this exchange has come from the node.
     bool heard(size_t node) const { return heard_[node]; }
+    // When the last of the nodes that were heard was heard for the first time (at first: when the communicator was made).
+    base::TimePoint met() const { return met_; }
 
   private:
     friend class UnderWay;
@@ -169,6 +171,7 @@ class Communicator {
     std::optional<base::Error> error_;
     Counters counters_;
     base::TimePoint last_progress_;
+    base::TimePoint met_;
 };
 
 }  // namespace pace::collectives

@@ -55,7 +55,8 @@ void ControllerLink::State::say_hello() {
                                   .zone = config.zone,
                                   .nccl = config.nccl,
                                   .hosted = config.hosted,
-                                  .least = protocol::kVersionLeast}));
+                                  .least = protocol::kVersionLeast,
+                                  .release = PACE_VERSION}));
 }
 
 void ControllerLink::State::set_timer(Duration delay, void (State::*then)()) {
@@ -120,14 +121,18 @@ bool ControllerLink::State::say_heartbeat() {
     heartbeat_said.links.clear();
     heartbeat_said.number = ++heartbeats;
     handler.report(heartbeat_said);
+    // Before it leaves: the answer may have been written before send() has returned.
+    const uint64_t leaves_ns = base::now_ns();
     if (!send(heartbeat_said)) return false;
     doubt.said(heartbeat_said.number);
+    clock.said(heartbeat_said.number, leaves_ns);
     return true;
 }
 
 void ControllerLink::State::detach(bool excluded, const std::string& reason) {
     if (phase != Phase::attached) return;
     doubt.detached();
+    clock.forget();
     begin_attaching();
     handler.on_detached(excluded, reason);
 }
@@ -137,7 +142,16 @@ void ControllerLink::State::detach(bool excluded, const std::string& reason) {
 bool ControllerLink::State::transmit(std::span<const std::byte> bytes) {
     if (!connection.send(bytes)) return false;
     ++counters.sent;
+    record(RecordKind::message_out, bytes);
     return true;
+}
+
+// Of one that was verified, or is our own.
+void ControllerLink::State::record(RecordKind kind, std::span<const std::byte> bytes) const {
+    if (!config.recorder) return;
+    const auto body = protocol::control::GetEnvelope(bytes.data())->body_type();
+    config.recorder->note(
+        {.kind = kind, .detail = static_cast<uint8_t>(body), .amount = bytes.size()});
 }
 
 template <typename Message>
@@ -226,6 +240,11 @@ bool ControllerLink::controller_reachable() const {
     return state_->reachable;
 }
 
+std::optional<base::Error> ControllerLink::problem() const {
+    if (state_->phase != State::Phase::attaching) return std::nullopt;
+    return state_->obstacle.problem(base::now());
+}
+
 const ControllerLink::Counters& ControllerLink::counters() const {
     return state_->counters;
 }
@@ -252,6 +271,10 @@ bool ControllerLink::send(const control::Goodbye& message) {
     state_->hello_pending = false;
     state_->connection.set_linger_ms(kGoodbyeLingerMs);
     return sent;
+}
+
+std::optional<ClockOffset::Reading> ControllerLink::clock() const {
+    return state_->clock.best();
 }
 
 Doubt& ControllerLink::doubt() {

@@ -13,9 +13,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "base/event_loop.h"
 #include "base/result.h"
+#include "daemon/control/clock_offset.h"
 #include "daemon/control/control_handler.h"
 #include "daemon/control/controller_link_config.h"
 #include "daemon/control/doubt.h"
@@ -42,6 +44,9 @@ class ControllerLink final : private base::Poller {
     // was noticed until it speaks again.
     bool controller_reachable() const;
 
+    // Why the link is not attached; none while it is, or as long as nothing is known.
+    std::optional<base::Error> problem() const;
+
     // Hands one message to the connection. False if it was dropped since the link is not attached, or just lost its connection;
     // on_detached then follows, or has been called already.
     bool send(const control::FromDaemon& message);
@@ -56,6 +61,9 @@ class ControllerLink final : private base::Poller {
     // Whether the cluster may have gone on without this node. If it has, the handler hears of it before the doubt is over. None before
     // the first attachment.
     Doubt& doubt();
+
+    // How the controller's clock stands to this node's; none as long as nothing is known.
+    std::optional<ClockOffset::Reading> clock() const;
 
     // A heartbeat now rather than at the next interval; used when something in it has changed.
     bool send_heartbeat();

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "daemon/recorder/recorder.h"
 #include "service/controller/shell/zmq/context.h"
 
 namespace pace::daemon {
@@ -35,6 +36,9 @@ struct ControllerLinkConfig {
     bool insecure = false;
 
     base::Duration silence_max = std::chrono::seconds(2);
+
+    // Notes each message; null: nobody does.
+    std::shared_ptr<Recorder> recorder{};
 };
 
 // Fails with invalid, naming the field and what to write instead.

@@ -33,6 +33,7 @@ void ControllerLink::State::receive(std::span<const std::byte> bytes_untrusted) 
         ++counters.malformed;
         return;
     }
+    record(RecordKind::message_in, bytes_untrusted);
     const wire::Envelope& envelope = **verified;
     if (const auto* reply = envelope.body_as_StatusReply()) {
         reachable = true;
@@ -74,6 +75,7 @@ void ControllerLink::State::on_status_reply(const wire::StatusReply& table) {
 void ControllerLink::State::on_attached(const control::Attached& attached) {
     if (phase == Phase::attached) {
         doubt.answered(attached.number);
+        clock.answered(attached.number, attached.clock_ns, base::now_ns());
         return;
     }
     if (attached.node == 0 || !protocol::Versions{}.contain(attached.version)) {

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "daemon/control/clock_offset.h"
 #include "daemon/control/connection.h"
 #include "daemon/control/controller_link.h"
 #include "daemon/control/obstacle.h"
@@ -54,6 +55,7 @@ struct ControllerLink::State {
     void on_attached_message(const protocol::control::Envelope& envelope);
 
     bool transmit(std::span<const std::byte> message);
+    void record(RecordKind kind, std::span<const std::byte> bytes) const;
     // One envelope, valid until the next.
     template <typename Message>
     std::span<const std::byte> write(const Message& said) {
@@ -80,6 +82,7 @@ struct ControllerLink::State {
     uint64_t heartbeats = 0;
     base::Duration silence_min{};  // sooner the controller gives up nobody
     Doubt doubt;
+    ClockOffset clock;
     base::TimePoint heard{};
     base::TimePoint heartbeat_due{};
     bool reachable = false;

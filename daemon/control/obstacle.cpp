@@ -84,6 +84,11 @@ std::optional<Obstacle::Complaint> Obstacle::look(TimePoint now) {
     return Complaint{std::move(because), now - since_};
 }
 
+std::optional<Error> Obstacle::problem(TimePoint now) const {
+    if (!refusal_ && now - since_ < kPatience) return std::nullopt;
+    return reason();
+}
+
 Error Obstacle::reason() const {
     if (refusal_) return *refusal_;
     return base::make_error(ErrorKind::no_controller, "no controller at {}: {}", config_.endpoint,

@@ -41,6 +41,9 @@ class Obstacle {
     // What is to be said now; at growing intervals, if it is the same. Called several times a second while the daemon is not attached.
     std::optional<Complaint> look(base::TimePoint now);
 
+    // Why the daemon is not attached, as far as it is known by now; none as long as there is nothing to be said of it.
+    std::optional<base::Error> problem(base::TimePoint now) const;
+
   private:
     bool never_connects(base::TimePoint now) const;
     base::Error reason() const;

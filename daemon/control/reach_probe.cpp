@@ -30,26 +30,34 @@ int connect_to(const addrinfo& address) {
     return error;
 }
 
-std::string look(const control_zmq::TcpEndpoint& where) {
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    hints.ai_flags = AI_NUMERICSERV;
-    addrinfo* list = nullptr;
-    const int resolved = getaddrinfo(where.host.c_str(), where.port.c_str(), &hints, &list);
-    if (resolved != 0)
-        return fmt::format("the host \"{}\" is not known here ({})", where.host,
-                           gai_strerror(resolved));
-    const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(list, freeaddrinfo);
-    int error = 0;
-    for (const addrinfo* address = list; address != nullptr; address = address->ai_next) {
-        error = connect_to(*address);
-        if (error == 0) return {};
-    }
+std::string words_for(int error, const control_zmq::TcpEndpoint& where) {
     if (error == ECONNREFUSED)
         return fmt::format("nothing listens on port {} of {}", where.port, where.host);
     if (error == ETIMEDOUT)
         return fmt::format("{} does not answer on port {}", where.host, where.port);
     return fmt::format("{} cannot be reached ({})", where.host, std::strerror(error));
+}
+
+// Tells `told` what is known at each step, since each may take long.
+template <typename Told>
+void look(const control_zmq::TcpEndpoint& where, const Told& told) {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = AI_NUMERICSERV;
+    addrinfo* list = nullptr;
+    told(fmt::format("the host \"{}\" is being looked up, and no name server has answered so far",
+                     where.host));
+    const int resolved = getaddrinfo(where.host.c_str(), where.port.c_str(), &hints, &list);
+    if (resolved != 0)
+        return told(fmt::format("the host \"{}\" is not known here ({})", where.host,
+                                gai_strerror(resolved)));
+    const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(list, freeaddrinfo);
+    told(fmt::format("{} does not answer on port {}", where.host, where.port));
+    for (const addrinfo* address = list; address != nullptr; address = address->ai_next) {
+        const int error = connect_to(*address);
+        if (error == 0) return told({});
+        told(words_for(error, where));
+    }
 }
 
 }  // namespace
@@ -61,9 +69,11 @@ void ReachProbe::begin(const control_zmq::TcpEndpoint& where) {
         findings_->under_way = true;
     }
     thread_.run([findings = findings_, where] {
-        std::string found = look(where);
+        look(where, [&findings](std::string found) {
+            const std::lock_guard lock(findings->mutex);
+            findings->found = std::move(found);
+        });
         const std::lock_guard lock(findings->mutex);
-        findings->found = std::move(found);
         findings->under_way = false;
     });
 }

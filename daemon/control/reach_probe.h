@@ -16,7 +16,7 @@ class ReachProbe {
     // Looks in a thread of its own, since resolving a name blocks. Does nothing while one look is under way.
     void begin(const control_zmq::TcpEndpoint& where);
 
-    // What was found last; empty: it can be reached. None: nothing was found yet.
+    // What is known by now; empty: it can be reached. None: nothing is known.
     std::optional<std::string> found() const;
 
   private:

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/daemon_events.h"
 #include "base/log.h"
 #include "daemon/device/device_claim.h"
 #include "daemon/device/plugin_loader.h"
@@ -35,8 +36,8 @@ void Devices::look() {
             entries_.emplace_back().facts = std::move(*facts);
             continue;
         }
-        base::log_warning("a GPU cannot be used",
-                          {{"ordinal", ordinal}, {"reason", facts.error().message}});
+        base::log_event(base::events::kGpuUnusable,
+                        {{"ordinal", ordinal}, {"reason", facts.error().message}});
         if (entries_.empty()) absence_ = facts.error().message;
     }
     if (!entries_.empty()) absence_.clear();
@@ -67,14 +68,14 @@ Result<> Devices::open(Entry& entry) {
         entry.claim = std::move(*claim);
     } else {
         entry.shared_with = claim.error().message;
-        base::log_warning("a GPU is shared", {{"reason", entry.shared_with}});
+        base::log_event(base::events::kGpuShared, {{"reason", entry.shared_with}});
     }
     base::log_info(
         "a GPU is open",
         {{"device", entry.facts.id()}, {"name", entry.facts.name}, {"bytes", entry.facts.bytes}});
     if (const auto found = kernels(*entry.device); !found)
-        base::log_warning("a GPU only moves data: what is summed is summed on the host",
-                          {{"device", entry.facts.id()}, {"reason", found.error().message}});
+        base::log_event(base::events::kGpuWithoutKernels,
+                        {{"device", entry.facts.id()}, {"reason", found.error().message}});
     return {};
 }
 

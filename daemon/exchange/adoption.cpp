@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/log.h"
+#include "base/training_events.h"
 #include "daemon/collectives/transfer.h"
 #include "daemon/exchange/alike.h"
 #include "daemon/exchange/digest.h"
@@ -213,10 +213,10 @@ void Adoptions::donate(const Donation& donation, const Model& model) {
 
 // The next view would name the same donor, which would not be able to either: the newcomer's call ends.
 void Adoptions::cannot_give(const Donation& donation, const base::Error& error) {
-    base::log_warning("cannot give a newcomer the model", {{"job", job_.options.name},
-                                                           {"donor", donation.donor},
-                                                           {"newcomer", donation.newcomer},
-                                                           {"reason", error.message}});
+    base::log_event(base::events::kDonorCannotGive, {{"job", job_.options.name},
+                                                     {"donor", donation.donor},
+                                                     {"newcomer", donation.newcomer},
+                                                     {"reason", error.message}});
     if (donation.node != job_.services.self) {
         send_poison(job_.services, number(donation.newcomer), {donation.node});
         return;
@@ -268,6 +268,7 @@ void Adoptions::take_here(const WorkerPtr& newcomer, control::Rank donor, const 
     }
     tell_writing(newcomer->head().mark);
     newcomer->state = Worker::State::taking;
+    newcomer->times.begin_exchange(base::now());
     copy_held(
         2 * layout_of(target).bytes(),
         [target, model] {
@@ -345,6 +346,7 @@ void Adoptions::arrived(const std::shared_ptr<Transfer>& taking, const WorkerPtr
     std::shared_ptr<Scratch> initial;
     if (header.has_initial != 0) initial = job_.place_for_initial(layout);
     newcomer->state = Worker::State::taking;
+    newcomer->times.begin_exchange(base::now());
     tell_writing(newcomer->head().mark);
     copy_held(
         2 * packed_bytes(layout, initial != nullptr),

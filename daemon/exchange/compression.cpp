@@ -10,6 +10,7 @@
 
 #include "base/attempt.h"
 #include "base/log.h"
+#include "base/training_events.h"
 #include "daemon/exchange/device_gradient.h"
 #include "daemon/exchange/digest.h"
 #include "daemon/exchange/model_range.h"
@@ -336,7 +337,7 @@ void Compression::conclude(const collectives::Layout& layout, std::span<const st
         if (const auto concluded = state->conclude(layout, result, hidden_untrusted); concluded) {
             state->commit();
         } else {
-            base::log_error("what is owed may be wrong",
+            base::log_event(base::events::kResidualDoubtful,
                             {{"job", job_.options.name}, {"reason", concluded.error().message}});
             state->discard();
         }

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/log.h"
+#include "base/training_events.h"
 #include "daemon/sparse/gradient.h"
 
 namespace pace::daemon {
@@ -28,7 +28,7 @@ constexpr size_t kWidest = sizeof(double);
 void read_owed(const sparse::Residual& residual, std::span<float> ret_values) {
     const Result<> read = residual.read(ret_values);
     if (read) return;
-    base::log_error("what was owed is lost", {{"reason", read.error().message}});
+    base::log_event(base::events::kResidualLost, {{"reason", read.error().message}});
     std::fill(ret_values.begin(), ret_values.end(), 0.0F);
 }
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "base/daemon_events.h"
 #include "base/log.h"
+#include "base/training_events.h"
 #include "daemon/control/controller_link.h"
 #include "daemon/exchange/digest.h"
 
@@ -118,6 +120,7 @@ void Engine::seat(const JoinRequest& request, WorkerPort* port,
     worker->iteration = reached(
         request, orphanage_.iteration({request.uid, accepted.token, accepted.rank}, base::now()));
     job->add(worker);
+    record({.kind = RecordKind::worker_joined}, {job, worker});
     if (request.again) job->came_again(*worker, request.rounds_untrusted);
     tell_waits_later();
     joined(Seat{job, worker, accepted.under_way, accepted.deserted});
@@ -132,6 +135,11 @@ void Engine::submit(const Seat& seat, Request request) {
     }
     request.digest = digest_of(request.buffers, request.order);
     request.submitted_ns = base::now_ns();
+    record({.kind = RecordKind::call_begins,
+            .detail = static_cast<uint8_t>(request.verb),
+            .number = request.id,
+            .amount = request.elements},
+           seat);
     seat.job->submit(seat.worker, std::move(request));
 }
 
@@ -154,6 +162,7 @@ void Engine::cancel(const Seat& seat, uint64_t id) {
 
 uint64_t Engine::leave(const Seat& seat, const std::function<void()>& left) {
     orphanage_.drop(key_of(seat));
+    record({.kind = RecordKind::worker_left}, seat);
     remove(seat);
     const uint64_t ticket = questions_.new_ticket();
     Questions::Question question;
@@ -197,9 +206,7 @@ void Engine::give_up(Job& job, const control::Run& next) {
         "the run of job \"{}\" that this worker is in is over: {} has begun under its name; "
         "open another session to take part in that one",
         job.state().options.name, next.id.empty() ? std::string("another") : next.id);
-    if (!job.unused())
-        base::log_warning("a run is over, and has workers here",
-                          {{"job", job.state().options.name}});
+    if (!job.unused()) base::log_event(base::events::kRunOver, {{"job", job.state().options.name}});
     const auto workers = job.state().workers;
     for (const auto& [rank, worker] : workers) job.refuse(worker, error);
     job.invalidate(error);
@@ -219,14 +226,13 @@ std::shared_ptr<Job> Engine::job_of(const control::JoinAccepted& accepted,
     job->state().token = accepted.token;
     job->state().run = accepted.run;
     by_id_[accepted.job] = job;
-    std::erase_if(services_.users,
-                  [this](const auto& entry) { return !by_id_.contains(entry.first); });
-    services_.users[accepted.job] = job->state().uid;
+    remember(accepted.job, job->state());
     return job;
 }
 
 void Engine::on_attached(control::NodeId self) {
-    base::log_info("attached to the controller", {{"node", self}});
+    base::log_event(base::events::kControllerAttached, {{"number", self}});
+    services_.recorder->note({.kind = RecordKind::attached, .number = self});
     questions_.set_refusal({});
     if (services_.self != 0 && services_.self != self) {
         const auto error =
@@ -265,9 +271,9 @@ void Engine::announce(const std::shared_ptr<Job>& job, const WorkerPtr& worker) 
     question.refused = [job, worker](const base::Error& error) {
         if (error.kind == ErrorKind::no_controller)
             return;  // the next attachment announces it again
-        base::log_warning("worker lost its place", {{"job", job->state().options.name},
-                                                    {"rank", worker->rank},
-                                                    {"reason", error.message}});
+        base::log_event(base::events::kWorkerLostPlace, {{"job", job->state().options.name},
+                                                         {"rank", worker->rank},
+                                                         {"reason", error.message}});
         worker->resuming = false;
         job->refuse(worker, error);
     };
@@ -278,10 +284,12 @@ void Engine::announce(const std::shared_ptr<Job>& job, const WorkerPtr& worker) 
 }
 
 void Engine::on_detached(bool excluded, const std::string& reason) {
-    base::log_warning(excluded ? "excluded by the controller" : "lost the controller",
-                      {{"reason", reason}});
+    base::log_event(excluded ? base::events::kExcluded : base::events::kControllerLost,
+                    {{"reason", reason}});
+    services_.recorder->note({.kind = excluded ? RecordKind::excluded : RecordKind::detached});
     naming_timer_.cancel();
     if (!excluded) return;
+    services_.keep_recording("excluded");
     const auto error =
         base::make_error(ErrorKind::aborted, "the cluster excluded this node: {}", reason);
     for (const auto& [name, job] : jobs_) job->invalidate(error);
@@ -292,7 +300,7 @@ void Engine::on_detached(bool excluded, const std::string& reason) {
 
 void Engine::on_refused(const base::Error& error) {
     questions_.set_refusal(error);
-    base::log_error("the controller refuses this daemon", {{"reason", error.message}});
+    base::log_event(base::events::kControllerRefuses, {{"reason", error.message}});
 }
 
 void Engine::report(control::Heartbeat& ret_heartbeat) {
@@ -331,12 +339,14 @@ void Engine::on(const control::JoinRefused& refused) {
 }
 
 void Engine::on(const control::PrepareView& view) {
+    record(view);
     if (with_job(view.job, [&view](Job& found) { found.prepare(view); })) return;
     // A job that has no worker here any more has nothing to stop.
     services_.control->send(control::ViewPrepared{.job = view.job, .epoch = view.epoch});
 }
 
 void Engine::on(const control::CommitView& view) {
+    record(view);
     with_job(view.job, [this, &view](Job& found) {
         const JobState& state = found.state();
         if (view.epoch <= state.view.epoch) return;
@@ -346,6 +356,7 @@ void Engine::on(const control::CommitView& view) {
 }
 
 void Engine::on(const control::GroupOrder& order) {
+    record(order);
     if (with_job(order.job, [&order](Job& found) { found.order(order); })) return;
     services_.control->send(control::GroupDone{.job = order.job,
                                                .group = order.group,
@@ -359,30 +370,9 @@ void Engine::on(const control::GroupAbort& abort) {
     });
 }
 
-void Engine::on(const control::WorkerSuspended& suspended) {
-    with_job(suspended.job, [&suspended](Job& found) {
-        base::log_warning("worker suspended", {{"job", found.state().options.name},
-                                               {"rank", suspended.rank},
-                                               {"reason", suspended.reason}});
-        found.suspend(suspended.rank, suspended.reason);
-    });
-}
-
-void Engine::on(const control::NoModel& missing) {
-    const auto found = job(missing.job);
-    if (!found) return;
-    base::log_warning("nobody can give a newcomer the model",
-                      {{"job", found->state().options.name}, {"rank", missing.rank}});
-    found->no_model(missing.rank);
-}
-
 void Engine::on(const control::WorkerLeft& left) {
     Questions::Question question;
     if (questions_.take(left.request, question)) question.done();
-}
-
-void Engine::on(const control::Withdrawn& withdrawn) {
-    with_job(withdrawn.job, [&withdrawn](Job& found) { found.withdrawn(withdrawn.rank); });
 }
 
 }  // namespace pace::daemon

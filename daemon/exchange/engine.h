@@ -68,6 +68,8 @@ class Engine final : public ControlHandler {
                         const Answered& answered);
     // Of one without workers, if it is this user's, or the user is root. `answered` gets an empty string.
     uint64_t delete_job(const std::string& name, uint32_t uid, const Answered& answered);
+    // Takes a node out of use, or puts it back. Whoever calls has looked whether the user may. `answered` gets an empty string.
+    uint64_t drain_node(const std::string& name, bool undo, const Answered& answered);
     // The controller's status document.
     uint64_t status(const Answered& answered);
     // The asker is gone; a place that the controller still gives is given back.
@@ -103,6 +105,9 @@ class Engine final : public ControlHandler {
     void shut_down();
 
     size_t jobs() const { return jobs_.size(); }
+
+    // What a client has seen of a worker: the end of a call, its death, that it is stopped.
+    void record(Record record, const Seat& seat) const;
     // Calls that have waited for long, and for what.
     struct JobWait {
         std::string job;
@@ -140,6 +145,7 @@ class Engine final : public ControlHandler {
     void on(const control::WorkerSuspended& suspended);
     void on(const control::NoModel& missing);
     void on(const control::JobDeleted& deleted);
+    void on(const control::NodeDrained& drained);
     void on(const control::WorkerLeft& left);
     void on(const control::Withdrawn& withdrawn);
     void on(const control::NodeGone& gone);
@@ -183,6 +189,13 @@ class Engine final : public ControlHandler {
     void tell_waits();
     void tell_waits_later();
     void connect_anew(NodeId node);
+    void record(const control::PrepareView& view) const;
+    void record(const control::CommitView& view) const;
+    void record(const control::GroupOrder& order) const;
+    void record(const control::WorkerSuspended& suspended) const;
+    void remember(control::JobId id, const JobState& state);
+    void record_wait(const Active& exchange, base::Duration stalled_for,
+                     const std::vector<NodeId>& nodes) const;
     void log_wait(Active& exchange, base::Duration stalled_for,
                   const std::vector<NodeId>& nodes) const;
 

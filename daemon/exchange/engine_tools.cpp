@@ -33,6 +33,17 @@ uint64_t Engine::delete_job(const std::string& name, uint32_t uid, const Answere
     return ask(ticket, std::move(question));
 }
 
+uint64_t Engine::drain_node(const std::string& name, bool undo, const Answered& answered) {
+    const uint64_t ticket = questions_.new_ticket();
+    Questions::Question question;
+    question.send = [this, ticket, name, undo] {
+        return services_.control->send(control::NodeDrain{ticket, name, undo});
+    };
+    question.done = [answered] { answered(std::string()); };
+    question.refused = [answered](const base::Error& error) { answered(error); };
+    return ask(ticket, std::move(question));
+}
+
 uint64_t Engine::status(const Answered& answered) {
     const uint64_t ticket = questions_.new_ticket();
     Questions::Question question;
@@ -47,6 +58,11 @@ uint64_t Engine::status(const Answered& answered) {
 void Engine::on(const control::JobDeleted& deleted) {
     Questions::Question question;
     if (questions_.take(deleted.request, question)) question.done();
+}
+
+void Engine::on(const control::NodeDrained& drained) {
+    Questions::Question question;
+    if (questions_.take(drained.request, question)) question.done();
 }
 
 void Engine::on(const control::StatusReply& reply) {

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "base/log.h"
+#include "base/daemon_events.h"
+#include "base/training_events.h"
 #include "daemon/control/controller_link.h"
 #include "daemon/exchange/engine.h"
 
@@ -28,9 +29,10 @@ void Engine::peer_lost(transports::PeerId peer, const base::Error& error) {
     for (const auto& weak : std::vector(services_.active)) {
         if (const auto exchange = weak.lock()) exchange->peer_lost(peer, error);
     }
+    if (node != 0) services_.recorder->note({.kind = RecordKind::peer_lost, .node = node});
     if (node == 0 || peer_watch_.lost(node)) return;
-    base::log_warning("lost the connection to a peer",
-                      {{"peer", services_.peers.name(node)}, {"reason", error.message}});
+    base::log_event(base::events::kPeerLost,
+                    {{"peer", services_.peers.name(node)}, {"reason", error.message}});
     control::PeerLost lost;
     lost.suspect = node;
     lost.reason = error.message;
@@ -39,13 +41,17 @@ void Engine::peer_lost(transports::PeerId peer, const base::Error& error) {
 
 void Engine::on(const control::NodeKnown& known) {
     if (known.node == services_.self) return;
+    services_.recorder->name_node(known.node, known.name);
     services_.peers.know(known.node, known.name, known.address);
     peer_watch_.known(known.node);
 }
 
 void Engine::on(const control::NodeGone& gone) {
-    base::log_warning("peer is gone",
-                      {{"peer", services_.peers.name(gone.node)}, {"reason", gone.reason}});
+    base::log_event(base::events::kPeerGone,
+                    {{"peer", services_.peers.name(gone.node)}, {"reason", gone.reason}});
+    services_.recorder->note({.kind = RecordKind::peer_gone, .node = gone.node});
+    // A daemon that stops in order says goodbye.
+    if (!gone.reason.starts_with("it said goodbye")) services_.keep_recording("peer-gone");
     const auto peer = services_.peers.peer(gone.node);
     const auto error = base::make_error(ErrorKind::unavailable, "{} is gone: {}",
                                         services_.peers.name(gone.node), gone.reason);
@@ -67,8 +73,8 @@ void Engine::forget_unnamed_peers() {
 
 void Engine::on_not_attached(const base::Error& because, base::Duration since) {
     questions_.set_refusal(because);
-    base::log_warning(
-        "not attached to the controller",
+    base::log_event(
+        base::events::kControllerUnreachable,
         {{"for", fmt::format("{:.0f} s", base::to_seconds(since))}, {"because", because.message}});
 }
 
@@ -82,6 +88,7 @@ void Engine::watch() {
         if (stalled_for < kStallSuspicious) continue;
         const std::vector<NodeId> culprits = exchange->waiting_for();
         for (const NodeId culprit : culprits) peer_watch_.suspect(culprit);
+        record_wait(*exchange, stalled_for, culprits);
         log_wait(*exchange, stalled_for, culprits);
         if (stalled_for < services_.options.progress_deadline * exchange->deadlines()) continue;
         control::Stalled stalled;
@@ -131,8 +138,7 @@ void Engine::run_out_of_memory() {
 
 // The other end is not told, and what it has sent is lost: all rounds between the two begin anew, which the controller sees to.
 void Engine::connect_anew(NodeId node) {
-    base::log_warning("connecting anew to a peer that does not move",
-                      {{"peer", services_.peers.name(node)}});
+    base::log_event(base::events::kPeerStuck, {{"peer", services_.peers.name(node)}});
     services_.peers.reconnect(node);
     services_.control->send(control::PeerLost{node, "it does not take what it has asked for"});
 }
@@ -146,10 +152,10 @@ void Engine::log_wait(Active& exchange, base::Duration stalled_for,
     // At growing intervals: after as long again as it has waited.
     if (exchange.logged > since && now - exchange.logged < (exchange.logged - since)) return;
     exchange.logged = now;
-    base::log_warning(
-        "an exchange waits",
-        {{"job_id", exchange.job()},
-         {"what", exchange.what()},
+    base::log_event(
+        base::events::kExchangeWaits,
+        {{"job", services_.job_name(exchange.job())},
+         {"exchange", exchange.what()},
          {"for", services_.peers.names(nodes)},
          {"silent_ms", stalled_for / std::chrono::milliseconds(1)},
          {"why", exchange.patient() ? "their workers have not called" : "nothing moves"}});

@@ -20,6 +20,14 @@ size_t bytes_touched(const Exchange::Plan& plan) {
     return plan.layout.bytes() * (plan.contributions.size() + plan.recipients.size() + copies);
 }
 
+void record_end(const Services& services, const Exchange::Plan& plan, uint64_t bytes,
+                const Result<>& result) {
+    Record record = exchange_record(RecordKind::exchange_ends, plan.job, plan.what);
+    record.amount = bytes;
+    record.detail_2 = result ? 0 : static_cast<uint8_t>(result.error().kind);
+    services.recorder->note(record);
+}
+
 }  // namespace
 
 std::shared_ptr<Exchange> Exchange::start(Services& services, Plan plan, Scratch scratch,
@@ -27,6 +35,9 @@ std::shared_ptr<Exchange> Exchange::start(Services& services, Plan plan, Scratch
     std::shared_ptr<Exchange> exchange(
         new Exchange(services, std::move(plan), std::move(scratch), std::move(done)));
     exchange->self_ = exchange;
+    const Plan& known = exchange->plan_;
+    services.recorder->note(exchange_record(RecordKind::exchange_begins, known.job, known.what),
+                            known.nodes);
     if (exchange->may_sum_where_they_are()) {
         exchange->sum_where_they_are();
         return exchange;
@@ -301,6 +312,7 @@ void Exchange::finish(const Result<>& result) {
     const std::shared_ptr<Exchange> keep = std::move(self_);
     const Done done = std::move(done_);
     ended_ = true;
+    record_end(services_, plan_, traffic().bytes_sent, result);
     if (result) tell_whole(plan_.marks);
     if (gpu_sum_) gpu_sum_->release();  // who is told may begin the next one
     if (cut_) end_cut();

@@ -123,6 +123,8 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     void ask_others() { listen_for_disagreement(); }
     // Of those that it waits for, the nodes of which nothing has been heard in it: they may not know of it.
     std::vector<NodeId> unheard() const;
+    // When it had heard the last of the other nodes for the first time: before, it has waited for their members.
+    base::TimePoint met() const { return communicator_ ? communicator_->met() : base::TimePoint{}; }
 
     bool ended() const { return ended_; }
     // It failed on this node's GPU: what the members had there may be gone, so that it cannot be begun again.

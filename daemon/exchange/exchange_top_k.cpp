@@ -1,7 +1,7 @@
 // Exchange: top-k reductions whose gradient is cut on the GPU that its members' buffers are on.
 #include <functional>
 
-#include "base/log.h"
+#include "base/daemon_events.h"
 #include "daemon/exchange/exchange.h"
 
 namespace pace::daemon {
@@ -42,7 +42,8 @@ Task<bool> Exchange::place_gradient() {
     }
     const Result<> placed = co_await place_gradient_on_gpu(residual);
     if (placed) co_return true;
-    base::log_warning("top-k goes by the host", {{"reason", placed.error().message}});
+    base::log_event(base::events::kTopKOnHost,
+                    {{"job", services_.job_name(plan_.job)}, {"reason", placed.error().message}});
     residual.keep_here();
     cut_.reset();
     co_await bring_back(residual);
@@ -103,8 +104,8 @@ void Exchange::commit_cut() {
 void Exchange::end_cut() {
     cut_->end();
     if (cut_->status()) return;
-    base::log_warning("top-k goes by the host from now on",
-                      {{"reason", cut_->status().error().message}});
+    base::log_event(base::events::kTopKLeftDevice, {{"job", services_.job_name(plan_.job)},
+                                                    {"reason", cut_->status().error().message}});
     residual_here().keep_here();
 }
 

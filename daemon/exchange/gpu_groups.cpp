@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/daemon_events.h"
 #include "base/log.h"
 #include "daemon/device/nccl_library.h"
 #include "daemon/exchange/digest.h"
@@ -106,11 +107,10 @@ void GpuGroups::refuse(const Place& place, const base::Error& why) {
 }
 
 void GpuGroups::refuse(const Key& key, const base::Error& why) {
-    base::log_warning("sums among some GPUs go by way of the hosts",
-                      {{"nodes", key.first.size()},
-                       {"gpus_here", key.second.size()},
-                       {"seconds", kRetryAfter / std::chrono::seconds(1)},
-                       {"reason", why.message}});
+    base::log_event(base::events::kNcclRefused, {{"nodes", key.first.size()},
+                                                 {"gpus_here", key.second.size()},
+                                                 {"seconds", kRetryAfter / std::chrono::seconds(1)},
+                                                 {"reason", why.message}});
     refused_until_[key] = base::now() + kRetryAfter;
 }
 

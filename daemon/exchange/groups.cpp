@@ -237,10 +237,7 @@ bool Groups::plan_group(const control::GroupOrder& order, const std::vector<Work
 void Groups::run(const control::GroupOrder& order, const std::vector<WorkerPtr>& members,
                  Exchange::Plan plan) {
     const uint64_t now = base::now_ns();
-    for (const WorkerPtr& worker : members) {
-        worker->state = Worker::State::moving;
-        worker->moving_since_ns = now;
-    }
+    for (const WorkerPtr& worker : members) worker->begin_moving(now);
     // A worker alone keeps its own model: there is nothing to compute.
     const bool alone = order.members.size() == 1 && order.initial_weight == 0 &&
                        members.front()->head().results.empty();
@@ -254,13 +251,15 @@ void Groups::run(const control::GroupOrder& order, const std::vector<WorkerPtr>&
             job_.scope.bind([this, order, members](Exchange& done, const Result<>& result) {
                 ended(order, members, done, result);
             }));
-        if (!exchange->ended()) running_.emplace(order.group, std::move(exchange));
+        if (exchange->ended()) return;
+        for (const WorkerPtr& worker : members) worker->exchange = exchange;
+        running_.emplace(order.group, std::move(exchange));
     });
     if (begun) return;
     // Nothing moves them: whoever meets this ends their requests.
     std::erase_if(moving_, [&](const Moving& other) { return other.group == order.group; });
     for (const WorkerPtr& worker : members)
-        if (worker->state == Worker::State::moving) worker->state = Worker::State::ready;
+        if (worker->state == Worker::State::moving) worker->wait_again(Worker::State::ready);
     forget(order);
     throw std::bad_alloc();
 }
@@ -299,7 +298,7 @@ void Groups::ended(const control::GroupOrder& order, const std::vector<WorkerPtr
     }
     if (!result) {
         for (const WorkerPtr& worker : members) {
-            worker->state = Worker::State::ready;
+            worker->wait_again(Worker::State::ready);
             if (!worker->head().is_made()) fall_behind(*worker);
             if (worker->port == nullptr) continue;
             if (worker->newcomer) {
@@ -318,6 +317,7 @@ void Groups::ended(const control::GroupOrder& order, const std::vector<WorkerPtr
     const auto list = members_of(known);
     for (const WorkerPtr& worker : members) {
         worker->iteration = known.iteration;
+        worker->times.met(exchange.met());
         note_model(*worker);
         Ending ending;
         ending.iteration = worker->iteration;

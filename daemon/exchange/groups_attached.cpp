@@ -42,7 +42,7 @@ void Groups::look_for_unknown() {
         base::log_info(
             "a group is given up: its order is an earlier attachment's, and may not have reached "
             "all of its nodes",
-            {{"job", job_.options.name}, {"what", exchange->what()}, {"unheard", names}});
+            {{"job", job_.options.name}, {"exchange", exchange->what()}, {"unheard", names}});
         exchange->abort(base::make_error(base::ErrorKind::aborted,
                                          "the controller may not have told {} of it", names));
         // Whoever begins it yet, or waits for what this node would have sent next, learns of it at once.

@@ -1,5 +1,5 @@
 // Groups that do not come to pass: refused here, aborted by the controller, failed.
-#include "base/log.h"
+#include "base/training_events.h"
 #include "daemon/control/controller_link.h"
 #include "daemon/exchange/groups.h"
 
@@ -11,11 +11,11 @@ using base::ErrorKind;
 void Groups::log_failure(const control::GroupOrder& order, const Exchange& exchange,
                          const base::Error& error) const {
     if (error.kind == ErrorKind::aborted) return;
-    base::log_warning("a group's exchange has failed",
-                      {{"job", job_.options.name},
-                       {"group", order.group},
-                       {"nodes", job_.services.peers.names(exchange.plan().nodes)},
-                       {"reason", error.message}});
+    base::log_event(base::events::kGroupFailed,
+                    {{"job", job_.options.name},
+                     {"group", order.group},
+                     {"nodes", job_.services.peers.names(exchange.plan().nodes)},
+                     {"reason", error.message}});
 }
 
 // Whoever waits for this node in it hears so.

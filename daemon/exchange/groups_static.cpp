@@ -189,7 +189,7 @@ void Groups::failed_static(const std::vector<WorkerPtr>& members, const base::Er
         return;
     }
     for (const WorkerPtr& worker : members) {
-        worker->state = Worker::State::ready;
+        worker->wait_again(Worker::State::ready);
         if (worker->newcomer && worker->port != nullptr) ask_again(worker);
     }
     ask_for_view(members);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/training_events.h"
 #include "daemon/exchange/digest.h"
 #include "daemon/exchange/exchange.h"
 #include "daemon/exchange/handover_list.h"
@@ -56,10 +57,10 @@ void Handover::give(std::vector<Debt> debts) {
     const uint64_t number = this->number(leaving.epoch, self, 0);
     const auto gift = Gift::give_copy(job_.services, about(leaving.heir), number, kCheck, list);
     if (!gift) {
-        base::log_warning("what this node owes is lost: it cannot be given",
-                          {{"job", job_.options.name},
-                           {"heir", job_.services.peers.name(leaving.heir)},
-                           {"reason", gift.error().message}});
+        base::log_event(base::events::kDebtNotGiven,
+                        {{"job", job_.options.name},
+                         {"heir", job_.services.peers.name(leaving.heir)},
+                         {"reason", gift.error().message}});
         send_poison(job_.services, number, {leaving.heir});
         return;
     }
@@ -106,9 +107,9 @@ void Handover::take_list(NodeId leaver, uint64_t epoch) {
 }
 
 void Handover::refused(NodeId leaver, const base::Error& error) const {
-    base::log_warning("what a node owes is lost here", {{"job", job_.options.name},
-                                                        {"node", job_.services.peers.name(leaver)},
-                                                        {"reason", error.message}});
+    base::log_event(base::events::kDebtNotTaken, {{"job", job_.options.name},
+                                                  {"node", job_.services.peers.name(leaver)},
+                                                  {"reason", error.message}});
 }
 
 void Handover::take_debts(NodeId leaver, uint64_t epoch,

@@ -17,6 +17,11 @@ auto request_of(Worker& worker, uint64_t id) {
                         [id](const Request& other) { return other.id == id; });
 }
 
+// Whether a trainer's step has such a call in it, so that its steps can be told from them.
+bool is_of_step(Verb verb) {
+    return verb != Verb::pull && verb != Verb::checkpoint && !protocol::is_local(verb);
+}
+
 }  // namespace
 
 Job::Job(Services& services, control::JobOptions options, uint32_t uid)
@@ -118,8 +123,12 @@ void Job::submit(const WorkerPtr& worker, Request request) {
 }
 
 void Job::take(const WorkerPtr& worker, Request request) {
-    if (worker->state == Worker::State::idle && worker->queue.empty())
-        worker->stop_computing(base::now());
+    const base::TimePoint now = base::now();
+    if (worker->state == Worker::State::idle && worker->queue.empty()) worker->stop_computing(now);
+    if (is_of_step(request.verb))
+        worker->times.call(request.iteration, now);
+    else
+        worker->times.begin_call(now);
     if (request.verb == Verb::push) {
         serving_->push(worker, std::move(request));
         return;
@@ -155,6 +164,10 @@ void Job::refuse_nonfinite(const Worker& worker, const Request& request, Place p
 
 void Job::advance(const WorkerPtr& worker) {
     if (worker->resuming) return;
+    if (worker->refusal) {
+        state_.end_head(worker, failed(*worker->refusal));
+        return;
+    }
     if (!worker->newcomer && worker->head().is_made()) adoptions_.at_boundary(worker);
     const Verb verb = worker->head().verb;
     if (protocol::is_local(verb)) {
@@ -201,7 +214,7 @@ void Job::advance(const WorkerPtr& worker) {
 }
 
 void Job::run_local(const WorkerPtr& worker) {
-    worker->state = Worker::State::moving;
+    worker->begin_moving(base::now_ns());
     rounds_.run_local(worker, [this, worker](const base::Result<>& done) {
         Ending ending = done ? Ending{} : failed(done.error());
         ending.iteration = worker->iteration;

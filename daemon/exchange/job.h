@@ -86,6 +86,8 @@ class Job {
     }
     bool has_ended_here() const { return ended_here_; }
     void suspend(control::Rank rank, const std::string& reason);
+    // The worker has left the job, since an operator drains this node: what it has called ends, and what it calls from now on fails.
+    void drain(control::Rank rank, const std::string& reason);
     // The model that the worker asked for is known to no daemon.
     void no_model(control::Rank rank);
     void withdrawn(control::Rank rank);

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/attempt.h"
-#include "base/log.h"
+#include "base/training_events.h"
 #include "daemon/control/controller_link.h"
 #include "daemon/exchange/job.h"
 
@@ -93,8 +93,7 @@ void Job::resumed(const WorkerPtr& worker, bool under_way) {
 
 void Job::run_out_of_memory() {
     const base::Error error = base::out_of_memory();
-    base::log_error("no memory for a job; what is under way in it here ends",
-                    {{"job", state_.options.name}});
+    base::log_event(base::events::kJobWithoutMemory, {{"job", state_.options.name}});
     adoptions_.stop(error);
     rounds_.stop(error);
     groups_.abort_all(error);
@@ -113,6 +112,41 @@ void Job::invalidate(const base::Error& error) {
     if (serving_) serving_->invalidate(error);
 }
 
+namespace {
+
+uint64_t microseconds(base::Duration time) {
+    return static_cast<uint64_t>(time / std::chrono::microseconds(1));
+}
+
+uint64_t milliseconds_since(base::TimePoint since, base::TimePoint now) {
+    return static_cast<uint64_t>(std::max(now - since, base::Duration{}) /
+                                 std::chrono::milliseconds(1));
+}
+
+// Whoever's exchange has begun here waits still as long as nothing has come from a node that it needs.
+bool is_met(const Worker& worker) {
+    const auto exchange = worker.exchange.lock();
+    return !exchange || exchange->ended() || exchange->unheard().empty();
+}
+
+void report_times(const Worker& worker, base::TimePoint now, control::WorkerReport& ret_report) {
+    const CallTimes& times = worker.times;
+    ret_report.steps = times.steps();
+    ret_report.times_called = times.times_called();
+    ret_report.waited_us = microseconds(times.waited());
+    ret_report.exchanged_us = microseconds(times.exchanged());
+    ret_report.activity = times.activity();
+    ret_report.activity_ms = milliseconds_since(times.since(), now);
+    if (ret_report.activity == control::Activity::exchanging && !is_met(worker))
+        ret_report.activity = control::Activity::waiting;
+    if (!worker.lagging) return;
+    // Its group is without it, and the trainer still makes what it has called with.
+    ret_report.activity = control::Activity::computing;
+    ret_report.activity_ms = milliseconds_since(worker.busy_since, now);
+}
+
+}  // namespace
+
 void Job::report_workers(std::vector<control::WorkerReport>& reports) const {
     const base::TimePoint now = base::now();
     for (const auto& [rank, worker] : state_.workers) {
@@ -121,15 +155,16 @@ void Job::report_workers(std::vector<control::WorkerReport>& reports) const {
         report.rank = rank;
         report.iteration = worker->iteration;
         report.calls = worker->calls;
-        report.computed_us = static_cast<uint64_t>(
-            std::chrono::duration_cast<std::chrono::microseconds>(worker->computed).count());
+        report.computed_us = microseconds(worker->computed);
         const bool in_round = !worker->queue.empty() && worker->head().verb != Verb::average &&
                               !protocol::is_served(worker->head().verb);
         report.rounds_submitted = rounds_.completed() + (in_round ? 1 : 0);
         if (worker->state == Worker::State::idle || worker->lagging)
-            report.busy_ms = static_cast<uint64_t>(
-                std::chrono::duration_cast<std::chrono::milliseconds>(now - worker->busy_since)
-                    .count());
+            report.busy_ms = milliseconds_since(worker->busy_since, now);
+        report_times(*worker, now, report);
+        report.has_loss = worker->progress.loss.has_value();
+        report.loss = worker->progress.loss.value_or(0);
+        report.samples_per_s = worker->progress.samples_per_s;
         report.stopped = worker->port != nullptr && worker->port->process_stopped();
         reports.push_back(report);
     }

@@ -128,7 +128,11 @@ void JobState::end_head(const WorkerPtr& worker, Ending ending) {
     worker->withdrawing = false;
     worker->lagging = false;
     worker->handed_in = false;
-    worker->busy_since = base::now();
+    const base::TimePoint now = base::now();
+    if (worker->queue.empty())
+        worker->begin_computing(now);
+    else
+        worker->times.go_on(now);
     ++services.counters.requests;
     if (ending.outcome == protocol::Outcome::failed) ++services.counters.requests_failed;
     if (ending.outcome != protocol::Outcome::done) ending.iteration = worker->iteration;
@@ -153,7 +157,7 @@ void JobState::end_all(const WorkerPtr& worker, const Ending& ending) {
         worker->withdrawing = false;
         worker->lagging = false;
         worker->handed_in = false;
-        worker->busy_since = base::now();
+        worker->begin_computing(base::now());
     }
     Ending filled = ending;
     filled.iteration = worker->iteration;

@@ -117,6 +117,21 @@ void Job::no_model(control::Rank rank) {
             state_.options.name)));
 }
 
+void Job::drain(control::Rank rank, const std::string& reason) {
+    const WorkerPtr worker = state_.find(rank);
+    if (!worker) return;
+    const base::Error error{ErrorKind::closed, reason};
+    worker->refusal = error;
+    worker->newcomer = true;
+    worker->suspended = true;
+    // Its gradient counts in the round that has it, with whose end the request ends.
+    if (rounds_.suspend(*worker) && worker->state == Worker::State::waiting) return;
+    state_.end_all(worker, failed(error));
+    if (!serving_) return;
+    serving_->suspend(worker, reason);
+    serving_->end_asides(worker, failed(error));
+}
+
 void Job::suspend(control::Rank rank, const std::string& reason) {
     const WorkerPtr worker = state_.find(rank);
     if (!worker) return;

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/log.h"
+#include "base/training_events.h"
 #include "daemon/control/controller_link.h"
 #include "daemon/exchange/job.h"
 
@@ -97,11 +97,17 @@ void Job::tell_waits(uint64_t now_ns) {
         uint64_t& waited_ns = logged[{wait.rank, wait.request}];
         waited_ns = wait.waited_ns < due_ns ? before->second : wait.waited_ns;
         if (wait.waited_ns < due_ns) continue;
-        base::log_info("a call waits", {{"job", state_.options.name},
-                                        {"rank", wait.rank},
-                                        {"call", protocol::name_of(wait.verb)},
-                                        {"for_s", wait.waited_ns / 1'000'000'000},
-                                        {"waits_for", wait.what}});
+        state_.services.recorder->note({.kind = RecordKind::call_waits,
+                                        .detail = static_cast<uint8_t>(wait.verb),
+                                        .job = state_.id,
+                                        .rank = wait.rank,
+                                        .number = wait.request,
+                                        .amount = wait.waited_ns / 1'000'000});
+        base::log_event(base::events::kCallWaits, {{"job", state_.options.name},
+                                                   {"rank", wait.rank},
+                                                   {"call", protocol::name_of(wait.verb)},
+                                                   {"for_s", wait.waited_ns / 1'000'000'000},
+                                                   {"waits_for", wait.what}});
     }
     waits_logged_ = std::move(logged);
 }

@@ -21,6 +21,9 @@ constexpr size_t kPings = kTinyPings + kLargePings;
 constexpr size_t kTinyBytes = 8;
 constexpr size_t kLargeBytes = size_t{256} << 10U;
 
+// 200 GB/s: twice what the fastest wire carries, and more than one processor copies.
+constexpr double kNsPerByteLeast = 0.005;
+
 constexpr size_t bytes_of(size_t ping) {
     return ping < kTinyPings ? kTinyBytes : kLargeBytes;
 }
@@ -33,7 +36,7 @@ constexpr uint32_t answer_slot(size_t ping) {
 
 }  // namespace
 
-Task<Result<LinkTimes>> ping_link(collectives::Communicator& communicator,
+Task<Result<LinkTrips>> ping_link(collectives::Communicator& communicator,
                                   std::function<base::TimePoint()> now) {
     const std::function<base::TimePoint()> clock = std::move(now);
     const size_t other = 1 - communicator.self();
@@ -51,11 +54,17 @@ Task<Result<LinkTimes>> ping_link(collectives::Communicator& communicator,
         communicator.note(co_await sending.ended());
     }
     if (communicator.aborted()) co_return communicator.status().error();
-    const base::Duration tiny = *std::min_element(trips.begin() + 1, trips.begin() + kTinyPings);
-    const base::Duration large = *std::min_element(trips.begin() + kTinyPings, trips.end());
-    const base::Duration bytes = std::max(large - tiny, base::Duration::zero());
-    co_return LinkTimes{static_cast<uint64_t>(std::max<int64_t>(tiny.count() / 2, 1)),
-                        static_cast<double>(bytes.count()) / static_cast<double>(kLargeBytes)};
+    co_return LinkTrips{*std::min_element(trips.begin() + 1, trips.begin() + kTinyPings),
+                        *std::min_element(trips.begin() + kTinyPings, trips.end())};
+}
+
+std::optional<LinkTimes> LinkTrips::times() const {
+    const base::Duration bytes = large - tiny;
+    if (tiny.count() <= 0 || bytes.count() <= 0) return std::nullopt;
+    const double ns_per_byte =
+        static_cast<double>(bytes.count()) / static_cast<double>(kLargeBytes);
+    if (ns_per_byte < kNsPerByteLeast) return std::nullopt;
+    return LinkTimes{static_cast<uint64_t>(std::max<int64_t>(tiny.count() / 2, 1)), ns_per_byte};
 }
 
 // Each ping is asked for before the one before it is answered: none has to wait for its memory.

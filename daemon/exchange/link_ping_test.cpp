@@ -12,10 +12,10 @@ namespace {
 using base::Result;
 using base::Task;
 
-Task<Result<>> keeping(Task<Result<LinkTimes>> task, std::optional<LinkTimes>& ret_times) {
-    Result<LinkTimes> times = co_await std::move(task);
-    if (!times) co_return std::move(times).error();
-    ret_times = *times;
+Task<Result<>> keeping(Task<Result<LinkTrips>> task, std::optional<LinkTrips>& ret_trips) {
+    Result<LinkTrips> trips = co_await std::move(task);
+    if (!trips) co_return std::move(trips).error();
+    ret_trips = *trips;
     co_return Result<>();
 }
 
@@ -30,33 +30,46 @@ std::function<base::TimePoint()> clock_of(std::vector<int64_t> trips_us) {
 
 TEST(LinkPing, TheFastestOfEachKindCountsAndTheFirstDoesNot) {
     collectives::TestCluster cluster(2);
-    std::optional<LinkTimes> times;
+    std::optional<LinkTrips> trips;
     cluster.start(1, answer_pings(cluster.communicator(1)));
     cluster.start(0, keeping(ping_link(cluster.communicator(0),
                                        clock_of({1, 50, 30, 90, 20, 70, 70, 70, 900, 282, 400})),
-                             times));
+                             trips));
     cluster.run_well();
+    ASSERT_TRUE(trips);
+    const auto times = trips->times();
     ASSERT_TRUE(times);
     EXPECT_EQ(times->latency_ns, 10'000U);
     EXPECT_DOUBLE_EQ(times->ns_per_byte, (282'000.0 - 20'000.0) / (256 * 1024));
 }
 
-TEST(LinkPing, LargeMessagesThatAreFasterThanTinyOnesAreFree) {
-    collectives::TestCluster cluster(2);
-    std::optional<LinkTimes> times;
-    cluster.start(1, answer_pings(cluster.communicator(1)));
-    cluster.start(
-        0, keeping(ping_link(cluster.communicator(0), clock_of({9, 9, 9, 9, 9, 9, 9, 9, 5, 5, 5})),
-                   times));
-    cluster.run_well();
-    ASSERT_TRUE(times);
-    EXPECT_EQ(times->ns_per_byte, 0);
+LinkTrips trips_of(int64_t tiny_us, int64_t large_us) {
+    return {std::chrono::microseconds(tiny_us), std::chrono::microseconds(large_us)};
+}
+
+TEST(LinkPing, WhatNoNetworkCanDoIsNotBelieved) {
+    EXPECT_FALSE(trips_of(9, 5).times()) << "a large message that is faster";
+    EXPECT_FALSE(trips_of(9, 9).times()) << "bytes that take no time";
+    EXPECT_FALSE(trips_of(0, 100).times()) << "a message that takes no time";
+    EXPECT_FALSE(trips_of(-5, 100).times());
+    EXPECT_FALSE(trips_of(9, 10).times()) << "262 GB/s";
+    ASSERT_TRUE(trips_of(9, 11).times()) << "131 GB/s, within a machine";
+    EXPECT_NEAR(trips_of(9, 11).times()->ns_per_byte, 0.0076, 0.0001);
+}
+
+// A busy moment makes the first series ten times too slow, and a large message of the second one.
+TEST(LinkPing, TheFastestTripsOfSeveralSeriesCount) {
+    const LinkTrips best =
+        trips_of(300, 65'000).best_with(trips_of(30, 40'000)).best_with(trips_of(40, 292));
+    ASSERT_TRUE(best.times());
+    EXPECT_EQ(best.times()->latency_ns, 15'000U);
+    EXPECT_NEAR(best.times()->ns_per_byte, 1.0, 0.001);
 }
 
 TEST(LinkPing, SendsNoMoreThanItSays) {
     collectives::TestCluster cluster(2);
-    std::optional<LinkTimes> times;
-    cluster.start(0, keeping(ping_link(cluster.communicator(0)), times));
+    std::optional<LinkTrips> trips;
+    cluster.start(0, keeping(ping_link(cluster.communicator(0)), trips));
     cluster.start(1, answer_pings(cluster.communicator(1)));
     cluster.run_well();
     EXPECT_EQ(cluster.communicator(0).counters().messages_sent, 11U);
@@ -68,8 +81,8 @@ TEST(LinkPing, ALostPeerEndsItAtEveryStep) {
     for (const size_t victim : {0U, 1U})
         for (size_t step = 0;; ++step) {
             collectives::TestCluster cluster(2, step + 1);
-            std::optional<LinkTimes> times;
-            cluster.start(0, keeping(ping_link(cluster.communicator(0)), times));
+            std::optional<LinkTrips> trips;
+            cluster.start(0, keeping(ping_link(cluster.communicator(0)), trips));
             cluster.start(1, answer_pings(cluster.communicator(1)));
             for (size_t i = 0; i < step; ++i) cluster.network().progress();
             if (cluster.all_ended()) break;

@@ -4,6 +4,7 @@
 #include <deque>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -35,9 +36,11 @@ void stop(const LinkExchangePtr& exchange) {
             base::make_error(ErrorKind::aborted, "the link is not measured any more"));
 }
 
-uint64_t number_of(const Links::View& view, NodeId lower, NodeId higher) {
+// The first series has the number by which nodes of the release before know it.
+uint64_t number_of(const Links::View& view, NodeId lower, NodeId higher, uint32_t series) {
+    constexpr uint64_t kSpread = 0x9E3779B97F4A7C15U;
     return exchange_number(view.token, ExchangeKind::link, view.epoch,
-                           uint64_t{lower} << 32U | higher);
+                           (uint64_t{lower} << 32U | higher) ^ (series * kSpread));
 }
 
 // Those near it in the view's order, which is a ring.
@@ -60,20 +63,27 @@ struct Links::State : public std::enable_shared_from_this<Links::State> {
     State(Services& all_services, LinksOptions given) : services(all_services), options(given) {}
 
     struct Ping {
-        uint32_t job = 0;
+        View view;
         NodeId node = 0;
-        uint64_t number = 0;
+        uint32_t series = 0;
+        base::TimePoint from;
         base::TimePoint until;
     };
 
     void commit(const View& view);
     void leave_view(uint32_t job);
     LinkExchangePtr open(uint32_t job, uint64_t number, NodeId node, size_t self);
-    void answer(const View& view, NodeId node);
+    void answer(const View& view, NodeId node, uint32_t series);
+    bool is_over(const Ping& ping) const;
+    bool is_measured(NodeId node) const {
+        const auto found = measured.find(node);
+        return found != measured.end() && found->second.report;
+    }
     void look_later();
     void look();
     void ping(const Ping& ping);
-    void pinged(const LinkExchangePtr& exchange, NodeId node, const Result<LinkTimes>& times);
+    void pinged(const LinkExchangePtr& exchange, const Ping& ping, const Result<LinkTrips>& trips);
+    void take(NodeId node, const LinkTrips& trips);
     void give_up(const LinkExchangePtr& exchange);
     void stop_all();
 
@@ -83,7 +93,11 @@ struct Links::State : public std::enable_shared_from_this<Links::State> {
     LinkExchangePtr pinging;
     NodeId pinged_node = 0;
     std::map<std::pair<NodeId, uint32_t>, LinkExchangePtr> answering;  // by node, and job
-    std::map<NodeId, control::LinkReport> measured;
+    struct Measured {
+        LinkTrips trips;
+        std::optional<control::LinkReport> report;  // none: they make no sense
+    };
+    std::map<NodeId, Measured> measured;
     std::vector<NodeId> untold;
     base::Timer next_look;
 };
@@ -92,20 +106,22 @@ struct Links::State : public std::enable_shared_from_this<Links::State> {
 
 void Links::State::commit(const View& view) {
     leave_view(view.job);
+    const View named{
+        view.job, view.token, view.epoch, {}};  // without its nodes, of which there may be many
     for (const NodeId node : neighbours(view.nodes, services.self)) {
         if (node == services.self) continue;
         if (node < services.self) {
-            answer(view, node);
-        } else if (!measured.contains(node)) {
-            to_ping.push_back({view.job, node, number_of(view, services.self, node),
-                               base::now() + options.ping_within});
+            answer(named, node, 0);
+        } else if (!is_measured(node)) {
+            const base::TimePoint now = base::now();
+            to_ping.push_back({named, node, 0, now, now + options.ping_within});
         }
     }
     look_later();
 }
 
 void Links::State::leave_view(uint32_t job) {
-    std::erase_if(to_ping, [job](const Ping& ping) { return ping.job == job; });
+    std::erase_if(to_ping, [job](const Ping& ping) { return ping.view.job == job; });
     for (auto it = answering.begin(); it != answering.end();) {
         const LinkExchangePtr exchange = it->second;
         const bool is_left = it->first.second == job;
@@ -128,19 +144,23 @@ LinkExchangePtr Links::State::open(uint32_t job, uint64_t number, NodeId node, s
 // --------------------------------------------------------------------------------- the higher node
 
 // Another job's view may have the same node: it pings in one of them.
-void Links::State::answer(const View& view, NodeId node) {
-    const LinkExchangePtr exchange = open(view.job, number_of(view, node, services.self), node, 1);
+void Links::State::answer(const View& view, NodeId node, uint32_t series) {
+    const LinkExchangePtr exchange =
+        open(view.job, number_of(view, node, services.self, series), node, 1);
     if (!exchange) return;
     const auto key = std::pair(node, view.job);
     answering[key] = exchange;
-    base::spawn<Result<>>(answer_pings(exchange->communicator),
-                          [weak = weak_from_this(), exchange, key](const Result<>&) {
-                              const auto state = weak.lock();
-                              if (!state) return;
-                              const auto own = state->answering.find(key);
-                              if (own != state->answering.end() && own->second == exchange)
-                                  state->answering.erase(own);
-                          });
+    base::spawn<Result<>>(
+        answer_pings(exchange->communicator),
+        [weak = weak_from_this(), exchange, view, node, series, key](const Result<>& answered) {
+            const auto state = weak.lock();
+            if (!state) return;
+            const auto own = state->answering.find(key);
+            if (own == state->answering.end() || own->second != exchange) return;
+            state->answering.erase(own);
+            if (answered && series + 1 < state->options.series)
+                state->answer(view, node, series + 1);
+        });
     exchange->limit = services.loop.run_after(
         options.answer_within, [weak = std::weak_ptr(exchange)] { stop(weak.lock()); });
 }
@@ -154,27 +174,33 @@ void Links::State::look_later() {
     });
 }
 
+// Nobody needs it any more: a first series that another job's view has had pinged meanwhile, too.
+bool Links::State::is_over(const Ping& ping) const {
+    return base::now() >= ping.until || (ping.series == 0 && is_measured(ping.node));
+}
+
 void Links::State::look() {
-    std::erase_if(to_ping, [&](const Ping& ping) {
-        return base::now() >= ping.until || measured.contains(ping.node);
-    });
-    if (!pinging && !to_ping.empty() && !services.has_active()) {
-        const Ping next = to_ping.front();
-        to_ping.pop_front();
+    std::erase_if(to_ping, [this](const Ping& ping) { return is_over(ping); });
+    const auto due = std::find_if(to_ping.begin(), to_ping.end(),
+                                  [](const Ping& ping) { return base::now() >= ping.from; });
+    if (!pinging && due != to_ping.end() && !services.has_active()) {
+        const Ping next = *due;
+        to_ping.erase(due);
         ping(next);
     }
     look_later();
 }
 
 void Links::State::ping(const Ping& ping) {
-    const LinkExchangePtr exchange = open(ping.job, ping.number, ping.node, 0);
+    const uint64_t number = number_of(ping.view, services.self, ping.node, ping.series);
+    const LinkExchangePtr exchange = open(ping.view.job, number, ping.node, 0);
     if (!exchange) return;
     pinging = exchange;
     pinged_node = ping.node;
-    base::spawn<Result<LinkTimes>>(
+    base::spawn<Result<LinkTrips>>(
         ping_link(exchange->communicator),
-        [weak = weak_from_this(), exchange, node = ping.node](const Result<LinkTimes>& times) {
-            if (const auto state = weak.lock()) state->pinged(exchange, node, times);
+        [weak = weak_from_this(), exchange, ping](const Result<LinkTrips>& trips) {
+            if (const auto state = weak.lock()) state->pinged(exchange, ping, trips);
         });
     exchange->limit = services.loop.run_after(
         options.ping_max, [weak = weak_from_this(), late = std::weak_ptr(exchange)] {
@@ -183,15 +209,30 @@ void Links::State::ping(const Ping& ping) {
         });
 }
 
-void Links::State::pinged(const LinkExchangePtr& exchange, NodeId node,
-                          const Result<LinkTimes>& times) {
+void Links::State::pinged(const LinkExchangePtr& exchange, const Ping& ping,
+                          const Result<LinkTrips>& trips) {
     if (pinging != exchange) return;  // given up
     pinging.reset();
-    if (times) {
-        measured[node] = {node, times->latency_ns, times->ns_per_byte};
-        untold.push_back(node);
+    if (trips) take(ping.node, *trips);
+    if (trips && ping.series + 1 < options.series) {
+        const base::TimePoint from = base::now() + options.series_apart;
+        to_ping.push_back(
+            {ping.view, ping.node, ping.series + 1, from, from + options.ping_within});
     }
     look();
+}
+
+// The controller is told what has become of it, if that is news.
+void Links::State::take(NodeId node, const LinkTrips& trips) {
+    const auto [entry, is_first] = measured.try_emplace(node, Measured{trips, {}});
+    Measured& known = entry->second;
+    known.trips = known.trips.best_with(trips);
+    const auto times = known.trips.times();
+    const auto before = std::exchange(known.report, std::nullopt);
+    if (times) known.report = control::LinkReport{node, times->latency_ns, times->ns_per_byte};
+    if (known.report && known.report != before &&
+        std::find(untold.begin(), untold.end(), node) == untold.end())
+        untold.push_back(node);
 }
 
 // What it has begun to send ends when it does; the next one need not wait for that.
@@ -243,12 +284,13 @@ void Links::forget_all() {
 
 void Links::attached() {
     state_->untold.clear();
-    for (const auto& [node, report] : state_->measured) state_->untold.push_back(node);
+    for (const auto& [node, measured] : state_->measured)
+        if (measured.report) state_->untold.push_back(node);
 }
 
 void Links::report(std::vector<control::LinkReport>& ret_reports) {
     for (const NodeId node : std::exchange(state_->untold, {}))
-        ret_reports.push_back(state_->measured.at(node));
+        if (const auto& report = state_->measured.at(node).report) ret_reports.push_back(*report);
 }
 
 }  // namespace pace::daemon

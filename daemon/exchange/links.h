@@ -1,7 +1,9 @@
 // Links: measures the ways to the nodes with which this one shares a view, and tells the controller (link_ping.h).
 //
 // When a view commits, the node with the lower id of each pair means to ping the other, which waits for that; whoever has
-// measured a pair does not again while both nodes are attached. A node pings one other at a time, and begins
+// measured a pair does not again while both nodes are attached. A measurement is of several series, some time apart, so that no busy moment is
+// taken for a slow link: the controller is told after the first that makes sense, and again if a later one was faster. A node of the release
+// before answers one series alone. A node pings one other at a time, and begins
 // only while it has no exchange under way. In a large view it measures its 16 neighbours alone: those up to
 // eight places before and behind it in the view's order, which both nodes of a pair conclude alike.
 //
@@ -24,6 +26,8 @@ struct LinksOptions {
     base::Duration ping_max = std::chrono::seconds(1);  // one pair's measurement takes no longer
     base::Duration ping_within = std::chrono::seconds(30);  // of the view; later none begins
     base::Duration answer_within = std::chrono::seconds(60);
+    uint32_t series = 3;  // of pings, for each pair
+    base::Duration series_apart = std::chrono::seconds(2);
 };
 
 class Links {

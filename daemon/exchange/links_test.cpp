@@ -107,6 +107,8 @@ class LinksTest : public ::testing::Test {
     static LinksOptions quick() {
         LinksOptions options;
         options.look_every = milliseconds(1);
+        options.series = 1;
+        options.series_apart = milliseconds(5);
         return options;
     }
 
@@ -128,6 +130,33 @@ TEST_F(LinksTest, TheLowerNodeOfAPairMeasuresItOnceAndTellsOnce) {
     links(4).attached();
     take_reports();
     EXPECT_EQ(reports(4, 7), 2U) << "the controller may have forgotten";
+}
+
+TEST_F(LinksTest, APairIsPingedInSeveralSeriesAndWhatIsFasterIsToldAnew) {
+    options_.series = 3;
+    start({1, 2});
+    commit_at_all(1, {1, 2});
+    const auto sent = [&] { return nodes_[1]->transport->counters().messages_sent; };
+    ASSERT_TRUE(until([&] { return sent() >= 3 * 11U; }));
+    run_for(milliseconds(50));
+    EXPECT_EQ(sent(), 3 * 11U);
+    EXPECT_GE(reports(1, 2), 1U);
+    EXPECT_LE(reports(1, 2), 3U);
+    commit_at_all(2, {1, 2});
+    run_for(milliseconds(50));
+    EXPECT_EQ(sent(), 3 * 11U) << "the pair is measured";
+}
+
+// As one of the release before.
+TEST_F(LinksTest, ANodeThatAnswersOneSeriesIsMeasuredByThat) {
+    options_.ping_max = milliseconds(100);
+    start({2});
+    options_.series = 3;
+    start({1});
+    commit_at_all(1, {1, 2});
+    ASSERT_TRUE(until([&] { return reports(1, 2) == 1; }));
+    run_for(milliseconds(300));
+    EXPECT_EQ(reports(1, 2), 1U);
 }
 
 TEST_F(LinksTest, NothingIsMeasuredWhileAnExchangeIsUnderWay) {

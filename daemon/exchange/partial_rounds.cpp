@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/log.h"
+#include "base/training_events.h"
 #include "daemon/exchange/call_text.h"
 #include "daemon/exchange/digest.h"
 #include "daemon/exchange/exchange.h"
@@ -84,8 +84,8 @@ void PartialRounds::adopted(control::Rank rank, uint64_t round) {
         if (recorded.round >= round) results.push_back({recorded.result->data(), recorded.result});
     if (books_->missed) {
         if (const auto entered = books_->missed->enter(rank, round, std::move(results)); !entered)
-            base::log_error(
-                "a newcomer lacks rounds",
+            base::log_event(
+                base::events::kNewcomerLacksRounds,
                 {{"job", job_.options.name}, {"rank", rank}, {"reason", entered.error().message}});
     }
     update_hold();
@@ -169,8 +169,8 @@ bool PartialRounds::asks_for_sync(control::Rank rank, uint64_t round) {
 void PartialRounds::free_memory(const Worker& worker) {
     const auto secured = books_->store.secure(worker.rank);
     if (secured) return;
-    base::log_error(
-        "a gradient is lost",
+    base::log_event(
+        base::events::kGradientLost,
         {{"job", job_.options.name}, {"rank", worker.rank}, {"reason", secured.error().message}});
     books_->store.take_back(worker.rank);
 }
@@ -238,7 +238,7 @@ void PartialRounds::abort(const base::Error& error) {
 void PartialRounds::put_back() {
     if (!last_) return;
     if (const auto put = last_->round().put_back(); !put)
-        base::log_error("a gradient is lost",
+        base::log_event(base::events::kGradientLost,
                         {{"job", job_.options.name}, {"reason", put.error().message}});
 }
 
@@ -255,7 +255,7 @@ void PartialRounds::remember(uint64_t round, const partial::Missed::Outcome& res
         if (base && *base <= round && !gets_it) late.push_back(rank);
     }
     if (const auto added = missed().add(round, result, late); !added)
-        base::log_error("late workers lose a round",
+        base::log_event(base::events::kLateRoundLost,
                         {{"job", job_.options.name}, {"reason", added.error().message}});
     if (is_recording()) {
         record(round, result);
@@ -300,7 +300,7 @@ void PartialRounds::record(uint64_t round, const partial::Missed::Outcome& resul
     const size_t bytes = terms()->layout.bytes();
     const auto memory = recorded.result->reserve(bytes, job_.payer());
     if (!memory) {
-        base::log_error("a newcomer loses a round",
+        base::log_event(base::events::kNewcomerRoundLost,
                         {{"job", job_.options.name}, {"reason", memory.error().message}});
         return;
     }

@@ -31,6 +31,8 @@ Result<> PartialRun::connect(partial::RoundPlan& plan) {
 
 void PartialRun::start(Done done) {
     done_ = std::move(done);
+    services_.recorder->note(exchange_record(RecordKind::exchange_begins, place_.job, place_.what),
+                             place_.nodes);
     if (!connected_) {
         // Not from inside the call: the caller has not stored it yet.
         services_.loop.defer(base::keep(
@@ -92,6 +94,10 @@ void PartialRun::finish(const Result<partial::RoundOutcome>& outcome) {
     services_.counters.bytes_sent += traffic.bytes_sent;
     services_.counters.bytes_received += traffic.bytes_received;
     if (!outcome) ++services_.counters.exchanges_aborted;
+    Record record = exchange_record(RecordKind::exchange_ends, place_.job, place_.what);
+    record.amount = traffic.bytes_sent;
+    record.detail_2 = outcome ? 0 : static_cast<uint8_t>(outcome.error().kind);
+    services_.recorder->note(record);
     lend_ = {};
     if (const Done done = std::exchange(done_, {})) done(outcome);
 }

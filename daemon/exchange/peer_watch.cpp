@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/log.h"
+#include "base/daemon_events.h"
 
 namespace pace::daemon {
 
@@ -79,9 +79,13 @@ bool PeerWatch::ping(NodeId node, Suspect& suspect, base::TimePoint now) {
     suspect.last_heard = std::max(suspect.last_heard, services_.transport.heard(*peer));
     if (suspect.last_heard > suspect.since) {
         if (suspect.cut) {
-            base::log_info("bytes come from a node again",
-                           {{"peer", services_.peers.name(node)},
-                            {"after_ms", milliseconds_of(now - suspect.since)}});
+            base::log_event(base::events::kPeerBack,
+                            {{"peer", services_.peers.name(node)},
+                             {"after_ms", milliseconds_of(now - suspect.since)}});
+            services_.recorder->note(
+                {.kind = RecordKind::peer_back,
+                 .node = node,
+                 .amount = static_cast<uint64_t>(milliseconds_of(now - suspect.since))});
             services_.peers.set_cut(node, false);
             tell_(node, false, {});
         }
@@ -98,9 +102,11 @@ bool PeerWatch::ping(NodeId node, Suspect& suspect, base::TimePoint now) {
 }
 
 void PeerWatch::cut_off(NodeId node, Suspect& suspect, base::Duration silent) {
-    base::log_warning(
-        "no bytes from a node: going on without it",
-        {{"peer", services_.peers.name(node)}, {"silent_ms", milliseconds_of(silent)}});
+    base::log_event(base::events::kPeerSilent,
+                    {{"peer", services_.peers.name(node)}, {"silent_ms", milliseconds_of(silent)}});
+    services_.recorder->note({.kind = RecordKind::peer_silent,
+                              .node = node,
+                              .amount = static_cast<uint64_t>(milliseconds_of(silent))});
     suspect.cut = true;
     suspect.since = suspect.told = base::now();
     services_.peers.set_cut(node, true);

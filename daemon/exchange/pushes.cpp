@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/log.h"
 #include "base/release_thread.h"
+#include "base/training_events.h"
 #include "daemon/control/controller_link.h"
 #include "daemon/exchange/model_range.h"
 #include "daemon/exchange/paid_update.h"
@@ -185,11 +185,10 @@ void Pushes::post(server::Letter letter, const server::Shard::Update& update) {
         [coded, update] { coded->bytes = server::write_elements(*update, coded->letter); },
         [this, coded, bytes = update->bytes(), epoch = job_.view.epoch](const Result<>& memory) {
             if (!memory)
-                base::log_warning("no memory to send an update of a model: asking for another view",
-                                  {{"job", job_.options.name},
-                                   {"rank", coded->letter.rank},
-                                   {"clock", coded->letter.clock},
-                                   {"bytes", bytes}});
+                base::log_event(base::events::kUpdateWithoutMemory, {{"job", job_.options.name},
+                                                                     {"rank", coded->letter.rank},
+                                                                     {"clock", coded->letter.clock},
+                                                                     {"bytes", bytes}});
             if (!memory) job_.wants_view = true;
             // Another view has it sent again, if it is to be sent still.
             if (!memory || epoch != job_.view.epoch || !awaits(coded->letter)) return;

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/attempt.h"
-#include "base/log.h"
+#include "base/training_events.h"
 #include "daemon/control/controller_link.h"
 #include "daemon/exchange/alike.h"
 #include "daemon/exchange/call_text.h"
@@ -158,10 +158,7 @@ void Rounds::leave_copy(Exchange::Plan& ret_plan, const Request& broadcast) cons
 
 void Rounds::begin(Exchange::Plan plan, const std::vector<WorkerPtr>& members) {
     const uint64_t now = base::now_ns();
-    for (const WorkerPtr& worker : members) {
-        worker->state = Worker::State::moving;
-        worker->moving_since_ns = now;
-    }
+    for (const WorkerPtr& worker : members) worker->begin_moving(now);
     if (plan.kind != Exchange::Kind::fetch) {
         round_calls_.clear();
         for (const WorkerPtr& worker : members) round_calls_[worker->rank] = worker->head().serial;
@@ -181,7 +178,9 @@ void Rounds::begin(Exchange::Plan plan, const std::vector<WorkerPtr>& members) {
             job_.scope.bind([this, members](Exchange& done, const Result<>& result) {
                 ended(done, members, result);
             }));
-        if (!exchange->ended()) active_ = std::move(exchange);
+        if (exchange->ended()) return;
+        for (const WorkerPtr& worker : members) worker->exchange = exchange;
+        active_ = std::move(exchange);
     });
     if (begun) return;
     // Nothing moves them: whoever meets this ends their requests.
@@ -189,7 +188,7 @@ void Rounds::begin(Exchange::Plan plan, const std::vector<WorkerPtr>& members) {
     if (brings_initial) job_.initial_is_lost();
     if (std::exchange(lent_, false)) retained_.drop();
     for (const WorkerPtr& worker : members)
-        if (worker->state == Worker::State::moving) worker->state = Worker::State::waiting;
+        if (worker->state == Worker::State::moving) worker->wait_again(Worker::State::waiting);
     throw std::bad_alloc();
 }
 
@@ -237,11 +236,11 @@ void Rounds::ended(Exchange& exchange, const std::vector<WorkerPtr>& members,
 // One that is stopped for another view is in the controller's log.
 void Rounds::log_failure(const Exchange& exchange, const base::Error& error) const {
     if (error.kind == ErrorKind::aborted || exchange.plan().nodes.size() <= 1) return;
-    base::log_warning("a round has failed, and is done anew",
-                      {{"job", job_.options.name},
-                       {"round", completed_},
-                       {"nodes", job_.services.peers.names(exchange.plan().nodes)},
-                       {"reason", error.message}});
+    base::log_event(base::events::kRoundRedone,
+                    {{"job", job_.options.name},
+                     {"round", completed_},
+                     {"nodes", job_.services.peers.names(exchange.plan().nodes)},
+                     {"reason", error.message}});
 }
 
 // What comes after a round that has ended well, or is to be redone.
@@ -306,7 +305,7 @@ Scratch Rounds::spare_memory() {
 }
 
 void Rounds::wait_again(const WorkerPtr& worker) {
-    worker->state = Worker::State::waiting;
+    worker->wait_again(Worker::State::waiting);
     if (!worker->newcomer || worker->port == nullptr) return;
     // Suspended, or excluded with this node, meanwhile: its place is asked for anew.
     worker->state = Worker::State::idle;
@@ -334,6 +333,7 @@ void Rounds::commit_round(const Exchange& exchange, const std::vector<WorkerPtr>
     ++job_.services.counters.rounds;
     for (const WorkerPtr& worker : members) {
         const Request& request = worker->head();
+        worker->times.met(exchange.met());
         note_model(*worker);
         if (request.verb == Verb::reduce) worker->iteration = request.iteration;
         Ending ending;

@@ -2,7 +2,7 @@
 // its result.
 #include <utility>
 
-#include "base/log.h"
+#include "base/training_events.h"
 #include "daemon/exchange/rounds.h"
 #include "daemon/exchange/told_round.h"
 
@@ -75,8 +75,8 @@ void Rounds::told(NodeId donor, const Result<>& result, Scratch memory) {
 void Rounds::fetch_failed(const base::Error& error) {
     // The next view names another donor, unless the last one has nothing to give any more.
     if (error.kind == ErrorKind::mismatch || error.kind == ErrorKind::corrupt) {
-        base::log_error(
-            "a round is lost here",
+        base::log_event(
+            base::events::kRoundLost,
             {{"job", job_.options.name}, {"round", completed_}, {"reason", error.message}});
         partial_->used_up();
         skip({Verdict::nothing, {}, 1.0, {}});

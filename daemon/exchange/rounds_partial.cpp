@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/log.h"
+#include "base/training_events.h"
 #include "daemon/exchange/call_text.h"
 #include "daemon/exchange/digest.h"
 #include "daemon/exchange/rounds.h"
@@ -104,7 +104,7 @@ bool Rounds::take_call(const WorkerPtr& worker) {
 bool Rounds::give_missed(const WorkerPtr& worker) {
     const auto missed = partial_->catch_up(*worker, completed_);
     if (!missed) return false;
-    worker->state = Worker::State::moving;
+    worker->begin_moving(base::now_ns());
     const Ending ending = partial_ending(*worker, missed->count, true);
     partial_->strand().then(job_.scope.callback([this, worker, ending] {
         tell_whole(worker->head().mark);
@@ -207,9 +207,8 @@ void Rounds::partial_failed(const base::Error& error) {
         answer_prepare();
         return;
     }
-    base::log_warning(
-        "a round has failed",
-        {{"job", job_.options.name}, {"round", completed_}, {"reason", error.message}});
+    base::log_event(base::events::kRoundFailed,
+                    {{"job", job_.options.name}, {"round", completed_}, {"reason", error.message}});
     // The next one begins without a call.
     if (error.kind == ErrorKind::memory)
         job_.services.loop.defer(job_.scope.callback([this] { try_start(); }));
@@ -261,8 +260,7 @@ void Rounds::deliver(const RoundOutcome& outcome, Scratch memory) {
     for (const WorkerPtr& worker : callers_here()) {
         if (worker->suspended && !contributes(outcome, worker->rank)) continue;
         partial_->free_memory(*worker);
-        worker->state = Worker::State::moving;
-        worker->moving_since_ns = began;
+        worker->begin_moving(began);
         const std::vector<BufferPtr>& buffers = worker->head().destination();
         delivery->recipients.emplace_back().segments = memory_of(buffers);
         delivery->keep.insert(delivery->keep.end(), buffers.begin(), buffers.end());

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/log.h"
 #include "base/release_thread.h"
+#include "base/training_events.h"
 #include "daemon/control/controller_link.h"
 #include "daemon/exchange/adoption.h"
 #include "daemon/exchange/digest.h"
@@ -375,8 +375,8 @@ void Rounds::fetch_hidden_bytes(NodeId donor, size_t size) {
 }
 
 void Rounds::log_hidden_too_large(NodeId donor, uint64_t size) const {
-    base::log_warning(
-        "what a node tells of a top-k result is too much",
+    base::log_event(
+        base::events::kResultTooLarge,
         {{"job", job_.options.name}, {"peer", job_.services.peers.name(donor)}, {"bytes", size}});
 }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/log.h"
 #include "base/release_thread.h"
+#include "base/training_events.h"
 #include "daemon/control/controller_link.h"
 
 namespace pace::daemon {
@@ -137,6 +137,10 @@ void Saving::saved(const server::Checkpoint& about, Result<std::vector<std::byte
     const uint64_t position = about.ledger.position;
     if (about.generation != host_.generation()) return;
     if (!file) {
+        base::log_event(base::events::kCheckpointFailed, {{"job", job_.options.name},
+                                                          {"shard", about.shard},
+                                                          {"position", position},
+                                                          {"reason", file.error().message}});
         tell(about.shard, position, file.error().message);
         return;
     }
@@ -175,10 +179,10 @@ void Saving::refuse_copy(NodeId from, const Letter& letter, const base::Error& e
 void Saving::answer_copy(NodeId from, const Letter& letter, const Result<>& kept) {
     if (letter.generation != host_.generation()) return;
     if (!kept)
-        base::log_warning("a copy of another node's checkpoint cannot be kept",
-                          {{"job", job_.options.name},
-                           {"peer", job_.services.peers.name(from)},
-                           {"reason", kept.error().message}});
+        base::log_event(base::events::kCheckpointCopyFailed,
+                        {{"job", job_.options.name},
+                         {"peer", job_.services.peers.name(from)},
+                         {"reason", kept.error().message}});
     Letter answer = letter;
     answer.kind = LetterKind::kept;
     answer.bytes = 0;

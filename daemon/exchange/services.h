@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "daemon/exchange/peers.h"
 #include "daemon/kernels/aside.h"
 #include "daemon/kernels/pool.h"
+#include "daemon/recorder/recorder.h"
 #include "daemon/telemetry/counters.h"
 #include "transports/transport.h"
 
@@ -78,6 +80,11 @@ struct Services {
     std::function<void()> exchange_began;  // set by the engine
     // Whose the jobs are that are known here. Set by the engine.
     std::unordered_map<uint32_t, uint32_t> users;
+    // Their names, for the log. The same.
+    std::unordered_map<uint32_t, std::string> job_names;
+    // What happens here, for whoever asks afterwards; and has it kept in a file, by a word that says why. The node sets the latter.
+    std::shared_ptr<Recorder> recorder = std::make_shared<Recorder>();
+    std::function<void(std::string_view)> keep_recording = [](std::string_view) {};
     // Exchanges under way with other nodes, for the watch over their progress.
     std::vector<std::weak_ptr<Active>> active;
 
@@ -90,6 +97,11 @@ struct Services {
     bool has_active() {
         std::erase_if(active, [](const std::weak_ptr<Active>& other) { return other.expired(); });
         return !active.empty();
+    }
+
+    std::string job_name(uint32_t job) const {
+        const auto name = job_names.find(job);
+        return name == job_names.end() ? fmt::format("#{}", job) : name->second;
     }
 
     // Who pays for what a job has here.

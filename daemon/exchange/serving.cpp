@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/log.h"
+#include "base/training_events.h"
 #include "daemon/control/controller_link.h"
 #include "daemon/exchange/model_range.h"
 #include "daemon/exchange/paid_update.h"
@@ -48,10 +48,10 @@ Serving::Serving(JobState& job)
           [this](NodeId node, const base::Error& error) {
               // The controller knows of a cut, and what it does about it.
               if (job_.services.peers.is_cut(node)) return;
-              base::log_warning("the way of letters about a model is broken",
-                                {{"job", job_.options.name},
-                                 {"peer", job_.services.peers.name(node)},
-                                 {"reason", error.message}});
+              base::log_event(base::events::kLettersBroken,
+                              {{"job", job_.options.name},
+                               {"peer", job_.services.peers.name(node)},
+                               {"reason", error.message}});
               job_.wants_view = true;
           }),
       pushes_(job, host_, mail_),
@@ -97,6 +97,7 @@ void Serving::try_pushes(const WorkerPtr& worker) {
         const auto request = std::make_shared<const Request>(std::move(requests.front()));
         requests.pop_front();
         taking_[rank] = request;
+        worker->times.begin_exchange(base::now());
         const auto at_once = std::make_shared<bool>(true);
         pushes_.take(rank, request, [this, worker, request, at_once](const Result<bool>& taken) {
             took(worker, request, taken);
@@ -113,6 +114,7 @@ void Serving::took(const WorkerPtr& worker, const RequestPtr& request, const Res
     taking_.erase(taking);
     if (!taken && taken.error().kind == ErrorKind::aborted) {
         waiting_[worker->rank].push_front(*request);
+        worker->times.wait_again(base::now());
         return;
     }
     if (taken) ++worker->calls;
@@ -129,6 +131,7 @@ void Serving::learn_step(Worker& worker) const {
 // A request that is not in the worker's queue.
 void Serving::end_aside(const WorkerPtr& worker, const Request& request, Ending ending) const {
     worker->busy_since = base::now();
+    if (worker->queue.empty()) worker->times.end(worker->busy_since);
     ending.iteration = worker->iteration;
     ending.queued_ns = base::now_ns() - request.submitted_ns;
     ++job_.services.counters.requests;
@@ -267,10 +270,9 @@ void Serving::refused(NodeId from, const Letter& letter, const base::Error& erro
 }
 
 void Serving::makes_no_sense(NodeId from, const base::Error& error) const {
-    base::log_warning("a letter about a model makes no sense",
-                      {{"job", job_.options.name},
-                       {"peer", job_.services.peers.name(from)},
-                       {"reason", error.message}});
+    base::log_event(base::events::kLetterNonsense, {{"job", job_.options.name},
+                                                    {"peer", job_.services.peers.name(from)},
+                                                    {"reason", error.message}});
 }
 
 namespace {

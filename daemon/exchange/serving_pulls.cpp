@@ -1,7 +1,7 @@
 // Serving: what workers ask for of the model, and how that ends.
 #include <utility>
 
-#include "base/log.h"
+#include "base/training_events.h"
 #include "daemon/control/controller_link.h"
 #include "daemon/exchange/alike.h"
 #include "daemon/exchange/model_range.h"
@@ -102,10 +102,10 @@ std::vector<NodeId> Serving::watch_letters(base::TimePoint now) {
 // All say again then what has not been answered.
 void Serving::want_view(const std::string& reason, base::Duration silent) {
     if (std::exchange(job_.wants_view, true)) return;
-    base::log_warning("letters about a model do not come: asking for another view",
-                      {{"job", job_.options.name},
-                       {"reason", reason},
-                       {"silent_ms", silent / std::chrono::milliseconds(1)}});
+    base::log_event(base::events::kLettersLate,
+                    {{"job", job_.options.name},
+                     {"reason", reason},
+                     {"silent_ms", silent / std::chrono::milliseconds(1)}});
 }
 
 void Serving::begin_pull(const WorkerPtr& worker) {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/each_once.h"
-#include "base/log.h"
+#include "base/training_events.h"
 #include "daemon/control/controller_link.h"
 #include "daemon/exchange/memory_room.h"
 #include "daemon/exchange/model_range.h"
@@ -45,7 +45,8 @@ void Serving::commit(const control::CommitView& view) {
     if (anew) assigned_.reset();
     no_room_.reset();
     lost_ = view.model_lost;  // the same at all nodes: they must agree on who is to broadcast
-    if (lost_) base::log_warning("model lost", {{"job", job_.options.name}, {"reason", kLost}});
+    if (lost_)
+        base::log_event(base::events::kModelLost, {{"job", job_.options.name}, {"reason", kLost}});
     if (lost_) rolled_back_.clear();
     const bool restored = anew && view.saved_generation != 0;
     std::vector<NodeId> nodes = job_.view.nodes();
@@ -98,7 +99,7 @@ void Serving::commit(const control::CommitView& view) {
 // This node's workers are told why; for the others the model is lost, which the next view finds.
 void Serving::has_no_room(const base::Error& error) {
     if (!no_room_)
-        base::log_error("a shard of a model cannot be kept",
+        base::log_event(base::events::kShardNotKept,
                         {{"job", job_.options.name}, {"reason", error.message}});
     no_room_ = error;
     host_.forget();
@@ -152,6 +153,9 @@ void Serving::heard(const std::vector<control::ServerEntry>& entries) {
 // Each of the other nodes sends its shards of what a worker here has asked for, also if that does not wait any more.
 void Serving::expect_parts(const control::ServerEntry& entry) {
     if (job_.view.node_of(entry.worker.rank) != job_.services.self) return;
+    const WorkerPtr worker = job_.find(entry.worker.rank);
+    if (worker && worker->state == Worker::State::pulling)
+        worker->times.begin_exchange(base::now());
     for (uint32_t shard = 0; shard < host_.places().size(); ++shard) {
         const server::Range range = host_.partition().range(shard);
         const bool wanted = std::max<uint64_t>(range.begin, entry.first) <
@@ -180,7 +184,7 @@ control::ServerReport Serving::report() {
 
 void Serving::check(const Result<>& result) {
     if (result) return;
-    base::log_error("this node gives up its part of a model, which is begun anew",
+    base::log_event(base::events::kModelPartGivenUp,
                     {{"job", job_.options.name}, {"reason", result.error().message}});
     give_up();
 }

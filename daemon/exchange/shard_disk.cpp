@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/attempt.h"
-#include "base/log.h"
+#include "base/training_events.h"
 #include "daemon/server/letter.h"
 #include "daemon/server/packed_file.h"
 #include "protocol/options/names.h"
@@ -177,10 +177,10 @@ const std::optional<server::Checkpoint>& ShardDisk::Contents::about(const Checkp
     if (read && fits(name, *read)) {
         entry->second = std::move(*read);
     } else {
-        base::log_warning("a checkpoint is of no use",
-                          {{"job", job_},
-                           {"path", folder_.path_of(name)},
-                           {"reason", read ? "it is of another model" : read.error().message}});
+        base::log_event(base::events::kCheckpointBad,
+                        {{"job", job_},
+                         {"path", folder_.path_of(name)},
+                         {"reason", read ? "it is of another model" : read.error().message}});
     }
     return entry->second;
 }
@@ -194,8 +194,8 @@ std::vector<control::SavedModel> ShardDisk::Contents::list(const std::set<Checkp
     std::vector<control::SavedModel> models;
     const auto names = folder_.list();
     if (!names) {
-        base::log_warning("checkpoints cannot be listed",
-                          {{"job", job_}, {"reason", names.error().message}});
+        base::log_event(base::events::kCheckpointsUnlisted,
+                        {{"job", job_}, {"reason", names.error().message}});
         return models;
     }
     std::erase_if(abouts_, [&names](const auto& entry) {

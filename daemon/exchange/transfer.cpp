@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "base/log.h"
+#include "base/training_events.h"
 #include "daemon/exchange/exchange.h"
 
 namespace pace::daemon {
@@ -38,10 +38,10 @@ void Transfer::peer_lost(transports::PeerId peer, const base::Error& error) {
 
 void Transfer::log_failure(const base::Result<>& result) const {
     if (result || result.error().kind == base::ErrorKind::aborted) return;
-    base::log_warning("a transfer has failed", {{"job_id", about_.job},
-                                                {"what", about_.what},
-                                                {"peer", services_.peers.name(about_.node)},
-                                                {"reason", result.error().message}});
+    base::log_event(base::events::kTransferFailed, {{"job", services_.job_name(about_.job)},
+                                                    {"what", about_.what},
+                                                    {"peer", services_.peers.name(about_.node)},
+                                                    {"reason", result.error().message}});
 }
 
 base::Duration Transfer::stalled_for(base::TimePoint now) {

@@ -1,6 +1,7 @@
 // Worker: one rank of a job on this node, and its requests in order. Only the first of them is ever under way.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -9,10 +10,13 @@
 
 #include "base/clock.h"
 #include "daemon/control/messages.h"
+#include "daemon/exchange/call_times.h"
 #include "daemon/exchange/request.h"
 #include "daemon/exchange/worker_port.h"
 
 namespace pace::daemon {
+
+class Exchange;
 
 struct Worker {
     // What the first request of the queue is doing.
@@ -64,17 +68,42 @@ struct Worker {
     uint64_t turn = 0;
     uint64_t turn_epoch = 0;
 
+    // As its trainer told last, for whoever watches.
+    struct Progress {
+        std::optional<double> loss;
+        double samples_per_s = 0;  // 0: not told
+    };
+    Progress progress;
+
     std::vector<BufferPtr> model;  // of its latest broadcast: what a newcomer is given
     base::TimePoint busy_since =
         base::now();            // since when it has no request in flight, if it has none
     base::Duration computed{};  // so long it had none before its requests so far
     uint64_t moving_since_ns = 0;
+    CallTimes times{busy_since};
+    std::weak_ptr<const Exchange> exchange;  // that it is in, or was in last
 
     const Request& head() const { return queue.front(); }
     // It has called, after a step of its own.
     void stop_computing(base::TimePoint now) {
         computed += now - busy_since;
         busy_since = now;
+    }
+    // It has no call in flight any more.
+    void begin_computing(base::TimePoint now) {
+        busy_since = now;
+        times.end(now);
+    }
+    // What it has called moves from now on.
+    void begin_moving(uint64_t now_ns) {
+        state = State::moving;
+        moving_since_ns = now_ns;
+        times.begin_exchange(base::TimePoint(std::chrono::nanoseconds(now_ns)));
+    }
+    // Its exchange has not come about.
+    void wait_again(State as) {
+        state = as;
+        times.wait_again(base::now());
     }
     // It is in the view with a model: no newcomer, nor one that still waits for its model.
     bool has_model() const {

@@ -19,7 +19,9 @@ struct DocumentSource {
     base::TimePoint started;
     std::string controller;  // empty: embedded
     bool controller_reachable = false;
+    std::string controller_problem;  // why it is not attached; empty: it is, or nothing is known
     std::string transport;
+    std::string transports;  // what it may move data with, in its own words (UCX_TLS)
     std::string devices;
     size_t address_bytes = 0;
     uint64_t messages_unexpected = 0;

@@ -273,6 +273,10 @@ void FakeDaemon::serve_packet(Peer& peer, Packet packet) {
             peer.send(builder, wire::CreateDone(builder, packet.body<wire::Leave>()->request()));
             peer.close();
             break;
+        case wire::Body::NodeDrain:
+            peer.send(builder,
+                      wire::CreateDone(builder, packet.body<wire::NodeDrain>()->request()));
+            break;
         case wire::Body::JobDelete:
             peer.send(builder,
                       wire::CreateDone(builder, packet.body<wire::JobDelete>()->request()));

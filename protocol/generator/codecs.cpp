@@ -17,6 +17,7 @@ constexpr const char* kSourceBegin = R"(// Generated from control.fbs: do not ed
 namespace pace::protocol::messages {
 
 using codec::Builder;
+using codec::Room;
 
 )";
 
@@ -92,30 +93,34 @@ std::string enum_reader(const FieldDef& field) {
 std::string vector_reader(const FieldDef& field) {
     const flatbuffers::Type& type = field.value.type;
     if (type.element == flatbuffers::BASE_TYPE_UCHAR)
-        return fmt::format("    codec::read_bytes(wire.{0}(), ret_message.{0});\n", field.name);
+        return fmt::format("    PACE_TRY(codec::read_bytes(room, wire.{0}(), ret_message.{0}));\n",
+                           field.name);
     if (type.element != flatbuffers::BASE_TYPE_STRUCT)
-        return fmt::format("    codec::read_numbers(wire.{0}(), ret_message.{0});\n", field.name);
-    return fmt::format("    PACE_TRY(codec::read_all(wire.{0}(), ret_message.{0}));\n", field.name);
+        return fmt::format(
+            "    PACE_TRY(codec::read_numbers(room, wire.{0}(), ret_message.{0}));\n", field.name);
+    return fmt::format("    PACE_TRY(codec::read_all(room, wire.{0}(), ret_message.{0}));\n",
+                       field.name);
 }
 
 std::string field_reader(const FieldDef& field, bool of_struct) {
     const flatbuffers::Type& type = field.value.type;
     if (type.base_type == flatbuffers::BASE_TYPE_STRING) {
         const std::string most = attribute(field, "cut");
-        return fmt::format("    codec::{2}(wire.{0}(), {1}, ret_message.{0});\n", field.name,
-                           most.empty() ? "codec::kWhole" : most,
+        return fmt::format("    PACE_TRY(codec::{2}(room, wire.{0}(), {1}, ret_message.{0}));\n",
+                           field.name, most.empty() ? "codec::kWhole" : most,
                            field.attributes.Lookup("verbatim") ? "read_verbatim" : "read_text");
     }
     if (type.base_type == flatbuffers::BASE_TYPE_VECTOR) return vector_reader(field);
     if (type.base_type == flatbuffers::BASE_TYPE_STRUCT) {
         if (of_struct)
-            return fmt::format("    PACE_TRY(read(wire.{0}(), ret_message.{0}));\n", field.name);
+            return fmt::format("    PACE_TRY(read(room, wire.{0}(), ret_message.{0}));\n",
+                               field.name);
         return fmt::format(
             "    if (const auto* part = wire.{0}())\n"
-            "        PACE_TRY({1}(*part, ret_message.{0}));\n"
+            "        PACE_TRY({1}*part, ret_message.{0}));\n"
             "    else\n"
             "        ret_message.{0} = {{}};\n",
-            field.name, is_native(*type.struct_def) ? "read_native" : "read");
+            field.name, is_native(*type.struct_def) ? "read_native(" : "read(room, ");
     }
     if (type.enum_def != nullptr) return enum_reader(field);
     return fmt::format("    ret_message.{0} = wire.{0}();\n", field.name);
@@ -126,8 +131,9 @@ std::string reader(const StructDef& definition) {
     for (const FieldDef* field : definition.fields.vec)
         fields += field_reader(*field, definition.fixed);
     return fmt::format(
-        "base::Result<> read([[maybe_unused]] const control::{0}& wire, [[maybe_unused]] {0}& "
-        "ret_message) {{\n"
+        "base::Result<> read([[maybe_unused]] Room& room, [[maybe_unused]] const control::{0}& "
+        "wire, "
+        "[[maybe_unused]] {0}& ret_message) {{\n"
         "{1}    return {{}};\n}}\n\n",
         definition.name, fields);
 }

@@ -26,13 +26,15 @@ namespace pace::protocol::messages {
 constexpr const char* kCodecsBegin =
     R"(// Generated from control.fbs: do not edit. Between the plain structs and the tables of FlatBuffers.
 //
-// Reading fails with `invalid` at an enumerator that this side does not know, or where a native type is.
+// Reading fails with `invalid` at an enumerator that this side does not know, or where a native type is; with `corrupt` where a
+// message would take more memory than there is room for.
 #pragma once
 
 #include <protocol/control_generated.h>
 #include <protocol/control_messages.h>
 
 #include "protocol/control_natives.h"
+#include "protocol/message_room.h"
 
 namespace pace::protocol::messages {
 
@@ -94,8 +96,10 @@ std::string codec_of(const StructDef& definition) {
                          : "flatbuffers::Offset<control::{0}> "
                            "write(flatbuffers::FlatBufferBuilder& builder, const {0}& message);\n";
     return fmt::format(fmt::runtime(write), definition.name) +
-           fmt::format("base::Result<> read(const control::{0}& wire, {0}& ret_message);\n",
-                       definition.name);
+           fmt::format(
+               "base::Result<> read(codec::Room& room, const control::{0}& wire, {0}& "
+               "ret_message);\n",
+               definition.name);
 }
 
 }  // namespace
@@ -119,6 +123,13 @@ std::string codec_declarations_of(const Schema& schema) {
             "base::Result<bool> read(const control::Envelope& envelope, {}& ret_message);\n\n",
             name);
     for (const StructDef* one : schema.structs()) text += codec_of(*one);
+    text +=
+        "\n// One table by itself, with the room that a message has.\n"
+        "template <typename Wire, typename Message>\n"
+        "base::Result<> read(const Wire& wire, Message& ret_message) {\n"
+        "    codec::Room room;\n"
+        "    return read(room, wire, ret_message);\n"
+        "}\n";
     return text + "\n" + kEnd;
 }
 

@@ -1,6 +1,8 @@
-// The commands of pacectl. Each gives the exit code: 0 done, 1 it failed (said on stderr), 2 wrong use.
+// The commands of pacectl. Each gives the exit code (exit_code.h), and has said on stderr what went wrong.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "libclient/endpoint.h"
@@ -13,15 +15,39 @@ int show_daemon(const client::Endpoint& endpoint, bool json);
 // Both, as Prometheus reads them.
 int show_metrics(const client::Endpoint& endpoint);
 
-int create_job(const client::Endpoint& endpoint, const protocol::AskedOptions& options);
+int create_job(const client::Endpoint& endpoint, const protocol::AskedOptions& options, bool json);
 // The table of policies and options; needs no daemon.
 int list_options(bool json);
-int delete_job(const client::Endpoint& endpoint, const std::string& name);
-int list_jobs(const client::Endpoint& endpoint);
-int show_job(const client::Endpoint& endpoint, const std::string& name);
+int delete_job(const client::Endpoint& endpoint, const std::string& name, bool json);
+int list_jobs(const client::Endpoint& endpoint, bool json);
+int show_job(const client::Endpoint& endpoint, const std::string& name, bool json);
 
 // Shows the status again and again until q. Needs a terminal.
-int run_top(const client::Endpoint& endpoint, double interval_s);
+struct TopOptions {
+    double interval_s = 1;
+    std::string job;      // the one that is shown; empty: all
+    char sort_key = 'r';  // as its keys: one of top_state.h
+};
+int run_top(const client::Endpoint& endpoint, const TopOptions& options);
+
+// A line for each change of the cluster, until a condition holds.
+struct WatchOptions {
+    std::string until;     // "finished", "started", "no-slow"; empty: for ever
+    std::string job;       // only this one; empty: all
+    double timeout_s = 0;  // 0: none
+    double interval_s = 0.5;
+    bool json = false;
+};
+int run_watch(const client::Endpoint& endpoint, const WatchOptions& options);
+
+// What the controller has noted.
+struct EventsOptions {
+    std::optional<uint64_t> since;  // only those with greater numbers
+    std::string job;                // only this one's; empty: all
+    bool follow = false;
+    bool json = false;
+};
+int show_events(const client::Endpoint& endpoint, const EventsOptions& options);
 
 // The recent groups as a Chrome trace.
 struct TraceOptions {
@@ -31,9 +57,21 @@ struct TraceOptions {
 };
 int write_trace(const client::Endpoint& endpoint, const TraceOptions& options);
 
-int run_doctor(const client::Endpoint& endpoint);
+struct DoctorOptions {
+    std::string keys = "/etc/pace/keys";  // the folder of this machine's key files
+    bool fix = false;                     // of key files: their owner, group and mode
+    bool json = false;
+};
+int run_doctor(const client::Endpoint& endpoint, const DoctorOptions& options);
 
 // Writes PREFIX.secret and PREFIX.public and prints the public key.
-int generate_keys(const std::string& prefix);
+struct KeygenOptions {
+    std::string prefix;
+    std::string
+        owner;  // a user; empty: as root the services' user if there is one, else who runs this
+    std::string group;  // empty: the owner's
+    bool json = false;
+};
+int generate_keys(const KeygenOptions& options);
 
 }  // namespace pace::pacectl

@@ -56,6 +56,8 @@ std::string daemon_text(const Json& daemon) {
         text(daemon, "version"), text(daemon, "name"), text(daemon, "pid"),
         duration_text(number(daemon, "uptime_s", -1) * 1000), text(daemon, "socket"),
         controller_text(member(daemon, "controller")), data_text(daemon), text(daemon, "threads"));
+    if (member(daemon, "controller_problem").is_string())
+        lines += fmt::format("not attached: {}\n", text(daemon, "controller_problem"));
     Columns clients({">PID", ">UID", "JOB", ">RANK", ">MEMORY", ">BUFFERS", ">IN FLIGHT"});
     for (const Json& client : list(daemon, "clients"))
         clients.add({text(client, "pid"), text(client, "uid"), text(client, "job"),

@@ -35,6 +35,15 @@ TEST(DaemonText, SaysNothingOfNcclWithoutAGpu) {
     EXPECT_FALSE(shows(daemon_text(daemon), "NCCL"));
 }
 
+TEST(DaemonText, TellsWhyTheDaemonIsNotAttached) {
+    Json daemon = daemon_example();
+    EXPECT_FALSE(shows(daemon_text(daemon), "not attached"));
+    daemon["controller_problem"] = nullptr;
+    EXPECT_FALSE(shows(daemon_text(daemon), "not attached"));
+    daemon["controller_problem"] = "it asks for keys";
+    EXPECT_TRUE(shows(daemon_text(daemon), "\nnot attached: it asks for keys\n"));
+}
+
 TEST(DaemonText, TellsWhatCallsWaitFor) {
     Json daemon = daemon_example();
     EXPECT_EQ(waits_text(daemon), "");

@@ -1,13 +1,44 @@
 #include "service/pacectl/commands.h"
+#include "service/pacectl/exit_code.h"
 #include "service/pacectl/findings.h"
 #include "service/pacectl/output.h"
 
 namespace pace::pacectl {
 
-int run_doctor(const client::Endpoint& endpoint) {
-    const auto findings = judge(gather_facts(endpoint));
-    const int printed = print(findings_text(findings));
-    return any_failed(findings) ? 1 : printed;
+namespace {
+
+constexpr mode_t kFixedMode = 0600;
+
+// What was changed, and what could not be.
+Findings fix_keys(const KeyFacts& keys) {
+    Findings done;
+    for (const KeyFile& file : keys_to_fix(keys)) {
+        const auto given = give_key_file(file.path, keys.service, kFixedMode);
+        const std::string whose =
+            keys.service ? fmt::format("{}:{}, ", keys.service->user, keys.service->group) : "";
+        if (given)
+            done.push_back(ok("fixed", fmt::format("{}: {}mode 0600", file.path, whose)));
+        else
+            done.push_back(fail("not fixed", printable(given.error().message),
+                                "run pacectl doctor --fix as root"));
+    }
+    return done;
+}
+
+}  // namespace
+
+int run_doctor(const client::Endpoint& endpoint, const DoctorOptions& options) {
+    Facts facts = gather_facts(endpoint, options.keys);
+    Findings findings;
+    if (options.fix) {
+        findings = fix_keys(facts.keys);
+        facts.keys.folder = look_at_keys(options.keys);
+    }
+    const Findings judged = judge(facts);
+    findings.insert(findings.end(), judged.begin(), judged.end());
+    const int printed =
+        print(options.json ? json_text(findings_json(findings)) : findings_text(findings));
+    return any_failed(findings) ? kNo : printed;
 }
 
 }  // namespace pace::pacectl

@@ -1,5 +1,6 @@
 #include "service/pacectl/document.h"
 
+#include <algorithm>
 #include <array>
 
 namespace pace::pacectl {
@@ -18,18 +19,45 @@ Result<Json> parse_document(std::string_view text) {
     return document;
 }
 
-const Json& member(const Json& object, std::string_view key) {
-    static const Json kNothing;
-    if (!object.is_object()) return kNothing;
-    const auto found = object.find(std::string(key));
-    return found == object.end() ? kNothing : *found;
+namespace {
+
+// Bytes of the UTF-8 character that begins at `at`; 0 if there begins none.
+size_t character_at(std::string_view text, size_t at) {
+    const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+    const unsigned char lead = byte(at);
+    const size_t size = lead < 0x80   ? 1
+                        : lead < 0xC2 ? 0
+                        : lead < 0xE0 ? 2
+                        : lead < 0xF0 ? 3
+                        : lead < 0xF5 ? 4
+                                      : 0;
+    if (size == 0 || at + size > text.size()) return 0;
+    for (size_t i = at + 1; i < at + size; ++i) {
+        if ((byte(i) & 0xC0U) != 0x80U) return 0;
+    }
+    return size;
 }
 
+// Terminals obey those of ISO 6429's second set (U+0080 to U+009F) as well.
+bool is_control(std::string_view character) {
+    const auto lead = static_cast<unsigned char>(character[0]);
+    if (character.size() == 1) return lead < 0x20 || lead == 0x7F;
+    return lead == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0;
+}
+
+}  // namespace
+
 std::string printable(std::string_view text) {
-    std::string result(text);
-    for (char& c : result) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (byte < 0x20 || byte == 0x7F) c = '?';
+    std::string result;
+    result.reserve(text.size());
+    for (size_t at = 0; at < text.size();) {
+        const size_t size = character_at(text, at);
+        const std::string_view character = text.substr(at, std::max<size_t>(size, 1));
+        if (size == 0 || is_control(character))
+            result += '?';
+        else
+            result += character;
+        at += character.size();
     }
     return result;
 }
@@ -41,25 +69,9 @@ std::string text(const Json& object, std::string_view key, std::string_view fall
     return value.dump();
 }
 
-double number(const Json& object, std::string_view key, double fallback) {
-    const Json& value = member(object, key);
-    return value.is_number() ? value.get<double>() : fallback;
-}
-
 uint64_t count(const Json& object, std::string_view key) {
     const Json& value = member(object, key);
     return value.is_number_unsigned() ? value.get<uint64_t>() : 0;
-}
-
-bool truth(const Json& object, std::string_view key) {
-    const Json& value = member(object, key);
-    return value.is_boolean() && value.get<bool>();
-}
-
-const Json& list(const Json& object, std::string_view key) {
-    static const Json kEmpty = Json::array();
-    const Json& value = member(object, key);
-    return value.is_array() ? value : kEmpty;
 }
 
 std::string duration_text(double milliseconds) {

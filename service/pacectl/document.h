@@ -1,32 +1,28 @@
-// Reading JSON documents of other programs: whatever is missing or of another kind has a fallback.
+// Reading JSON documents of other programs: whatever is missing or of another kind has a fallback. How fields
+// are read they share with service/metrics; texts are for a terminal here.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
 #include "base/result.h"
+#include "service/metrics/fields.h"
 
 namespace pace::pacectl {
 
-using Json = nlohmann::json;
+using metrics::Json;
+using metrics::list;
+using metrics::member;
+using metrics::number;
+using metrics::truth;
 
 // An object, or the reason why `text` is none.
 base::Result<Json> parse_document(std::string_view text);
 
-// The member of an object; a null for what is missing.
-const Json& member(const Json& object, std::string_view key);
-
-// Texts are made fit for a terminal: control characters become '?'.
+// Texts are made fit for a terminal: control characters, and what is no UTF-8, become '?'.
 std::string text(const Json& object, std::string_view key, std::string_view fallback = "-");
-double number(const Json& object, std::string_view key, double fallback = 0);
 uint64_t count(const Json& object, std::string_view key);
-bool truth(const Json& object, std::string_view key);
-
-// The member if it is an array, else an empty one.
-const Json& list(const Json& object, std::string_view key);
 
 std::string printable(std::string_view text);
 

@@ -27,6 +27,17 @@ TEST(Document, WhatIsMissingOrOfAnotherKindHasAFallback) {
 TEST(Document, NoTextReachesTheTerminalRaw) {
     const Json json = {{"name", "a\033[31mb\nc"}};
     EXPECT_EQ(text(json, "name"), "a?[31mb?c");
+    EXPECT_EQ(printable("\xC2\x9B"
+                        "31m"),
+              "?31m")
+        << "one control character of two bytes";
+    EXPECT_EQ(printable("\x9B"
+                        "31m"),
+              "?31m")
+        << "no UTF-8";
+    EXPECT_EQ(printable("\xE2\x80"), "??") << "cut off";
+    EXPECT_EQ(printable("\xC0\x9B"), "??") << "overlong";
+    EXPECT_EQ(printable("é…𝄞\xC2\xA0."), "é…𝄞\xC2\xA0.");
 }
 
 TEST(Document, OnlyAnObjectIsADocument) {

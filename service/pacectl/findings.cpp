@@ -1,29 +1,14 @@
 #include "service/pacectl/findings.h"
 
+#include "service/pacectl/cluster_findings.h"
 #include "service/pacectl/gpu_findings.h"
-
-#include <algorithm>
-#include <utility>
+#include "service/pacectl/key_findings.h"
+#include "service/pacectl/machine_findings.h"
+#include "service/pacectl/network_findings.h"
 
 namespace pace::pacectl {
 
 namespace {
-
-constexpr uint64_t kMiB = uint64_t{1} << 20U;
-// Guesses: what a UCX endpoint registers for itself, and the default of container runtimes.
-constexpr uint64_t kMemlockBytesMin = 64 * kMiB;
-constexpr uint64_t kSharedMemoryBytesMin = 128 * kMiB;
-constexpr uint64_t kMemoryBytesMin = 512 * kMiB;
-
-Finding ok(std::string subject, std::string what) {
-    return {Verdict::ok, std::move(subject), std::move(what), {}};
-}
-Finding warn(std::string subject, std::string what, std::string advice) {
-    return {Verdict::warn, std::move(subject), std::move(what), std::move(advice)};
-}
-Finding fail(std::string subject, std::string what, std::string advice) {
-    return {Verdict::fail, std::move(subject), std::move(what), std::move(advice)};
-}
 
 Finding judge_socket(const SocketFacts& socket) {
     if (!socket.exists)
@@ -67,6 +52,10 @@ Finding judge_controller(const DaemonFacts& daemon) {
     if (truth(controller, "embedded"))
         return ok("controller", "runs in the daemon's process (no `controller` is configured)");
     const std::string endpoint = text(controller, "endpoint");
+    // The daemon has found out why, and says what to do.
+    if (member(*daemon.document, "controller_problem").is_string())
+        return fail("controller", text(*daemon.document, "controller_problem"),
+                    "docs/troubleshooting.md, \"The controller and its daemons\", has each reason");
     if (!truth(controller, "reachable") || daemon.status_error)
         return fail("controller",
                     daemon.status_error
@@ -92,59 +81,6 @@ Finding judge_data(const Json& daemon) {
         return warn("data", what + ": other machines cannot reach it",
                     "set data_interface to the network that the nodes share");
     return ok("data", what);
-}
-
-Finding judge_memlock(const MachineFacts& machine) {
-    const char* whose = machine.memlock_is_of_daemon ? "the daemon" : "this shell";
-    if (!machine.memlock_bytes)
-        return warn("locked memory", "the limit could not be read", "look at ulimit -l");
-    if (machine.memlock_is_infinite)
-        return ok("locked memory", fmt::format("unlimited for {}", whose));
-    const std::string what = fmt::format("{} may lock {}", whose,
-                                         bytes_text(static_cast<double>(*machine.memlock_bytes)));
-    if (*machine.memlock_bytes < kMemlockBytesMin)
-        return warn(
-            "locked memory", what + "; RDMA cannot register large buffers",
-            "LimitMEMLOCK=infinity in the daemon's unit; without RDMA this does not matter");
-    return ok("locked memory", what);
-}
-
-Finding judge_shared_memory(const MachineFacts& machine) {
-    if (!machine.shared_memory_bytes)
-        return warn("shared memory", "/dev/shm is not there", "mount a tmpfs on /dev/shm");
-    const std::string what = fmt::format(
-        "{} free in /dev/shm", bytes_text(static_cast<double>(*machine.shared_memory_bytes)));
-    if (*machine.shared_memory_bytes < kSharedMemoryBytesMin)
-        return warn("shared memory", what,
-                    "in a container, give it more (--shm-size=1g); UCX keeps its queues there");
-    return ok("shared memory", what);
-}
-
-Finding judge_memory(const MachineFacts& machine) {
-    if (!machine.memory_available_bytes)
-        return warn("memory", "/proc/meminfo could not be read", "look at free -h");
-    const std::string what =
-        fmt::format("{} available for buffers",
-                    bytes_text(static_cast<double>(*machine.memory_available_bytes)));
-    if (*machine.memory_available_bytes < kMemoryBytesMin)
-        return warn("memory", what, "stop other programs or give the machine more");
-    return ok("memory", what);
-}
-
-// The oldest trap of such daemons: a second one that somebody forgot.
-Finding judge_other_daemons(const MachineFacts& machine) {
-    if (machine.daemons.size() <= 1) return ok("processes", "no second daemon on this machine");
-    std::string pids;
-    for (const int pid : machine.daemons) pids += fmt::format(" {}", pid);
-    return warn("processes", fmt::format("{} daemons run here:{}", machine.daemons.size(), pids),
-                "unless this is a test of several nodes on one machine, stop all but one");
-}
-
-Finding judge_library(const char* name, const std::string& version, const char* package) {
-    if (version.empty())
-        return fail("libraries", fmt::format("{} cannot be loaded", name),
-                    fmt::format("install {}", package));
-    return ok("libraries", fmt::format("{} {}", name, version));
 }
 
 // What the users of a daemon have it keep.
@@ -190,8 +126,8 @@ Finding judge_clients(const Json& daemon) {
 
 }  // namespace
 
-std::vector<Finding> judge(const Facts& facts) {
-    std::vector<Finding> findings;
+Findings judge(const Facts& facts) {
+    Findings findings;
     if (facts.endpoint.kind == client::EndpointKind::unix_socket)
         findings.push_back(judge_socket(facts.socket));
     findings.push_back(judge_daemon(facts.daemon));
@@ -203,36 +139,12 @@ std::vector<Finding> judge(const Facts& facts) {
         findings.push_back(warn("daemon", printable(facts.daemon.document_error->message),
                                 "restart the daemon after an upgrade: systemctl restart paced"));
     }
+    judge_network(facts, findings);
     if (facts.daemon.document) judge_gpus(facts, findings);
-    findings.push_back(judge_other_daemons(facts.machine));
-    findings.push_back(judge_memlock(facts.machine));
-    findings.push_back(judge_shared_memory(facts.machine));
-    findings.push_back(judge_memory(facts.machine));
-    findings.push_back(judge_library("UCX", facts.machine.ucx_version, "libucx0"));
-    findings.push_back(judge_library("ZeroMQ", facts.machine.zmq_version, "libzmq5"));
+    judge_cluster(facts, findings);
+    judge_keys(facts.keys, findings);
+    judge_machine(facts, findings);
     return findings;
-}
-
-bool any_failed(const std::vector<Finding>& findings) {
-    return std::any_of(findings.begin(), findings.end(),
-                       [](const Finding& finding) { return finding.verdict == Verdict::fail; });
-}
-
-std::string findings_text(const std::vector<Finding>& findings) {
-    std::string lines;
-    size_t warnings = 0;
-    size_t failures = 0;
-    for (const Finding& finding : findings) {
-        if (finding.verdict == Verdict::warn) ++warnings;
-        if (finding.verdict == Verdict::fail) ++failures;
-        const char* verdict = finding.verdict == Verdict::ok     ? "ok"
-                              : finding.verdict == Verdict::warn ? "warn"
-                                                                 : "FAIL";
-        lines += fmt::format("{:<4}  {:<13}  {}\n", verdict, finding.subject, finding.what);
-        if (!finding.advice.empty()) lines += fmt::format("{:21}→ {}\n", "", finding.advice);
-    }
-    if (failures + warnings == 0) return lines + "\nall is well\n";
-    return lines + fmt::format("\n{} failed, {} to look at\n", failures, warnings);
 }
 
 }  // namespace pace::pacectl

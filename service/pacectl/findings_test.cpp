@@ -1,5 +1,6 @@
 #include "service/pacectl/findings.h"
 
+#include <algorithm>
 #include <limits>
 
 #include <gtest/gtest.h>
@@ -21,7 +22,7 @@ Facts healthy() {
     facts.daemon.document =
         Json{{"pid", 7U},
              {"controller", {{"endpoint", "tcp://h:1"}, {"reachable", true}, {"embedded", false}}},
-             {"data", {{"transport", "tcp"}, {"address", "10.0.0.7:4242"}}},
+             {"data", {{"transport", "ucx"}, {"transports", "tcp"}, {"address", "10.0.0.7:4242"}}},
              {"limits", {{"clients_max", 256U}, {"client_bytes_max", 1000U}}},
              {"clients", {{{"pid", 9U}, {"bytes", 10U}}}}};
     facts.machine.memlock_bytes = uint64_t{1} << 30U;
@@ -117,6 +118,13 @@ TEST(Findings, AnUnreachableControllerIsAFailureAndLoopbackDataAWarning) {
     Facts facts = healthy();
     (*facts.daemon.document)["controller"]["reachable"] = false;
     EXPECT_EQ(verdict_on(facts, "controller"), Verdict::fail);
+    (*facts.daemon.document)["controller_problem"] = "no controller at tcp://h:1: it asks for keys";
+    const auto findings = judge(facts);
+    EXPECT_TRUE(std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+        return finding.subject == "controller" &&
+               finding.what.find("it asks for keys") != std::string::npos;
+    }));
+    facts.daemon.document->erase("controller_problem");
     (*facts.daemon.document)["controller"] = {{"embedded", true}};
     EXPECT_EQ(verdict_on(facts, "controller"), Verdict::ok);
     facts = healthy();
@@ -130,12 +138,30 @@ TEST(Findings, AnUnreachableControllerIsAFailureAndLoopbackDataAWarning) {
 
 TEST(Findings, ScarceResourcesAreWarnings) {
     Facts facts = healthy();
+    Json& transport = (*facts.daemon.document)["data"]["transports"];
     facts.machine.memlock_bytes = 65536;
+    EXPECT_EQ(verdict_on(facts, "locked memory"), Verdict::ok) << "TCP locks nothing";
+    transport = nullptr;
+    EXPECT_EQ(verdict_on(facts, "locked memory"), Verdict::warn) << "an older one does not say";
+    transport = "rc,tcp";
     EXPECT_EQ(verdict_on(facts, "locked memory"), Verdict::warn);
     facts.machine.shared_memory_bytes = uint64_t{64} << 20U;
+    EXPECT_EQ(verdict_on(facts, "shared memory"), Verdict::ok) << "buffers are memfds";
+    transport = "shm,tcp";
     EXPECT_EQ(verdict_on(facts, "shared memory"), Verdict::warn);
     facts.machine.shared_memory_bytes.reset();
     EXPECT_EQ(verdict_on(facts, "shared memory"), Verdict::warn);
+    transport = "tcp";
+    EXPECT_EQ(verdict_on(facts, "shared memory"), Verdict::ok);
+    (*facts.daemon.document)["gpus"] = {{"nccl", "2.21.5"}};
+    EXPECT_EQ(verdict_on(facts, "shared memory"), Verdict::warn) << "NCCL has its queues there";
+    (*facts.daemon.document)["limits"]["memory_max"] = 2000U;
+    facts.machine.daemon_memory_max_bytes = 3000;
+    EXPECT_EQ(verdict_on(facts, "memory"), Verdict::ok);
+    facts.machine.daemon_memory_max_bytes = 1000;
+    EXPECT_EQ(verdict_on(facts, "memory"), Verdict::warn) << "the kernel would end it";
+    facts.machine.clock_is_synchronized = false;
+    EXPECT_EQ(verdict_on(facts, "clock"), Verdict::warn);
     facts.machine.daemons = {7, 8};
     EXPECT_EQ(verdict_on(facts, "processes"), Verdict::warn);
     (*facts.daemon.document)["clients"][0]["bytes"] = 950U;
@@ -164,7 +190,8 @@ TEST(Facts, LimitsAreReadAsTheKernelWritesThem) {
 
 TEST(Facts, AreGatheredWithoutADaemon) {
     const Facts facts =
-        gather_facts({.kind = client::EndpointKind::unix_socket, .path = "/nonexistent/socket"});
+        gather_facts({.kind = client::EndpointKind::unix_socket, .path = "/nonexistent/socket"},
+                     "/nonexistent/keys");
     EXPECT_FALSE(facts.socket.exists);
     EXPECT_TRUE(facts.daemon.refused);
     EXPECT_TRUE(facts.machine.memlock_bytes);

@@ -25,7 +25,7 @@ Finding judge_gpu(const Json& gpu) {
 
 }  // namespace
 
-void judge_gpus(const Facts& facts, std::vector<Finding>& ret_findings) {
+void judge_gpus(const Facts& facts, Findings& ret_findings) {
     const Json& gpus = member(*facts.daemon.document, "gpus");
     if (!gpus.is_object()) return;
     if (const std::string absent = text(gpus, "absent", ""); !absent.empty()) {

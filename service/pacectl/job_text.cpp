@@ -2,75 +2,19 @@
 
 #include <algorithm>
 #include <set>
-#include <vector>
+#include <utility>
 
 #include "service/pacectl/columns.h"
+#include "service/pacectl/job_facts.h"
 #include "service/pacectl/model_text.h"
 #include "service/pacectl/node_names.h"
+#include "service/pacectl/worker_text.h"
 
 namespace pace::pacectl {
 
 namespace {
 
 constexpr size_t kMembersNamed = 64;  // of a group
-
-// In rank order; when not all are shown, the slowest.
-std::vector<const Json*> workers_to_show(const Json& job, size_t limit) {
-    std::vector<const Json*> workers;
-    for (const Json& worker : list(job, "workers")) workers.push_back(&worker);
-    if (workers.size() <= limit) return workers;
-    std::stable_sort(workers.begin(), workers.end(), [](const Json* a, const Json* b) {
-        return number(*a, "step_median_ms") > number(*b, "step_median_ms");
-    });
-    workers.resize(limit);
-    return workers;
-}
-
-// What it adds up to; "-" where it is not told.
-std::string total_text(const Json& of, std::string_view what) {
-    return duration_text(number(member(of, what), "total_s", -1) * 1000);
-}
-
-std::string median_text(const Json& of, std::string_view what) {
-    return duration_text(number(member(of, what), "median_ms", -1));
-}
-
-std::string worker_state(const Json& worker) {
-    std::string state = text(worker, "status");
-    if (truth(worker, "exchanging")) state += ", exchanging";
-    return state;
-}
-
-std::string workers_text(const Json& job, const NodeNames& names, size_t limit) {
-    Columns columns({">RANK", "NODE", "STATUS", ">ITERATION", ">STEP", ">LAST STEP", ">WAITING",
-                     ">WAITED", ">EXCHANGED"});
-    const auto workers = workers_to_show(job, limit);
-    for (const Json* worker : workers) {
-        const double median = number(*worker, "step_median_ms");
-        const double last = number(*worker, "step_last_ms");
-        columns.add({text(*worker, "rank"), name_of_node(names, count(*worker, "node")),
-                     worker_state(*worker), text(*worker, "iteration"),
-                     median > 0 ? duration_text(median) : "-", last > 0 ? duration_text(last) : "-",
-                     duration_text(number(*worker, "waiting_ms", -1)),
-                     total_text(*worker, "waited"), total_text(*worker, "exchanged")});
-    }
-    if (columns.empty()) return "  no worker has joined\n";
-    return columns.text() + rows_left_out(workers.size(), list(job, "workers").size(),
-                                          count(job, "workers_left_out"), "workers");
-}
-
-std::string slowest_text(const Json& job, const NodeNames& names) {
-    const Json& slowest = member(job, "slowest");
-    if (!slowest.is_object()) return {};
-    std::string where;
-    for (const Json& worker : list(job, "workers")) {
-        if (member(worker, "rank") == member(slowest, "rank"))
-            where = " on " + name_of_node(names, count(worker, "node"));
-    }
-    return fmt::format("  slowest: rank {}{}, {:.1f} times the median step of {}\n",
-                       text(slowest, "rank"), where, number(slowest, "factor", 1),
-                       duration_text(number(job, "step_median_ms")));
-}
 
 std::string members_text(const Json& group) {
     std::string members;
@@ -239,12 +183,6 @@ std::string missing_text(const Json& job) {
     return fmt::format("{}{}", missing == 1 ? "rank" : "ranks", ranks);
 }
 
-std::string state_of(const Json& job) {
-    if (truth(job, "gathering")) return "waits for its members after the controller's restart";
-    if (truth(job, "changing_view")) return "changing members";
-    return truth(job, "started") ? "running" : "waits for " + missing_text(job) + " to join";
-}
-
 // What policy auto has chosen; "" of other policies.
 std::string auto_text(const Json& job) {
     const Json& chosen = member(job, "auto");
@@ -255,6 +193,14 @@ std::string auto_text(const Json& job) {
     return fmt::format("  auto: {} {} ({} {} so far)\n", shape, text(chosen, "reason"), switches,
                        switches == 1 ? "change" : "changes");
 }
+
+// One without an identity is only known by its job's name.
+std::string run_text(const Json& job) {
+    const std::string id = text(member(job, "run"), "id", "");
+    return id.empty() ? id : fmt::format("  run {}\n", id);
+}
+
+}  // namespace
 
 std::string shape_of(const Json& job) {
     const Json& options = member(job, "options");
@@ -282,25 +228,23 @@ std::string shape_of(const Json& job) {
     return shape;
 }
 
-// One without an identity is only known by its job's name.
-std::string run_text(const Json& job) {
-    const std::string id = text(member(job, "run"), "id", "");
-    return id.empty() ? id : fmt::format("  run {}\n", id);
+std::string state_of(const Json& job) {
+    if (truth(job, "gathering")) return "waits for its members after the controller's restart";
+    if (truth(job, "changing_view")) return "changing members";
+    const std::string state = job_state(job);
+    return state == "joining" ? "waits for " + missing_text(job) + " to join" : state;
 }
-
-}  // namespace
 
 std::string job_text(const Json& status, const Json& job, const StatusLimits& limits) {
     const NodeNames names = node_names(status);
     const Json& options = member(job, "options");
-    std::string lines =
-        fmt::format("job {}: {}, {} of {} workers, epoch {}, {}\n", text(job, "name"),
-                    shape_of(job), list(job, "workers").size() + count(job, "workers_left_out"),
-                    text(options, "world"), text(job, "epoch"), state_of(job));
+    std::string lines = fmt::format("job {}: {}, {} of {} workers, epoch {}, {}\n",
+                                    text(job, "name"), shape_of(job), worker_count(job),
+                                    text(options, "world"), text(job, "epoch"), state_of(job));
     lines += run_text(job);
     lines += auto_text(job);
     lines += model_text(job);
-    lines += slowest_text(job, names);
+    lines += slow_lines(job, names);
     lines += progress_text(job);
     lines += wait_lines(job);
     lines += left_out_text(job, names);
@@ -316,19 +260,28 @@ std::string job_text(const Json& status, const Json& job, const StatusLimits& li
 std::string job_list_text(const Json& status) {
     Columns columns({"JOB", "POLICY", ">WORKERS", ">WORLD", ">EPOCH", ">UID", "STATE"});
     for (const Json& job : list(status, "jobs")) {
-        const size_t workers = list(job, "workers").size() + count(job, "workers_left_out");
-        columns.add({text(job, "name"), shape_of(job), fmt::format("{}", workers),
+        columns.add({text(job, "name"), shape_of(job), fmt::format("{}", worker_count(job)),
                      text(member(job, "options"), "world"), text(job, "epoch"), text(job, "uid"),
                      state_of(job)});
     }
     return columns.empty() ? "no job\n" : columns.text("");
 }
 
-const Json* find_job(const Json& status, std::string_view name) {
+Json job_list_json(const Json& status) {
+    Json jobs = Json::array();
     for (const Json& job : list(status, "jobs")) {
-        if (text(job, "name") == name) return &job;
+        const Json& options = member(job, "options");
+        jobs.push_back({{"name", member(job, "name")},
+                        {"policy", member(options, "policy")},
+                        {"shape", shape_of(job)},
+                        {"workers", worker_count(job)},
+                        {"world", member(options, "world")},
+                        {"epoch", member(job, "epoch")},
+                        {"uid", member(job, "uid")},
+                        {"state", job_state(job)},
+                        {"state_text", state_of(job)}});
     }
-    return nullptr;
+    return {{"jobs", std::move(jobs)}};
 }
 
 std::string job_options_text(const Json& job) {

@@ -2,18 +2,22 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "service/pacectl/document.h"
 #include "service/pacectl/status_text.h"
 
 namespace pace::pacectl {
 
-// One line a job.
-std::string job_list_text(const Json& status);
+// "partial-reduce of 3, dynamic weights": its policy and what is unusual about it.
+std::string shape_of(const Json& job);
+// "running", or whom it waits for.
+std::string state_of(const Json& job);
 
-// One job with its options. Null if there is none of that name.
-const Json* find_job(const Json& status, std::string_view name);
+// One line a job, and the same for programs.
+std::string job_list_text(const Json& status);
+Json job_list_json(const Json& status);
+
+// One job, and its options.
 std::string job_text(const Json& status, const Json& job, const StatusLimits& limits);
 std::string job_options_text(const Json& job);
 

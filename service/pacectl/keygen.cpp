@@ -1,16 +1,79 @@
+#include <unistd.h>
+
+#include <optional>
+#include <string>
+
 #include "service/controller/shell/zmq/curve_keys.h"
 #include "service/pacectl/commands.h"
+#include "service/pacectl/exit_code.h"
+#include "service/pacectl/key_files.h"
 #include "service/pacectl/output.h"
 
 namespace pace::pacectl {
 
-int generate_keys(const std::string& prefix) {
-    const auto key = control_zmq::generate_key_pair(prefix);
-    if (!key) return say_error(key.error());
-    return print(
-        fmt::format("{0}.secret  keep it on this machine, readable for the daemon only\n"
-                    "{0}.public  {1}\n",
-                    prefix, key->z85()));
+namespace {
+
+using base::ErrorKind;
+using base::Result;
+
+constexpr mode_t kSecretMode = 0600;
+constexpr mode_t kSecretModeOfGroup = 0640;
+constexpr mode_t kPublicMode = 0644;
+
+// Nobody, if the files stay with who runs this.
+Result<std::optional<KeyOwner>> owner_of(const KeygenOptions& options) {
+    if (options.owner.empty() && options.group.empty())
+        return geteuid() == 0 ? service_user() : std::nullopt;
+    PACE_TRY_ASSIGN(owner, find_owner(options.owner, options.group));
+    return std::optional(owner);
+}
+
+Result<> give_both(const std::string& prefix, const std::optional<KeyOwner>& owner) {
+    if (!owner) return {};
+    PACE_TRY(give_key_file(prefix + ".secret", owner,
+                           owner->group_reads ? kSecretModeOfGroup : kSecretMode));
+    return give_key_file(prefix + ".public", owner, kPublicMode);
+}
+
+// No connection is at fault here.
+int say_failed(const base::Error& error) {
+    say(error.message);
+    return error.kind == ErrorKind::denied    ? kRefused
+           : error.kind == ErrorKind::invalid ? kWrongUse
+                                              : kNo;
+}
+
+std::string keygen_text(const std::string& prefix, const std::optional<KeyOwner>& owner,
+                        const std::string& z85) {
+    std::string readers = "readable for you alone";
+    if (owner)
+        readers = fmt::format("belongs to {}:{}, readable for {} alone", owner->user, owner->group,
+                              owner->group_reads ? "both" : owner->user);
+    return fmt::format("{0}.secret  keep it on this machine; {1}\n{0}.public  {2}\n", prefix,
+                       readers, z85);
+}
+
+}  // namespace
+
+int generate_keys(const KeygenOptions& options) {
+    const auto owner = owner_of(options);
+    if (!owner) return say_failed(owner.error());
+    const auto key = control_zmq::generate_key_pair(options.prefix);
+    if (!key) return say_failed(key.error());
+    if (const auto given = give_both(options.prefix, *owner); !given) {
+        // Keys that their owner cannot read would look as if all had gone well.
+        unlink((options.prefix + ".secret").c_str());
+        unlink((options.prefix + ".public").c_str());
+        return say_failed(given.error());
+    }
+    if (!options.json) return print(keygen_text(options.prefix, *owner, key->z85()));
+    Json json{{"secret", options.prefix + ".secret"},
+              {"public", options.prefix + ".public"},
+              {"key", key->z85()},
+              {"owner", nullptr},
+              {"group", nullptr}};
+    if (*owner) json.update({{"owner", (*owner)->user}, {"group", (*owner)->group}});
+    return print(json_text(json));
 }
 
 }  // namespace pace::pacectl

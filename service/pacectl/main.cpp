@@ -1,25 +1,49 @@
-// pacectl: status, jobs, live view, trace, doctor, keys. Only the command line; each command has its file.
+// pacectl: status, jobs, live view, events, trace, doctor, keys. Only the command line; each command has its file.
 #include <cstdio>
+#include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "service/pacectl/commands.h"
+#include "service/pacectl/exit_code.h"
 #include "service/pacectl/job_flags.h"
+#include "service/pacectl/mistypes.h"
+#include "service/pacectl/node.h"
 #include "service/pacectl/output.h"
+#include "service/pacectl/record.h"
+#include "service/pacectl/top_state.h"
 
 namespace {
 
 using namespace pace;
 
+constexpr const char* kExitCodes =
+    "Exit codes:\n"
+    "  0  done, or the answer is yes\n"
+    "  1  the answer is no (doctor found a failure, a condition does not hold, there is no such\n"
+    "     job), or it failed for a reason that has no code of its own\n"
+    "  2  the arguments are wrong\n"
+    "  3  the daemon cannot be reached\n"
+    "  4  the daemon cannot reach the controller\n"
+    "  5  this user may not do it";
+
+constexpr double kDayS = 86400;
+
 struct Arguments {
     std::string endpoint;
     bool json = false;
-    double interval_s = 1;
     std::string name;
-    std::string prefix;
     protocol::AskedOptions job;
+    pacectl::TopOptions top;
+    pacectl::WatchOptions watch;
+    pacectl::EventsOptions events;
     pacectl::TraceOptions trace;
+    pacectl::DoctorOptions doctor;
+    pacectl::KeygenOptions keygen;
+    pacectl::RecordOptions record;
 };
 
 struct Commands {
@@ -27,6 +51,8 @@ struct Commands {
     CLI::App* daemon = nullptr;
     CLI::App* metrics = nullptr;
     CLI::App* top = nullptr;
+    CLI::App* watch = nullptr;
+    CLI::App* events = nullptr;
     CLI::App* job = nullptr;
     CLI::App* create = nullptr;
     CLI::App* remove = nullptr;
@@ -34,9 +60,55 @@ struct Commands {
     CLI::App* show = nullptr;
     CLI::App* options = nullptr;
     CLI::App* trace = nullptr;
+    CLI::App* record = nullptr;
     CLI::App* doctor = nullptr;
     CLI::App* keygen = nullptr;
+    std::unique_ptr<pacectl::NodeCommand> node;
 };
+
+void add_top_flags(CLI::App& command, pacectl::TopOptions& options) {
+    command.add_option("--interval", options.interval_s, "Seconds between looks.")
+        ->check(CLI::Range(0.1, 3600.0))
+        ->capture_default_str();
+    command.add_option("--job", options.job, "Only this job, at first. Default: all.");
+    command
+        .add_option_function<std::string>(
+            "--sort",
+            [&options](const std::string& word) {
+                options.sort_key = pacectl::sort_key_named(word);
+            },
+            "The order of workers at first. Default: rank.")
+        ->type_name("WORD")
+        ->check(CLI::IsMember(pacectl::sort_names()));
+}
+
+void add_watch_flags(CLI::App& command, pacectl::WatchOptions& options) {
+    command
+        .add_option("--until", options.until,
+                    "Ends once it holds. finished: the job's workers have all left; started: all "
+                    "have joined; no-slow: no worker is slow. Default: never.")
+        ->type_name("WORD")
+        ->check(CLI::IsMember({"finished", "started", "no-slow"}));
+    command.add_option("--job", options.job,
+                       "Only this job, which may come later. Default: all, of which there must be "
+                       "one.");
+    command
+        .add_option("--timeout", options.timeout_s,
+                    "Seconds after which it ends, with 1 if a condition was named.")
+        ->check(CLI::Range(0.1, 365 * kDayS));
+    command.add_option("--interval", options.interval_s, "Seconds between looks.")
+        ->check(CLI::Range(0.1, 3600.0))
+        ->capture_default_str();
+    command.add_flag("--json", options.json, "An object for each change, one a line.");
+}
+
+void add_events_flags(CLI::App& command, pacectl::EventsOptions& options) {
+    command.add_flag("--follow", options.follow, "Goes on with those that come; Ctrl-C ends it.");
+    command.add_option("--since", options.since,
+                       "Only those after the one of this number: the last that you have.");
+    command.add_option("--job", options.job, "Only this job's. Default: all.");
+    command.add_flag("--json", options.json, "An object for each, one a line.");
+}
 
 void add_trace_flags(CLI::App& command, pacectl::TraceOptions& options) {
     command.add_option("--job", options.job, "Only this job's groups. Default: all jobs'.");
@@ -44,7 +116,63 @@ void add_trace_flags(CLI::App& command, pacectl::TraceOptions& options) {
     command
         .add_option("--follow", options.follow_s,
                     "Seconds to go on for, with the groups that come; Ctrl-C ends it before.")
-        ->check(CLI::Range(0.1, 86400.0));
+        ->check(CLI::Range(0.1, kDayS));
+}
+
+void add_doctor_flags(CLI::App& command, pacectl::DoctorOptions& options) {
+    command.add_option("--keys", options.keys, "The folder of this machine's key files.")
+        ->capture_default_str();
+    command.add_flag("--fix", options.fix,
+                     "Gives secret keys in that folder to the services' user, for nobody else to "
+                     "read. Nothing else is ever changed.");
+    command.add_flag("--json", options.json, "The findings, for programs.");
+}
+
+void add_keygen_flags(CLI::App& command, pacectl::KeygenOptions& options) {
+    command.add_option("prefix", options.prefix, "Writes PREFIX.secret and PREFIX.public.")
+        ->required();
+    command.add_option("--owner", options.owner,
+                       "The user that the files are given to. Default: as root pace, whom the "
+                       "services run as, if there is one; else nobody.");
+    command.add_option("--group", options.group,
+                       "A group, which may then read the secret key. Default: the owner's, which "
+                       "may not.");
+    command.add_flag("--json", options.json, "The files and the public key, for programs.");
+}
+
+void declare_looks(CLI::App& app, Arguments& arguments, Commands& commands) {
+    commands.status = app.add_subcommand("status", "Nodes, jobs, workers, groups, who is slow.");
+    commands.status->add_flag("--json", arguments.json, "The controller's document itself.");
+    commands.daemon = app.add_subcommand("daemon", "This node's daemon and its clients.");
+    commands.daemon->add_flag("--json", arguments.json, "The daemon's document itself.");
+    commands.metrics = app.add_subcommand("metrics",
+                                          "The numbers of both, for Prometheus: say, every 15 s "
+                                          "into a file that its node exporter reads.");
+    commands.top = app.add_subcommand("top", "The status, live. ? shows its keys, q ends.");
+    add_top_flags(*commands.top, arguments.top);
+    commands.watch = app.add_subcommand(
+        "watch", "A line for each change of a job, worker or node, until a condition holds.");
+    add_watch_flags(*commands.watch, arguments.watch);
+    commands.events =
+        app.add_subcommand("events", "What the controller has noted: who came, who left, and why.");
+    add_events_flags(*commands.events, arguments.events);
+}
+
+void declare_jobs(CLI::App& app, Arguments& arguments, Commands& commands) {
+    commands.job = app.add_subcommand("job", "Jobs.")->require_subcommand(1);
+    commands.create = commands.job->add_subcommand("create", "Creates a job without workers yet.");
+    pacectl::add_job_flags(*commands.create, arguments.job);
+    commands.create->add_flag("--json", arguments.json, "What was done, for programs.");
+    commands.remove = commands.job->add_subcommand(
+        "delete", "Ends a job that no worker is in: one's own, or as root anybody's.");
+    commands.remove->add_option("name", arguments.name, "The job's name.")->required();
+    commands.remove->add_flag("--json", arguments.json, "What was done, for programs.");
+    commands.list = commands.job->add_subcommand("list", "One line a job.");
+    commands.list->add_flag("--json", arguments.json, "For programs.");
+    commands.show = commands.job->add_subcommand("show", "One job with its options.");
+    commands.show->add_option("name", arguments.name, "The job's name.")->required();
+    commands.show->add_flag("--json", arguments.json,
+                            "The job in the controller's document, and this node's waits.");
 }
 
 Commands declare(CLI::App& app, Arguments& arguments) {
@@ -53,61 +181,71 @@ Commands declare(CLI::App& app, Arguments& arguments) {
                    "The daemon: unix:PATH. Default: PACE_ENDPOINT, else this node's.");
     app.require_subcommand(1);
     app.fallthrough();
+    app.footer(kExitCodes);
 
     Commands commands;
-    commands.status = app.add_subcommand("status", "Nodes, jobs, workers, groups, who is slow.");
-    commands.status->add_flag("--json", arguments.json, "The controller's document itself.");
-    commands.daemon = app.add_subcommand("daemon", "This node's daemon and its clients.");
-    commands.daemon->add_flag("--json", arguments.json, "The daemon's document itself.");
-    commands.metrics = app.add_subcommand("metrics",
-                                          "The numbers of both, for Prometheus: say, every 15 s "
-                                          "into a file that its node exporter reads.");
-    commands.top = app.add_subcommand("top", "The status, live. q ends.");
-    commands.top->add_option("--interval", arguments.interval_s, "Seconds between looks.")
-        ->check(CLI::Range(0.1, 3600.0));
-    commands.job = app.add_subcommand("job", "Jobs.")->require_subcommand(1);
-    commands.create = commands.job->add_subcommand("create", "Creates a job without workers yet.");
-    pacectl::add_job_flags(*commands.create, arguments.job);
-    commands.remove = commands.job->add_subcommand(
-        "delete", "Ends a job that no worker is in: one's own, or as root anybody's.");
-    commands.remove->add_option("name", arguments.name, "The job's name.")->required();
-    commands.list = commands.job->add_subcommand("list", "One line a job.");
-    commands.show = commands.job->add_subcommand("show", "One job with its options.");
-    commands.show->add_option("name", arguments.name, "The job's name.")->required();
+    declare_looks(app, arguments, commands);
+    declare_jobs(app, arguments, commands);
+    commands.node = std::make_unique<pacectl::NodeCommand>(app);
     commands.options =
         app.add_subcommand("options", "The policies and options that a job may have.");
     commands.options->add_flag("--json", arguments.json, "For programs.");
     commands.trace = app.add_subcommand(
         "trace", "The recent groups as a Chrome trace, for ui.perfetto.dev: who waited for whom.");
     add_trace_flags(*commands.trace, arguments.trace);
+    commands.record = app.add_subcommand(
+        "record", "What this node's daemon did in the last minutes, as a Chrome trace.");
+    commands.record->add_option("--output", arguments.record.output,
+                                "A file. Default: standard output.");
+    commands.record->add_option("--merge", arguments.record.merge,
+                                "Files of several nodes, made by this command or kept by their "
+                                "daemons, as one trace by the controller's clock.");
     commands.doctor =
         app.add_subcommand("doctor", "Checks what commonly goes wrong, says what to do.");
+    add_doctor_flags(*commands.doctor, arguments.doctor);
     commands.keygen = app.add_subcommand("keygen", "A key pair for the control plane.");
-    commands.keygen
-        ->add_option("prefix", arguments.prefix, "Writes PREFIX.secret and PREFIX.public.")
-        ->required();
+    add_keygen_flags(*commands.keygen, arguments.keygen);
     return commands;
 }
 
 int run(const Commands& commands, const Arguments& arguments) {
-    if (commands.keygen->parsed()) return pacectl::generate_keys(arguments.prefix);
-    if (commands.options->parsed()) return pacectl::list_options(arguments.json);
+    const bool json = arguments.json;
+    if (commands.keygen->parsed()) return pacectl::generate_keys(arguments.keygen);
+    if (commands.options->parsed()) return pacectl::list_options(json);
+    if (commands.record->parsed())
+        return pacectl::write_recording(arguments.endpoint, arguments.record);
     const auto endpoint =
         client::resolve_endpoint(arguments.endpoint.empty() ? nullptr : arguments.endpoint.c_str());
     if (!endpoint) {
         pacectl::say_error(endpoint.error());
-        return 2;
+        return pacectl::kWrongUse;
     }
-    if (commands.status->parsed()) return pacectl::show_status(*endpoint, arguments.json);
-    if (commands.daemon->parsed()) return pacectl::show_daemon(*endpoint, arguments.json);
+    if (commands.status->parsed()) return pacectl::show_status(*endpoint, json);
+    if (commands.daemon->parsed()) return pacectl::show_daemon(*endpoint, json);
     if (commands.metrics->parsed()) return pacectl::show_metrics(*endpoint);
-    if (commands.top->parsed()) return pacectl::run_top(*endpoint, arguments.interval_s);
-    if (commands.create->parsed()) return pacectl::create_job(*endpoint, arguments.job);
-    if (commands.remove->parsed()) return pacectl::delete_job(*endpoint, arguments.name);
-    if (commands.list->parsed()) return pacectl::list_jobs(*endpoint);
-    if (commands.show->parsed()) return pacectl::show_job(*endpoint, arguments.name);
+    if (commands.top->parsed()) return pacectl::run_top(*endpoint, arguments.top);
+    if (commands.watch->parsed()) return pacectl::run_watch(*endpoint, arguments.watch);
+    if (commands.events->parsed()) return pacectl::show_events(*endpoint, arguments.events);
+    if (commands.create->parsed()) return pacectl::create_job(*endpoint, arguments.job, json);
+    if (commands.remove->parsed()) return pacectl::delete_job(*endpoint, arguments.name, json);
+    if (commands.list->parsed()) return pacectl::list_jobs(*endpoint, json);
+    if (commands.show->parsed()) return pacectl::show_job(*endpoint, arguments.name, json);
+    if (commands.node->is_parsed()) return commands.node->run(*endpoint);
     if (commands.trace->parsed()) return pacectl::write_trace(*endpoint, arguments.trace);
-    return pacectl::run_doctor(*endpoint);
+    return pacectl::run_doctor(*endpoint, arguments.doctor);
+}
+
+// --help and --version are no mistakes.
+int end_of_parsing(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    const std::vector<std::string_view> words(argv + 1, argv + argc);
+    if (const std::string mistake = pacectl::mistyped(app, words); !mistake.empty()) {
+        pacectl::say(mistake);
+        std::fprintf(stderr, "Run with --help for more information.\n");
+    } else {
+        app.exit(error);
+    }
+    return pacectl::kWrongUse;
 }
 
 }  // namespace
@@ -121,7 +259,7 @@ int main(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? 0 : 2;
+        return end_of_parsing(app, error, argc, argv);
     }
     return run(commands, arguments);
 }

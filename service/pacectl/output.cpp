@@ -3,37 +3,67 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <utility>
 
-#include "libclient/tool_link.h"
+#include "service/pacectl/exit_code.h"
 
 namespace pace::pacectl {
+
+using base::ErrorKind;
+using base::Result;
 
 namespace {
 
 // The daemon waits this long for its controller, and a little more.
-constexpr auto kPatience = std::chrono::seconds(5);
+constexpr auto kPatience = std::chrono::seconds(6);
+
+bool is_of_link(ErrorKind kind) {
+    return exit_code_of(kind) == kNoDaemon;
+}
 
 }  // namespace
 
 int say_error(const base::Error& error) {
-    const std::string message = printable(error.message);
+    say(error.message);
+    return exit_code_of(error.kind);
+}
+
+void say(std::string_view text) {
+    const std::string message = printable(text);
     std::fprintf(stderr, "pacectl: %s\n", message.c_str());
-    return 1;
 }
 
 int print(std::string_view text) {
     const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-    if (!written || std::fflush(stdout) != 0)
-        return say_error(base::make_errno_error(errno, "write to standard output"));
-    return 0;
+    if (written && std::fflush(stdout) == 0) return kDone;
+    say(base::make_errno_error(errno, "write to standard output").message);
+    return kNo;
 }
 
-base::Result<std::string> fetch(const client::Endpoint& endpoint, std::string_view what) {
-    PACE_TRY_ASSIGN(link, client::ToolLink::open(endpoint, kPatience));
-    return link.query(what);
+std::string json_text(const Json& document) {
+    return document.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
-base::Result<Json> fetch_document(const client::Endpoint& endpoint, std::string_view what) {
+std::string json_line(const Json& document) {
+    return document.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
+Result<client::ToolLink> connect(const client::Endpoint& endpoint) {
+    auto link = client::ToolLink::open(endpoint, kPatience);
+    if (!link && link.error().kind == ErrorKind::not_found)
+        link.error().kind = ErrorKind::unavailable;
+    return link;
+}
+
+Result<std::string> fetch(const client::Endpoint& endpoint, std::string_view what) {
+    PACE_TRY_ASSIGN(link, connect(endpoint));
+    auto document = link.query(what);
+    if (!document && what == "status" && !is_of_link(document.error().kind))
+        document.error().kind = ErrorKind::no_controller;
+    return document;
+}
+
+Result<Json> fetch_document(const client::Endpoint& endpoint, std::string_view what) {
     PACE_TRY_ASSIGN(document, fetch(endpoint, what));
     return parse_document(document);
 }

@@ -1,19 +1,10 @@
+#include "service/metrics/metrics.h"
 #include "service/pacectl/commands.h"
 #include "service/pacectl/daemon_text.h"
-#include "service/pacectl/metrics_text.h"
 #include "service/pacectl/output.h"
 #include "service/pacectl/status_text.h"
 
 namespace pace::pacectl {
-
-namespace {
-
-// The document itself, for programs: indented, and only ASCII, so that it cannot harm a terminal.
-std::string json_text(const Json& document) {
-    return document.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
-}
-
-}  // namespace
 
 int show_status(const client::Endpoint& endpoint, bool json) {
     const auto status = fetch_document(endpoint, "status");
@@ -32,7 +23,8 @@ int show_metrics(const client::Endpoint& endpoint) {
     if (!daemon) return say_error(daemon.error());
     // Without a controller there is still the daemon to tell of.
     const auto status = fetch_document(endpoint, "status");
-    return print(metrics_text(status ? *status : Json(), *daemon));
+    return print(
+        metrics::metrics_text(status ? *status : Json(), *daemon, metrics::Format::prometheus));
 }
 
 }  // namespace pace::pacectl

@@ -1,6 +1,7 @@
 #include "service/pacectl/status_text.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "service/pacectl/columns.h"
@@ -31,17 +32,35 @@ std::string text_or_dash(const Json& node, std::string_view key) {
     return fact.empty() ? "-" : fact;
 }
 
+// "alive, draining".
+std::string node_status(const Json& node) {
+    return text(node, "status") + (truth(node, "draining") ? ", draining" : "");
+}
+
+// Versions are shown where somebody tells one.
 std::string nodes_text(const Json& status, size_t limit) {
-    Columns columns(
-        {"NODE", "STATUS", ">WORKERS", ">PROCESSORS", ">SILENT", "ZONE", "NCCL", "HOST"});
     const Json& nodes = list(status, "nodes");
+    const bool has_versions = std::any_of(nodes.begin(), nodes.end(), [](const Json& node) {
+        return !text(node, "version", "").empty();
+    });
+    std::vector<std::string> heads{"NODE",    "STATUS", ">WORKERS", ">PROCESSORS",
+                                   ">SILENT", "ZONE",   "NCCL"};
+    if (has_versions) heads.emplace_back("VERSION");
+    heads.emplace_back("HOST");
+    Columns columns(heads);
     const size_t shown = std::min(nodes.size(), limit);
     for (size_t i = 0; i < shown; ++i) {
         const Json& node = nodes[i];
-        columns.add({text(node, "name"), text(node, "status"), text(node, "workers"),
-                     text(node, "processors"), duration_text(number(node, "silent_ms", -1)),
-                     text_or_dash(node, "zone"), text_or_dash(node, "nccl"),
-                     text(node, "host", "")});
+        std::vector<std::string> row{text(node, "name"),
+                                     node_status(node),
+                                     text(node, "workers"),
+                                     text(node, "processors"),
+                                     duration_text(number(node, "silent_ms", -1)),
+                                     text_or_dash(node, "zone"),
+                                     text_or_dash(node, "nccl")};
+        if (has_versions) row.push_back(text_or_dash(node, "version"));
+        row.push_back(text(node, "host", ""));
+        columns.add(std::move(row));
     }
     if (columns.empty()) return "\nno node is attached\n";
     return "\n" + columns.text("") +

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "service/pacectl/job_facts.h"
 #include "service/pacectl/job_text.h"
 
 namespace pace::pacectl {
@@ -208,6 +209,58 @@ TEST(StatusText, AJobIsFoundByItsName) {
     ASSERT_NE(job, nullptr);
     EXPECT_TRUE(has(job_options_text(*job), "group.size"));
     EXPECT_EQ(find_job(status, "other"), nullptr);
+}
+
+TEST(StatusText, AFinishedJobIsNotRunning) {
+    Json status = example();
+    Json& job = status["jobs"][0];
+    job["state"] = "finished";
+    EXPECT_TRUE(has(status_text(status, {}), "epoch 4, finished\n")) << status_text(status, {});
+    EXPECT_EQ(job_list_json(status)["jobs"][0]["state"], "finished");
+    job["workers"].clear();
+    EXPECT_FALSE(has(status_text(status, {}), "no worker has joined"));
+    job["state"] = "joining";
+    EXPECT_TRUE(has(job_list_text(status), "waits for ranks 0 1 to join"));
+    job.erase("state");
+    EXPECT_TRUE(has(job_list_text(status), "running")) << "of an older controller";
+}
+
+TEST(StatusText, SaysWhatWorkersDoAndWhoIsSlowSinceWhenAndWhy) {
+    Json status = example();
+    Json& workers = status["jobs"][0]["workers"];
+    EXPECT_FALSE(has(status_text(status, {}), "ACTIVITY")) << "an older controller does not tell";
+    EXPECT_FALSE(has(status_text(status, {}), "COMPUTED"));
+    workers[0]["activity"] = "computing";
+    workers[0]["activity_s"] = 3.25;
+    workers[0]["computed"] = {{"total_s", 90.0}, {"median_ms", 9.0}};
+    workers[0]["slow"] = nullptr;
+    workers[1]["activity"] = "stopped";
+    workers[1]["slow"] = {
+        {"factor", 5.0}, {"since_s", 12.0}, {"why", "stopped"}, {"text", "by a signal"}};
+    const std::string shown = status_text(status, {});
+    EXPECT_TRUE(has(shown, "active, exchanging  computing 3.2 s         90")) << shown;
+    EXPECT_TRUE(has(shown, "slow: rank 1 on b, 5.0 times the median for 12.0 s, stopped: by a"))
+        << shown;
+    EXPECT_FALSE(has(shown, "slowest:")) << "said once";
+}
+
+TEST(StatusText, NodesTellThatTheyDrainAndTheirVersions) {
+    Json status = example();
+    EXPECT_FALSE(has(status_text(status, {}), "VERSION"));
+    status["nodes"][0]["draining"] = true;
+    status["nodes"][0]["version"] = "1.0.0";
+    status["nodes"][1]["version"] = "";
+    const std::string shown = status_text(status, {});
+    EXPECT_TRUE(has(shown, "alive, draining")) << shown;
+    EXPECT_TRUE(has(shown, "2.21.5  1.0.0    a.example")) << shown;
+}
+
+TEST(StatusText, AJobThatIsNotThereIsCompared) {
+    const std::string message = no_such_job(example(), "fashoin").message;
+    EXPECT_EQ(message,
+              "there is no job 'fashoin'; did you mean 'fashion'? `pacectl job list` shows all");
+    EXPECT_EQ(no_such_job(example(), "other").message,
+              "there is no job 'other'; `pacectl job list` shows all");
 }
 
 TEST(StatusText, TheOptionsOfAParameterServerAreShownWithTheRest) {

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <string_view>
 #include <utility>
 
 namespace pace::pacectl {
@@ -17,10 +20,14 @@ using base::Result;
 namespace {
 
 constexpr std::string_view kEnter = "\033[?1049h\033[?25l";  // alternate screen, no cursor
-constexpr std::string_view kLeave = "\033[?25h\033[?1049l";
+constexpr std::string_view kLeave = "\033[0m\033[?25h\033[?1049l";
 constexpr std::string_view kHome = "\033[H";
 constexpr std::string_view kClearLine = "\033[K";
 constexpr std::string_view kClearBelow = "\033[J";
+constexpr std::string_view kPlain = "\033[0m";
+
+// What a fault has to put back; written before handlers are there.
+termios before_fault{};
 
 void write_all(std::string_view text) {
     while (!text.empty()) {
@@ -28,6 +35,23 @@ void write_all(std::string_view text) {
         if (written < 0 && errno != EINTR) return;  // the terminal is gone; the next read says so
         text.remove_prefix(static_cast<size_t>(std::max<ssize_t>(written, 0)));
     }
+}
+
+// Only what may be called from a signal's handler. The signal's own action, to end the process, comes after.
+void give_back_and_die(int number) {
+    const ssize_t ignored = write(STDOUT_FILENO, kLeave.data(), kLeave.size());
+    static_cast<void>(ignored);
+    tcsetattr(STDIN_FILENO, TCSANOW, &before_fault);
+    raise(number);
+}
+
+void watch_faults(const termios& before) {
+    before_fault = before;
+    struct sigaction action {};
+    action.sa_handler = give_back_and_die;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    for (const int number : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL})
+        sigaction(number, &action, nullptr);
 }
 
 winsize window() {
@@ -48,6 +72,27 @@ std::string_view cut_to(std::string_view line, size_t columns) {
     return line;
 }
 
+// Of the eight colours that every terminal has, those that can be read on a light and on a dark ground.
+std::string_view sequence_of(Style style) {
+    switch (style) {
+        case Style::plain:
+            return {};
+        case Style::title:
+            return "\033[7m";
+        case Style::heading:
+            return "\033[1m";
+        case Style::good:
+            return "\033[32m";
+        case Style::warning:
+            return "\033[33m";
+        case Style::bad:
+            return "\033[31m";
+        case Style::faint:
+            return "\033[2m";
+    }
+    return {};
+}
+
 }  // namespace
 
 Result<Terminal> Terminal::open() {
@@ -56,42 +101,71 @@ Result<Terminal> Terminal::open() {
                           "top needs a terminal; `pacectl status` prints once, to anything");
     termios before{};
     if (tcgetattr(STDIN_FILENO, &before) != 0) return make_errno_error(errno, "read terminal");
-    termios raw = before;
-    raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
-    if (tcsetattr(STDIN_FILENO, TCSANOW, &raw) != 0) return make_errno_error(errno, "set terminal");
-    write_all(kEnter);
-    return Terminal(before);
+    Terminal terminal(before, wants_colour(std::getenv("NO_COLOR"), std::getenv("TERM")));
+    watch_faults(before);
+    terminal.enter();
+    return terminal;
 }
 
 Terminal::Terminal(Terminal&& other) noexcept
-    : before_(other.before_), open_(std::exchange(other.open_, false)) {}
+    : before_(other.before_),
+      has_colour_(other.has_colour_),
+      open_(std::exchange(other.open_, false)) {}
 
 Terminal::~Terminal() {
-    if (!open_) return;
+    if (open_) leave();
+}
+
+void Terminal::enter() const {
+    termios raw = before_;
+    raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+    tcsetattr(STDIN_FILENO, TCSANOW, &raw);
+    write_all(kEnter);
+}
+
+void Terminal::leave() const {
     write_all(kLeave);
     tcsetattr(STDIN_FILENO, TCSANOW, &before_);
 }
 
-void Terminal::show(std::string_view text) const {
-    const winsize size = window();
-    write_all(screen_text(text, size.ws_row, size.ws_col));
+void Terminal::stop() const {
+    leave();
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTSTP);
+    raise(SIGTSTP);
+    // Here the process stops, and here it goes on.
+    sigprocmask(SIG_UNBLOCK, &set, nullptr);
+    sigprocmask(SIG_BLOCK, &set, nullptr);
+    enter();
+}
+
+void Terminal::show(std::span<const StyledLine> lines) const {
+    write_all(screen_text(lines, window().ws_col, has_colour_));
 }
 
 size_t Terminal::rows() const {
     return window().ws_row;
 }
 
-std::string screen_text(std::string_view text, size_t rows, size_t columns) {
+std::string screen_text(std::span<const StyledLine> lines, size_t columns, bool has_colour) {
     std::string screen(kHome);
-    for (size_t row = 0; row < rows && !text.empty(); ++row) {
-        const size_t end = std::min(text.find('\n'), text.size());
-        if (row > 0) screen += "\r\n";
-        screen += cut_to(text.substr(0, end), columns);
+    for (size_t i = 0; i < lines.size(); ++i) {
+        const std::string_view sequence =
+            has_colour ? sequence_of(lines[i].style) : std::string_view();
+        if (i > 0) screen += "\r\n";
+        screen += sequence;
+        screen += cut_to(lines[i].text, columns);
+        if (!sequence.empty()) screen += kPlain;
         screen += kClearLine;
-        text.remove_prefix(std::min(end + 1, text.size()));
     }
     screen += kClearBelow;
     return screen;
+}
+
+bool wants_colour(const char* no_color, const char* term) {
+    const bool is_refused = no_color != nullptr && *no_color != '\0';
+    return !is_refused && term != nullptr && *term != '\0' && std::string_view(term) != "dumb";
 }
 
 }  // namespace pace::pacectl

@@ -4,62 +4,108 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include "service/pacectl/commands.h"
+#include "service/pacectl/exit_code.h"
 #include "service/pacectl/output.h"
-#include "service/pacectl/status_text.h"
+#include "service/pacectl/status_feed.h"
 #include "service/pacectl/terminal.h"
+#include "service/pacectl/top_view.h"
 #include "service/pacectl/wakeups.h"
 
 namespace pace::pacectl {
 
 namespace {
 
-// A daemon that is away is shown as that, and asked again at the next tick.
-std::string view(const client::Endpoint& endpoint, size_t rows) {
-    const std::string title = "pacectl top, q ends\n";
-    const auto status = fetch_document(endpoint, "status");
-    if (!status) return title + "\n" + printable(status.error().message) + "\n";
-    const size_t jobs = std::max<size_t>(list(*status, "jobs").size(), 1);
-    // Half of the screen for workers, what is left for the rest: no list drowns the others.
-    const StatusLimits limits{.nodes = std::max<size_t>(rows / 6, 3),
-                              .workers = std::max<size_t>(rows / 2 / jobs, 3),
-                              .groups = std::max<size_t>(rows / 8 / jobs, 2),
-                              .links = 0};
-    return title + status_text(*status, limits);
-}
-
-Wish read_keys() {
-    std::array<char, 64> keys{};
-    const ssize_t got = read(STDIN_FILENO, keys.data(), keys.size());
-    if (got <= 0) return Wish::end;  // the terminal is gone
-    for (size_t i = 0; i < static_cast<size_t>(got); ++i) {
-        if (keys[i] == 'q' || keys[i] == 'Q') return Wish::end;
+// A live view. It ends; whoever made the terminal gives it back.
+class Top {
+  public:
+    Top(StatusFeed feed, const Terminal& terminal, const TopOptions& options)
+        : feed_(std::move(feed)), terminal_(terminal) {
+        state_.job = options.job;
+        state_.sort_key = options.sort_key;
     }
-    return Wish::redraw;
-}
+
+    int run(int signals, int ticks) {
+        std::array<pollfd, 4> sources{pollfd{STDIN_FILENO, POLLIN, 0}, pollfd{ticks, POLLIN, 0},
+                                      pollfd{signals, POLLIN, 0}, pollfd{feed_.fd(), POLLIN, 0}};
+        for (;;) {
+            if (poll(sources.data(), sources.size(), -1) < 0 && errno != EINTR) return kNo;
+            Wish wish = Wish::none;
+            if (sources[0].revents != 0) wish = std::max(wish, read_keys());
+            if (sources[1].revents != 0) tick(ticks);
+            if (sources[2].revents != 0) wish = std::max(wish, read_signals(signals));
+            if (sources[3].revents != 0) wish = std::max(wish, take_status());
+            if (wish == Wish::end) return kDone;
+            if (wish == Wish::stop) terminal_.stop();
+            if (wish == Wish::take_again) terminal_.enter();
+            if (wish != Wish::none) draw();
+        }
+    }
+
+  private:
+    void tick(int ticks) {
+        read_ticks(ticks);
+        if (!state_.is_paused) feed_.ask();
+    }
+
+    // A daemon that is away is shown as that, above what was known last, and asked again at the next tick.
+    Wish take_status() {
+        auto answer = feed_.take();
+        if (!answer || state_.is_paused) return Wish::none;
+        failure_.clear();
+        if (*answer) {
+            status_ = std::move(**answer);
+            state_.jobs = job_names(status_);
+            is_known_ = true;
+        } else {
+            failure_ = printable(answer->error().message);
+        }
+        return Wish::redraw;
+    }
+
+    Wish read_keys() {
+        std::array<char, 256> bytes{};
+        const ssize_t got = read(STDIN_FILENO, bytes.data(), bytes.size());
+        if (got < 0 && errno == EINTR) return Wish::none;
+        if (got <= 0) return Wish::end;  // the terminal is gone
+        for (const Key& key : keys_.read({bytes.data(), static_cast<size_t>(got)})) {
+            const TopWish wish = press(state_, key);
+            if (wish == TopWish::end) return Wish::end;
+            if (wish == TopWish::refresh) feed_.ask();
+        }
+        return Wish::redraw;
+    }
+
+    void draw() {
+        TopView view = top_view(status_, state_, failure_);
+        if (!is_known_ && !state_.shows_help)
+            view.body = {{}, {failure_.empty() ? "asking the daemon …" : "", Style::faint}};
+        terminal_.show(visible_lines(view, state_, terminal_.rows()));
+    }
+
+    StatusFeed feed_;
+    const Terminal& terminal_;
+    KeyReader keys_;
+    TopState state_;
+    Json status_ = Json::object();
+    bool is_known_ = false;
+    std::string failure_;
+};
 
 }  // namespace
 
-int run_top(const client::Endpoint& endpoint, double interval_s) {
-    auto signals = watch_signals();
+int run_top(const client::Endpoint& endpoint, const TopOptions& options) {
+    auto feed = StatusFeed::open(endpoint);
+    if (!feed) return say_error(feed.error());
+    auto ticks = tick_every(options.interval_s);
+    if (!ticks) return say_error(ticks.error());
+    auto signals = watch_signals(Signals::of_terminal);
     if (!signals) return say_error(signals.error());
-    auto timer = tick_every(interval_s);
-    if (!timer) return say_error(timer.error());
     const auto terminal = Terminal::open();
     if (!terminal) return say_error(terminal.error());
-    std::array<pollfd, 3> sources{pollfd{STDIN_FILENO, POLLIN, 0}, pollfd{timer->get(), POLLIN, 0},
-                                  pollfd{signals->get(), POLLIN, 0}};
-    for (;;) {
-        if (poll(sources.data(), sources.size(), -1) < 0 && errno != EINTR) return 1;
-        std::array<Wish, 3> wishes{};
-        if (sources[0].revents != 0) wishes[0] = read_keys();
-        if (sources[1].revents != 0) wishes[1] = read_ticks(timer->get());
-        if (sources[2].revents != 0) wishes[2] = read_signals(signals->get());
-        const Wish wish = std::max({wishes[0], wishes[1], wishes[2]});
-        if (wish == Wish::end) return 0;
-        if (wish == Wish::redraw) terminal->show(view(endpoint, terminal->rows()));
-    }
+    return Top(std::move(*feed), *terminal, options).run(signals->get(), ticks->get());
 }
 
 }  // namespace pace::pacectl

@@ -1,17 +1,12 @@
-#include <poll.h>
-
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <chrono>
 #include <fstream>
 
-#include "base/clock.h"
 #include "service/pacectl/commands.h"
 #include "service/pacectl/group_trace.h"
-#include "service/pacectl/job_text.h"
+#include "service/pacectl/job_facts.h"
 #include "service/pacectl/output.h"
-#include "service/pacectl/wakeups.h"
+#include "service/pacectl/repeat.h"
 
 namespace pace::pacectl {
 
@@ -33,9 +28,7 @@ bool has_groups(const Json& job) {
 Result<> check_traceable(const Json& status, const std::string& name) {
     if (!name.empty()) {
         const Json* job = find_job(status, name);
-        if (job == nullptr)
-            return make_error(ErrorKind::not_found,
-                              "there is no job '{}'; `pacectl job list` shows all", name);
+        if (job == nullptr) return no_such_job(status, name);
         if (!has_groups(*job))
             return make_error(ErrorKind::invalid,
                               "job '{}' averages in no groups, and only those are traced", name);
@@ -46,21 +39,12 @@ Result<> check_traceable(const Json& status, const std::string& name) {
     return make_error(ErrorKind::not_found, "no job averages in groups, and only those are traced");
 }
 
-// Looks again and again, until the time is over or a signal wishes the end. A daemon that is away
-// is asked again.
+// A daemon that is away is asked again.
 Result<> follow(const client::Endpoint& endpoint, double follow_s, GroupTrace& trace) {
-    PACE_TRY_ASSIGN(signals, watch_signals());
-    PACE_TRY_ASSIGN(ticks, tick_every(std::min(kLookIntervalS, follow_s)));
-    const auto until = base::now() + std::chrono::duration_cast<base::Duration>(
-                                         std::chrono::duration<double>(follow_s));
-    std::array<pollfd, 2> sources{pollfd{signals.get(), POLLIN, 0}, pollfd{ticks.get(), POLLIN, 0}};
-    for (Wish wish = Wish::none; wish != Wish::end && base::now() < until;) {
-        if (poll(sources.data(), sources.size(), -1) < 0 && errno != EINTR)
-            return base::make_errno_error(errno, "wait for a tick");
-        wish = read_signals(signals.get());
-        read_ticks(ticks.get());
+    PACE_TRY(repeat(std::min(kLookIntervalS, follow_s), follow_s, [&] {
         if (const auto status = fetch_document(endpoint, "status")) trace.add(*status);
-    }
+        return false;
+    }));
     return {};
 }
 

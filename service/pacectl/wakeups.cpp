@@ -4,6 +4,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <csignal>
@@ -14,12 +15,30 @@ using base::make_errno_error;
 using base::Result;
 using base::UniqueFd;
 
-Result<UniqueFd> watch_signals() {
+namespace {
+
+Wish wish_of(uint32_t number) {
+    switch (number) {
+        case SIGWINCH:
+            return Wish::redraw;
+        case SIGCONT:
+            return Wish::take_again;
+        case SIGTSTP:
+            return Wish::stop;
+        default:
+            return Wish::end;
+    }
+}
+
+}  // namespace
+
+Result<UniqueFd> watch_signals(Signals signals) {
     sigset_t set;
     sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGWINCH);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&set, number);
+    if (signals == Signals::of_terminal) {
+        for (const int number : {SIGWINCH, SIGTSTP, SIGCONT}) sigaddset(&set, number);
+    }
     if (sigprocmask(SIG_BLOCK, &set, nullptr) != 0) return make_errno_error(errno, "block signals");
     UniqueFd fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!fd.valid()) return make_errno_error(errno, "watch signals");
@@ -29,10 +48,8 @@ Result<UniqueFd> watch_signals() {
 Wish read_signals(int fd) {
     signalfd_siginfo info{};
     Wish wish = Wish::none;
-    while (read(fd, &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {
-        if (info.ssi_signo != SIGWINCH) return Wish::end;
-        wish = Wish::redraw;
-    }
+    while (read(fd, &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info)))
+        wish = std::max(wish, wish_of(info.ssi_signo));
     return wish;
 }
 

@@ -7,10 +7,14 @@
 namespace pace::pacectl {
 
 // What a wake-up asks for.
-enum class Wish { none, redraw, end };
+enum class Wish { none, redraw, take_again, stop, end };
 
-// SIGINT and SIGTERM wish the end, SIGWINCH a redraw; they do nothing else from now on.
-base::Result<base::UniqueFd> watch_signals();
+// Which signals, from now on, only come as wishes.
+enum class Signals {
+    ends,         // SIGINT, SIGTERM, SIGHUP and SIGQUIT wish the end
+    of_terminal,  // those; SIGWINCH wishes a redraw, SIGTSTP to stop, SIGCONT to take the screen again
+};
+base::Result<base::UniqueFd> watch_signals(Signals signals);
 Wish read_signals(int fd);
 
 // The first tick comes at once. A tick wishes a redraw.

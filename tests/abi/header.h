@@ -8,6 +8,7 @@ static size_t sizes(void) {
                              PACE_OPTION_TEXT(PACE_OPT_AVERAGE_WEIGHTS, "dynamic"),
                              PACE_OPTION_BYTES(PACE_OPT_GROUP_EDGES, NULL, 0)};
     pace_session_info session = PACE_SESSION_INFO_INIT;
+    pace_progress progress = PACE_PROGRESS_INIT;
     pace_buffer_options buffer = PACE_BUFFER_OPTIONS_INIT;
     pace_buffer_info buffer_info = PACE_BUFFER_INFO_INIT;
     pace_request_info request = PACE_REQUEST_INFO_INIT;
@@ -28,5 +29,5 @@ static size_t sizes(void) {
            average.call.struct_size + reduce.call.struct_size + push.call.struct_size +
            pull.call.struct_size + broadcast.call.struct_size + sync.call.struct_size +
            barrier.call.struct_size + checkpoint.call.struct_size + residual.call.struct_size +
-           (size_t)slice.first;
+           progress.struct_size + (size_t)slice.first;
 }

@@ -43,6 +43,8 @@ static void print_values(void) {
     VALUE(PACE_OPTION_HINT);
     VALUE(PACE_SESSION_RESUME);
     VALUE(PACE_SESSION_SIGNALS);
+    VALUE(PACE_PROGRESS_LOSS);
+    VALUE(PACE_PROGRESS_RATE);
     VALUE(PACE_F32);
     VALUE(PACE_F64);
     VALUE(PACE_F16);
@@ -115,6 +117,11 @@ static void print_session_info(void) {
     FIELD(pace_session_info, node);
     FIELD(pace_session_info, run);
     FIELD(pace_session_info, run_began);
+    STRUCT(pace_progress);
+    FIELD(pace_progress, struct_size);
+    FIELD(pace_progress, flags);
+    FIELD(pace_progress, loss);
+    FIELD(pace_progress, samples_per_s);
 }
 
 static void print_buffer(void) {

@@ -34,10 +34,9 @@ TEST(ServerStatus, MetricsTellOfTheModelAndItsShards) {
         team[rank].finish(team[rank].pull(1));
     }
     const std::string metrics = cluster.pacectl(0, {"metrics"});
-    for (const char* line :
-         {"pace_model_pushes_total{job=\"served\"} 2\n",
-          "pace_model_slowest_clock{job=\"served\"} 1\n",
-          "pace_node_alive{node=\"1\",name=\"node0\"} 1\n", ",kind=\"model\"} 20\n"})
+    for (const char* line : {"pace_model_pushes_total{pace_job=\"served\"} 2\n",
+                             "pace_model_slowest_clock{pace_job=\"served\"} 1\n",
+                             "pace_node_alive{node=\"node0\"} 1\n", ",kind=\"model\"} 20\n"})
         EXPECT_NE(metrics.find(line), std::string::npos) << line << metrics;
     EXPECT_NE(cluster.pacectl(0, {"daemon"}).find("LIVE VERSIONS"), std::string::npos);
 }

@@ -152,7 +152,7 @@ TEST_F(Tools, WhatIsRefusedIsSaidOnStandardErrorWithACode) {
     cluster_.pacectl(0, {"--endpoint", "tcp://here", "status"}, 2);
     Process lost({PACECTL, "--endpoint", "unix:/nonexistent/paced.sock", "status"},
                  cluster_.directory() + "/lost.log");
-    EXPECT_EQ(lost.wait(soon()), 1);
+    EXPECT_EQ(lost.wait(soon()), 3);
     expect_words(errors(), {"/nonexistent/paced.sock", "start paced"});
 }
 

@@ -3,7 +3,10 @@
 
 All blocks of kind sh are run in order, from a copy of the folder's root, by one shell each that knows what earlier ones have
 exported. A comment in front of a block changes that: "not run: REASON", or "stays", of a program that goes on until the
-page's end; "stays until it says: WORD" waits for that. Addresses of the page become this machine's, its port a free one, its build the one that is tested.
+page's end; "stays until it says: WORD" waits for that. A block of kind text with the comment "said" is an excerpt of what the block
+before it prints: each of its lines is compared, word by word, but those that are "…". Addresses of the page become this machine's, its port a
+free one, its build the one that is tested.
+The folders of services, such as /etc/pace, are the reader's own, and empty at first.
 """
 
 import os
@@ -19,7 +22,8 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BLOCK = re.compile(r"(?:<!-- (?P<note>.*?) -->\n)?```sh\n(?P<text>.*?)```", re.DOTALL)
+BLOCK = re.compile(r"(?:<!-- (?P<note>[^\n]*?) -->\n)?^```(?P<kind>\w*)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
+SERVICE_FOLDERS = ("/etc/pace", "/run/pace", "/var/lib/pace")
 BLOCK_S = 240
 PATIENCE_S = 60
 FOREIGN = ("PACE_ENDPOINT", "PACE_RUN_ID", "RANK", "WORLD_SIZE", "PACE_LIBRARY", "PACE_PACED", "PYTHONPATH")
@@ -36,6 +40,7 @@ class Reader:
         self._build = build
         self._port = port
         self._staying = []
+        self._said = ""
         self._environment = {name: value for name, value in os.environ.items() if name not in FOREIGN}
 
     def __enter__(self):
@@ -45,6 +50,8 @@ class Reader:
                 (self._folder / name).symlink_to(ROOT / name)
         (self._folder / "build").mkdir()
         (self._folder / "build" / "release").symlink_to(self._build)
+        for name in SERVICE_FOLDERS:
+            self._of_service(name).mkdir(parents=True)
         return self
 
     def __exit__(self, *_):
@@ -59,12 +66,24 @@ class Reader:
             process.stdout.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
+    def _of_service(self, name):
+        return self._folder / "system" / name.lstrip("/")
+
     def follow(self, note, text):
         text = text.replace("10.0.0.1", "127.0.0.1").replace("10.0.0.0/16", "lo").replace(":7411", f":{self._port}")
+        for name in SERVICE_FOLDERS:
+            text = text.replace(name, str(self._of_service(name)))
         if note.startswith("stays"):
             self._stay(text, note.partition("until it says: ")[2])
         else:
             self._run(text)
+
+    def compare(self, excerpt):
+        """Raises Wrong unless the program that ran last has printed each line of the excerpt, in this order."""
+        lines = iter(self._said.splitlines())
+        for wanted in excerpt.splitlines():
+            if wanted.strip() not in ("", "…") and not any(line.split() == wanted.split() for line in lines):
+                raise Wrong(f"the excerpt has a line that is not printed, or not in this order:\n{wanted}")
 
     def _start(self, text):
         return subprocess.Popen(["bash", "-euo", "pipefail", "-c", text], cwd=self._folder, env=self._environment,
@@ -80,7 +99,8 @@ class Reader:
             said, _ = process.communicate()
             raise Wrong(f"it takes more than {BLOCK_S} s:\n{text}\n{said.decode(errors='replace')}") from None
         output, _, environment = said.partition(mark.encode() + b"\0")
-        print(output.decode(errors="replace"), flush=True)
+        self._said = output.decode(errors="replace")
+        print(self._said, flush=True)
         if process.returncode != 0:
             raise Wrong(f"it ends with {process.returncode}:\n{text}")
         pairs = (entry.partition(b"=") for entry in environment.split(b"\0") if entry)
@@ -107,24 +127,33 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def is_excerpt(block):
+    return block["kind"] == "text" and block["note"] == "said"
+
+
 def main(page, build):
-    if subprocess.run(["/usr/bin/python3", "-c", "import torch"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+    blocks = [block for block in BLOCK.finditer(pathlib.Path(page).read_text(encoding="utf-8"))
+              if block["kind"] == "sh" or is_excerpt(block)]
+    if not any(block["kind"] == "sh" for block in blocks):
+        print(f"{page} has no commands")
+        return 1
+    needs_torch = any("examples/torch" in block["text"] for block in blocks)
+    if needs_torch and subprocess.run(["/usr/bin/python3", "-c", "import torch"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
         print("skipped: PyTorch is not installed (Debian's python3-torch)")
         return 77
     # The page's python3 is Debian's, which has PyTorch.
     os.environ["PATH"] = "/usr/bin:" + os.environ["PATH"]
-    blocks = list(BLOCK.finditer(pathlib.Path(page).read_text(encoding="utf-8")))
-    if not blocks:
-        print(f"{page} has no commands")
-        return 1
     with Reader(pathlib.Path(build).resolve(), free_port()) as reader:
         for block in blocks:
             note = block["note"] or ""
             if note.startswith("not run: "):
                 print(f"({note})\n{block['text']}")
                 continue
-            print("$ " + block["text"], end="", flush=True)
             try:
+                if is_excerpt(block):
+                    reader.compare(block["text"])
+                    continue
+                print("$ " + block["text"], end="", flush=True)
                 reader.follow(note, block["text"])
             except Wrong as wrong:
                 print(f"{page}: {wrong}")

@@ -47,6 +47,9 @@ void read_all(const fb::Packet& packet) {
         read(*job->options());
     } else if (const auto* deletion = packet.body_as_JobDelete()) {
         read(deletion->name());
+    } else if (const auto* drain = packet.body_as_NodeDrain()) {
+        read(drain->name());
+        sink += drain->undo() ? 1 : 0;
     } else if (const auto* failure = packet.body_as_Failed()) {
         read(failure->message());
     }

@@ -73,6 +73,7 @@ void write_packets() {
     write_packet("query", b, client::CreateQuery(b, 3, b.CreateString("status")));
     write_packet("job", b, client::CreateJobCreate(b, 4, client_options(b)));
     write_packet("job_delete", b, client::CreateJobDelete(b, 5, b.CreateString("old")));
+    write_packet("node_drain", b, client::CreateNodeDrain(b, 6, b.CreateString("node7"), true));
     // A packet about nothing, which the schema allows.
     b.Finish(client::CreatePacket(b));
     write("client_packet", "no_body", pace::fuzz::bytes_of(b.GetBufferPointer(), b.GetSize()));

@@ -31,9 +31,9 @@ HOST = re.compile(r"(ld-linux[\w-]*|linux-vdso|libc|libm|libmvec|libdl|libpthrea
 
 EXPECTED = (
     "README", "bin/pacectl", "bin/pace-sim", "sbin/paced", "sbin/pace-controller", "include/pace.h",
-    "lib/libpace.so", "lib/libpace.so.0", "lib/libpaced.so.0", "lib/pkgconfig/pace.pc",
+    "lib/libpace.so", "lib/libpace.so.1", "lib/libpaced.so.1", "lib/pkgconfig/pace.pc",
     "lib/systemd/system/paced.service", "lib/systemd/system/pace-controller.service",
-    "lib/sysusers.d/pace.conf", "lib/tmpfiles.d/pace.conf", "etc/pace/paced.toml",
+    "lib/sysusers.d/pace.conf", "lib/tmpfiles.d/pace.conf", "lib/systemd/catalog/pace.catalog", "etc/pace/paced.toml",
     "share/doc/pace/LICENSE", "share/doc/pace/configuration.md", "share/doc/pace/pace-controller.toml",
     "share/doc/pace/examples/minimal/trainer.c", "share/doc/pace/third-party.tsv",
     "lib/libucp.so.0", "lib/libzmq.so.5", "lib/libstdc++.so.6", "lib/libgcc_s.so.1",
@@ -247,7 +247,7 @@ class Bundle(unittest.TestCase):
             said = run(trainer, "embedded:", 0, 1, env=environment(LD_DEBUG="libs", LD_DEBUG_OUTPUT=str(debug)))
             self.assertIn("reduced\n", said)
             loaded = loaded_libraries(debug)
-            self.assertIn(str(self.bundle / "lib/libpaced.so.0"), loaded)
+            self.assertIn(str(self.bundle / "lib/libpaced.so.1"), loaded)
             # A GPU's driver is its host's.
             self.assertEqual([library for library in foreign(loaded, self.bundle)
                               if not re.match(r"lib(cuda|nvidia)", pathlib.Path(library).name)], [])

@@ -7,6 +7,7 @@ import unittest
 
 import docs_check
 import include_check
+import log_check
 import settings_check
 import style_check
 
@@ -106,6 +107,10 @@ class Links(unittest.TestCase):
             self.assertTrue(docs_check.check_file("b.md", "[a](c.md)\n", root))
             self.assertTrue(docs_check.check_file("b.md", "[a](a.md#two)\n", root))
 
+    def test_headings_are_named_as_the_web_view_names_them(self):
+        self.assertEqual(docs_check.anchors("# `pace_call`, `__len__`\n## _One_ *thing*\n## One thing\n```\n# none\n```\n"),
+                         {"pace_call-__len__", "one-thing", "one-thing-1"})
+
 
 class Settings(unittest.TestCase):
     def test_a_name_that_no_table_has_is_found(self):
@@ -121,6 +126,32 @@ class Settings(unittest.TestCase):
         filler = 'config.insecure = settings.enabled("insecure");'
         self.assertEqual(settings_check.unused("c.cpp", filler, ["link.insecure = config.insecure;"]), [])
         self.assertTrue(settings_check.unused("c.cpp", filler, ["link.insecure = true;"]))
+
+
+class Log(unittest.TestCase):
+    TABLE = ('inline constexpr LogEvent kPeerGone{"peer-gone", "peer is " "gone",\n    "' + "1" * 12 + "4111b" + "1" * 15
+             + '", LogLevel::warning, "It, and more.", ""};\n')
+
+    def test_a_row_is_read_over_its_lines(self):
+        self.assertEqual(log_check.rows_of(self.TABLE),
+                         {"kPeerGone": ("peer-gone", "peer is gone", "1" * 12 + "4111b" + "1" * 15)})
+
+    def test_what_two_rows_share_is_found(self):
+        rows = {"kOne": ("one", "first", "1"), "kTwo": ("two", "second", "2")}
+        self.assertEqual(log_check.doubled(rows), [])
+        self.assertEqual(len(log_check.doubled(rows | {"kThree": ("one", "third", "2")})), 2)
+
+    def test_an_event_that_no_program_says_is_found(self):
+        rows = log_check.rows_of(self.TABLE)
+        said = {"daemon/a.cpp": "log_event(base::events::kPeerGone);"}
+        noted = {"service/controller/core/a.cpp": 'turn.note("peer is gone", detail);'}
+        self.assertEqual(log_check.unsaid(rows, said), [])
+        self.assertEqual(log_check.unsaid(rows, noted), [])
+        self.assertTrue(log_check.unsaid(rows, {"daemon/a.cpp": '"peer is gone" kPeerGoneToo'}))
+
+    def test_a_warning_that_is_in_no_table_is_found(self):
+        self.assertEqual(log_check.without_event("daemon/a.cpp", "base::log_warning(warning); log_info(\"x\");"), [])
+        self.assertTrue(log_check.without_event("daemon/a.cpp", 'base::log_error(\n    "no memory");'))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,10 @@ FENCE = re.compile(r"^(```|~~~)")
 
 def anchor_of(heading):
     """How a heading is named in a link."""
-    text = re.sub(r"[`*_]", "", heading.strip().lower())
+    # Underscores that mark emphasis are at the ends of words; those within a name, or within code, stay.
+    parts = re.split(r"`([^`]*)`", heading.strip().lower())
+    parts[::2] = [re.sub(r"(?<!\w)_|_(?!\w)", "", part.replace("*", "")) for part in parts[::2]]
+    text = "".join(parts)
     return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
 
 
@@ -27,7 +30,15 @@ def prose(text):
 
 
 def anchors(text):
-    return {anchor_of(line.lstrip("#")) for _, line in prose(text) if line.startswith("#")}
+    """The names of all headings. Of several that are called the same the later ones have a number."""
+    named, counts = set(), {}
+    for _, line in prose(text):
+        if line.startswith("#"):
+            anchor = anchor_of(line.lstrip("#"))
+            number = counts.get(anchor, 0)
+            counts[anchor] = number + 1
+            named.add(f"{anchor}-{number}" if number else anchor)
+    return named
 
 
 def check_file(path, text, root):

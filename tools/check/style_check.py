@@ -16,9 +16,11 @@ WHOLE_FILE_EXEMPT = {
     "bindings/python/pace/_abi.py": {"length"},  # written by generate.py
     "tests/cluster/trainer_steps.cpp": {"sleep"},  # the work of a step, simulated
     "tests/storms/trainer.cpp": {"sleep"},  # as well
+    "tests/boot/trainer.c": {"sleep"},  # as well
     "bench/loopback/loopback_worker.cpp": {"sleep"},  # as well
     "bench/servers/real.cpp": {"sleep"},
     "tests/abi/header.h": {"guard"},  # what a C compiler makes of pace.h
+    "packaging/deb/debian/rules": {"tab"},  # make wants them
     # Pure: reads the text of endpoints, and binds none.
     "service/controller/shell/listen_policy_test.cpp": {"fixed-port"},
 }

@@ -7,10 +7,12 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 extern "C" {
@@ -45,11 +47,21 @@ std::vector<std::string> own_arguments() {
     return arguments;
 }
 
+// Under its own path, since the kernel names a process after the last part of the path that it executes. Where
+// that is another file by now, as after an upgrade, or none that this process sees, the link still leads to this one.
+void execute_itself(char* const* arguments) {
+    std::error_code failed;
+    const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", failed);
+    if (!failed && std::filesystem::equivalent(program, "/proc/self/exe", failed))
+        execv(program.c_str(), arguments);
+    execv("/proc/self/exe", arguments);
+}
+
 }  // namespace
 
 void restart_without_ucx_effects() {
     if (std::getenv(kHandlers) != nullptr || std::getenv(kMemoryHooks) != nullptr) {
-        // The kernel has named the process after the link that it was started by, "exe".
+        // A process that was executed by way of the link is named after that: "exe".
         prctl(PR_SET_NAME, program_invocation_short_name);
         return;
     }
@@ -61,7 +73,7 @@ void restart_without_ucx_effects() {
     pointers.push_back(nullptr);
     setenv(kHandlers, "none", 0);
     setenv(kMemoryHooks, "n", 0);
-    execv("/proc/self/exe", pointers.data());
+    execute_itself(pointers.data());
 }
 
 void undo_ucx_load_effects() {

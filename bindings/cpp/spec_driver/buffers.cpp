@@ -97,6 +97,11 @@ std::string free_buffer(const Command& command, Objects& objects) {
     return "";
 }
 
+std::string release_buffer(const Command& command, Objects& objects) {
+    objects.buffers.find(command.name())->buffer.release();
+    return "";
+}
+
 std::string make_tensor(const Command& command, Objects& objects) {
     const auto buffer = objects.buffers.find(command.needed("buffer"));
     const auto major = static_cast<std::uint32_t>(command.count("major", 0));

@@ -23,6 +23,7 @@ std::string info(const Command& command, Objects& objects);
 std::string leave(const Command& command, Objects& objects);
 std::string free_session(const Command& command, Objects& objects);
 std::string poll_descriptor(const Command& command, Objects& objects);
+std::string report(const Command& command, Objects& objects);
 std::string fork_child(const Command& command, Objects& objects);
 std::string announce(const Command& command, Objects& objects);
 std::string withdraw(const Command& command, Objects& objects);
@@ -31,6 +32,7 @@ std::string withdraw(const Command& command, Objects& objects);
 std::string make_buffer(const Command& command, Objects& objects);
 std::string describe(const Command& command, Objects& objects);
 std::string free_buffer(const Command& command, Objects& objects);
+std::string release_buffer(const Command& command, Objects& objects);
 std::string make_tensor(const Command& command, Objects& objects);
 
 // elements.cpp
@@ -46,6 +48,7 @@ std::string begin_verb(const Command& command, Objects& objects);
 std::string wait(const Command& command, Objects& objects);
 std::string test(const Command& command, Objects& objects);
 std::string next(const Command& command, Objects& objects);
+std::string wait_any(const Command& command, Objects& objects);
 std::string cancel(const Command& command, Objects& objects);
 std::string ready(const Command& command, Objects& objects);
 

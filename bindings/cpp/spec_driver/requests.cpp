@@ -1,6 +1,9 @@
 #include <array>
 #include <chrono>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "handlers.hpp"
 
@@ -100,6 +103,28 @@ std::string next(const Command& command, Objects& objects) {
         return how.end(found.end()) + " request=" + name;
     } catch (Ended& ended) {
         ended.keys += " request=" + name;
+        throw;
+    }
+}
+
+std::string wait_any(const Command& command, Objects& objects) {
+    const std::vector<std::string> names = parts_of(command.needed("requests"));
+    std::vector<std::shared_ptr<pace::request>> held;
+    std::vector<pace::request> wanted;
+    for (const std::string& name : names) held.push_back(objects.requests.find(name));
+    for (const auto& request : held) wanted.push_back(std::move(*request));
+    const std::int64_t timeout_ms = command.integer("timeout_ms", PACE_FOREVER);
+    pace::result<pace::ended> found =
+        timeout_ms == PACE_FOREVER
+            ? pace::wait_any(pace::nothrow, wanted)
+            : pace::wait_any_for(pace::nothrow, wanted, std::chrono::milliseconds(timeout_ms));
+    for (std::size_t at = 0; at < held.size(); ++at) *held[at] = std::move(wanted[at]);
+    const pace::ended& one = found.value();
+    const std::string request = " request=" + names[one.index];
+    try {
+        return Waiting(command).end(one.end) + request;
+    } catch (Ended& ended) {
+        ended.keys += request;
         throw;
     }
 }

@@ -95,6 +95,14 @@ std::string free_session(const Command& command, Objects& objects) {
     return "";
 }
 
+std::string report(const Command& command, Objects& objects) {
+    pace::progress told;
+    if (const auto loss = command.value("loss")) told.loss = std::stod(*loss);
+    if (const auto rate = command.value("samples_per_s")) told.samples_per_s = std::stod(*rate);
+    objects.sessions.find(command.name())->report(told);
+    return "";
+}
+
 std::string poll_descriptor(const Command& command, Objects& objects) {
     pollfd polled = {objects.sessions.find(command.name())->descriptor(), POLLIN, 0};
     const int ready = ::poll(&polled, 1, static_cast<int>(command.integer("timeout_ms", 0)));

@@ -48,6 +48,12 @@ function tell_session(command)
            "node=$(told.node) run=$(told.run)"
 end
 
+function report_progress(command)
+    told(key) = has(command, key) ? parse(Float64, text(command, key)) : nothing
+    Pace.report(sessions[name(command)]; loss = told("loss"), samples_per_second = told("samples_per_s"))
+    return nothing
+end
+
 function poll_descriptor(command)
     # struct pollfd: descriptor, wanted, found
     wanted = Ref((reinterpret(Int32, Pace.descriptor(sessions[name(command)])), Int16(1), Int16(0)))
@@ -193,8 +199,18 @@ function test_request(command)
     return info_text(wait(request))
 end
 
-function next_request(command)
-    ended = Pace.next(sessions[name(command)]; timeout = seconds(command))
+next_request(command) = end_of(Pace.next(sessions[name(command)]; timeout = seconds(command)))
+
+wait_any_request(command) =
+    end_of(Pace.wait_any([requests[named] for named in split(text(command, "requests"), ",")]; timeout = seconds(command)))
+
+function release_buffer(command)
+    delete!(buffers, name(command))
+    GC.gc()
+    return nothing
+end
+
+function end_of(ended)
     named = first(named for (named, request) in requests if request === ended)
     try
         return "$(info_text(wait(ended))) request=$named"
@@ -241,7 +257,7 @@ end
 finish(action) = command -> (action(command); nothing)
 
 const COMMANDS = Dict{String,Function}(
-    "open" => open_session, "info" => tell_session, "fd" => poll_descriptor, "fork" => fork_session,
+    "open" => open_session, "info" => tell_session, "fd" => poll_descriptor, "report" => report_progress, "fork" => fork_session,
     "leave" => finish(command -> Pace.leave(sessions[name(command)]; timeout = number(command, "timeout_ms", 1000) / 1000)),
     "free" => finish(command -> Pace.free(sessions[name(command)])),
     "announce" => finish(command -> Pace.announce(sessions[name(command)], count_of(command, "iteration"))),
@@ -252,6 +268,7 @@ const COMMANDS = Dict{String,Function}(
     "free_tensor" => finish(command -> close(pop!(tensors, name(command)))),
     "ready" => finish(command -> Pace.ready(requests[name(command)], count_of(command, "elements"))),
     "cancel" => finish(command -> Pace.cancel(requests[name(command)])),
-    "wait" => wait_request, "test" => test_request, "next" => next_request, "query" => ask, "version" => versions,
+    "wait" => wait_request, "test" => test_request, "next" => next_request, "wait_any" => wait_any_request,
+    "release_buffer" => release_buffer, "query" => ask, "version" => versions,
     "name" => command -> "name=$(Pace.status_name(parse(Int32, name(command))))",
     "spawn" => spawn, "join" => join_thread, "drop" => drop, (verb => begin_verb for verb in keys(VERBS))...)

@@ -13,8 +13,8 @@ function zeroed(::Type{T}) where {T}
     return memory[]
 end
 
-const PACE_VERSION_MAJOR = 0
-const PACE_VERSION_MINOR = 2
+const PACE_VERSION_MAJOR = 1
+const PACE_VERSION_MINOR = 0
 const PACE_VERSION_PATCH = 0
 const PACE_POLICY_ALL_REDUCE = "all-reduce"
 const PACE_POLICY_PARTIAL_REDUCE = "partial-reduce"
@@ -101,6 +101,8 @@ const PACE_SESSION_SIGNALS = 2
 const PACE_RUN_NEW = 0
 const PACE_RUN_UNDER_WAY = 1
 const PACE_RUN_RESUMED = 2
+const PACE_PROGRESS_LOSS = 1
+const PACE_PROGRESS_RATE = 2
 const PACE_F32 = 1
 const PACE_F64 = 2
 const PACE_F16 = 3
@@ -162,6 +164,12 @@ Base.@kwdef struct pace_session_info
     node::NTuple{64, UInt8} = zeroed(NTuple{64, UInt8})
     run::NTuple{64, UInt8} = zeroed(NTuple{64, UInt8})
     run_began::UInt64 = 0
+end
+Base.@kwdef struct pace_progress
+    struct_size::UInt32 = sizeof(pace_progress)
+    flags::UInt32 = 0
+    loss::Float64 = 0
+    samples_per_s::Float64 = 0
 end
 Base.@kwdef struct pace_buffer
     session::UInt64 = 0
@@ -299,6 +307,7 @@ const LAYOUT = [
     (pace_option, 32, [0, 8, 12, 16, 24]),
     (pace_session_options, 72, [0, 4, 8, 12, 16, 24, 32, 40, 48, 56, 64]),
     (pace_session_info, 224, [0, 4, 8, 12, 16, 24, 88, 152, 216]),
+    (pace_progress, 24, [0, 4, 8, 16]),
     (pace_buffer, 16, [0, 8, 12]),
     (pace_device, 8, [0, 4]),
     (pace_buffer_options, 32, [0, 4, 8, 16, 24, 28]),
@@ -322,11 +331,11 @@ const LAYOUT = [
 
 const FUNCTIONS = [
     :pace_status_name, :pace_library_version, :pace_query, :pace_text_free, :pace_session_open, :pace_session_leave,
-    :pace_session_free, :pace_session_get_info, :pace_session_get_fd, :pace_buffer_create, :pace_buffer_free,
-    :pace_buffer_get_info, :pace_buffer_to_dlpack, :pace_request_wait, :pace_request_test, :pace_session_next,
-    :pace_request_cancel, :pace_average, :pace_announce, :pace_request_ready, :pace_withdraw, :pace_reduce,
-    :pace_broadcast, :pace_sync, :pace_barrier, :pace_push, :pace_pull, :pace_checkpoint, :pace_residual_save,
-    :pace_residual_load
+    :pace_session_free, :pace_session_get_info, :pace_session_get_fd, :pace_session_report, :pace_buffer_create,
+    :pace_buffer_free, :pace_buffer_release, :pace_buffer_get_info, :pace_buffer_to_dlpack, :pace_request_wait,
+    :pace_request_test, :pace_request_wait_any, :pace_session_next, :pace_request_cancel, :pace_average, :pace_announce,
+    :pace_request_ready, :pace_withdraw, :pace_reduce, :pace_broadcast, :pace_sync, :pace_barrier, :pace_push,
+    :pace_pull, :pace_checkpoint, :pace_residual_save, :pace_residual_load
 ]
 
 pace_status_name(status) =
@@ -347,48 +356,54 @@ pace_session_get_info(session, info, error) =
     ccall(address(8), Int32, (Ptr{Cvoid}, Ptr{pace_session_info}, Ptr{pace_error}), session, info, error)
 pace_session_get_fd(session, ret_fd, error) =
     ccall(address(9), Int32, (Ptr{Cvoid}, Ptr{Int32}, Ptr{pace_error}), session, ret_fd, error)
+pace_session_report(session, progress, error) =
+    ccall(address(10), Int32, (Ptr{Cvoid}, Ptr{pace_progress}, Ptr{pace_error}), session, progress, error)
 pace_buffer_create(session, type, count, options, ret_buffer, ret_data, error) =
-    ccall(address(10), Int32, (Ptr{Cvoid}, Int32, UInt64, Ptr{pace_buffer_options}, Ptr{pace_buffer}, Ptr{Ptr{Cvoid}}, Ptr{pace_error}), session, type, count, options, ret_buffer, ret_data, error)
+    ccall(address(11), Int32, (Ptr{Cvoid}, Int32, UInt64, Ptr{pace_buffer_options}, Ptr{pace_buffer}, Ptr{Ptr{Cvoid}}, Ptr{pace_error}), session, type, count, options, ret_buffer, ret_data, error)
 pace_buffer_free(session, buffer, error) =
-    ccall(address(11), Int32, (Ptr{Cvoid}, pace_buffer, Ptr{pace_error}), session, buffer, error)
+    ccall(address(12), Int32, (Ptr{Cvoid}, pace_buffer, Ptr{pace_error}), session, buffer, error)
+pace_buffer_release(session, buffer, error) =
+    ccall(address(13), Int32, (Ptr{Cvoid}, pace_buffer, Ptr{pace_error}), session, buffer, error)
 pace_buffer_get_info(session, buffer, info, error) =
-    ccall(address(12), Int32, (Ptr{Cvoid}, pace_buffer, Ptr{pace_buffer_info}, Ptr{pace_error}), session, buffer, info, error)
+    ccall(address(14), Int32, (Ptr{Cvoid}, pace_buffer, Ptr{pace_buffer_info}, Ptr{pace_error}), session, buffer, info, error)
 pace_buffer_to_dlpack(session, buffer, major, ret_managed_tensor, error) =
-    ccall(address(13), Int32, (Ptr{Cvoid}, pace_buffer, UInt32, Ptr{Ptr{Cvoid}}, Ptr{pace_error}), session, buffer, major, ret_managed_tensor, error)
+    ccall(address(15), Int32, (Ptr{Cvoid}, pace_buffer, UInt32, Ptr{Ptr{Cvoid}}, Ptr{pace_error}), session, buffer, major, ret_managed_tensor, error)
 pace_request_wait(session, request, timeout_ms, options, ret_info, error) =
-    ccall(address(14), Int32, (Ptr{Cvoid}, pace_request, Int64, Ptr{pace_wait_options}, Ptr{pace_request_info}, Ptr{pace_error}), session, request, timeout_ms, options, ret_info, error)
+    ccall(address(16), Int32, (Ptr{Cvoid}, pace_request, Int64, Ptr{pace_wait_options}, Ptr{pace_request_info}, Ptr{pace_error}), session, request, timeout_ms, options, ret_info, error)
 pace_request_test(session, request, options, ret_info, error) =
-    ccall(address(15), Int32, (Ptr{Cvoid}, pace_request, Ptr{pace_wait_options}, Ptr{pace_request_info}, Ptr{pace_error}), session, request, options, ret_info, error)
+    ccall(address(17), Int32, (Ptr{Cvoid}, pace_request, Ptr{pace_wait_options}, Ptr{pace_request_info}, Ptr{pace_error}), session, request, options, ret_info, error)
+pace_request_wait_any(session, requests, count, timeout_ms, options, ret_request, ret_info, error) =
+    ccall(address(18), Int32, (Ptr{Cvoid}, Ptr{pace_request}, UInt64, Int64, Ptr{pace_wait_options}, Ptr{pace_request}, Ptr{pace_request_info}, Ptr{pace_error}), session, requests, count, timeout_ms, options, ret_request, ret_info, error)
 pace_session_next(session, timeout_ms, options, ret_request, ret_info, error) =
-    ccall(address(16), Int32, (Ptr{Cvoid}, Int64, Ptr{pace_wait_options}, Ptr{pace_request}, Ptr{pace_request_info}, Ptr{pace_error}), session, timeout_ms, options, ret_request, ret_info, error)
+    ccall(address(19), Int32, (Ptr{Cvoid}, Int64, Ptr{pace_wait_options}, Ptr{pace_request}, Ptr{pace_request_info}, Ptr{pace_error}), session, timeout_ms, options, ret_request, ret_info, error)
 pace_request_cancel(session, request, error) =
-    ccall(address(17), Int32, (Ptr{Cvoid}, pace_request, Ptr{pace_error}), session, request, error)
+    ccall(address(20), Int32, (Ptr{Cvoid}, pace_request, Ptr{pace_error}), session, request, error)
 pace_average(session, slices, count, options, ret_request, error) =
-    ccall(address(18), Int32, (Ptr{Cvoid}, Ptr{pace_slice}, UInt64, Ptr{pace_average_options}, Ptr{pace_request}, Ptr{pace_error}), session, slices, count, options, ret_request, error)
+    ccall(address(21), Int32, (Ptr{Cvoid}, Ptr{pace_slice}, UInt64, Ptr{pace_average_options}, Ptr{pace_request}, Ptr{pace_error}), session, slices, count, options, ret_request, error)
 pace_announce(session, iteration, error) =
-    ccall(address(19), Int32, (Ptr{Cvoid}, UInt64, Ptr{pace_error}), session, iteration, error)
+    ccall(address(22), Int32, (Ptr{Cvoid}, UInt64, Ptr{pace_error}), session, iteration, error)
 pace_request_ready(session, request, elements, error) =
-    ccall(address(20), Int32, (Ptr{Cvoid}, pace_request, UInt64, Ptr{pace_error}), session, request, elements, error)
+    ccall(address(23), Int32, (Ptr{Cvoid}, pace_request, UInt64, Ptr{pace_error}), session, request, elements, error)
 pace_withdraw(session, error) =
-    ccall(address(21), Int32, (Ptr{Cvoid}, Ptr{pace_error}), session, error)
+    ccall(address(24), Int32, (Ptr{Cvoid}, Ptr{pace_error}), session, error)
 pace_reduce(session, slices, count, options, ret_request, error) =
-    ccall(address(22), Int32, (Ptr{Cvoid}, Ptr{pace_slice}, UInt64, Ptr{pace_reduce_options}, Ptr{pace_request}, Ptr{pace_error}), session, slices, count, options, ret_request, error)
+    ccall(address(25), Int32, (Ptr{Cvoid}, Ptr{pace_slice}, UInt64, Ptr{pace_reduce_options}, Ptr{pace_request}, Ptr{pace_error}), session, slices, count, options, ret_request, error)
 pace_broadcast(session, slices, count, options, ret_request, error) =
-    ccall(address(23), Int32, (Ptr{Cvoid}, Ptr{pace_slice}, UInt64, Ptr{pace_broadcast_options}, Ptr{pace_request}, Ptr{pace_error}), session, slices, count, options, ret_request, error)
+    ccall(address(26), Int32, (Ptr{Cvoid}, Ptr{pace_slice}, UInt64, Ptr{pace_broadcast_options}, Ptr{pace_request}, Ptr{pace_error}), session, slices, count, options, ret_request, error)
 pace_sync(session, slices, count, options, ret_request, error) =
-    ccall(address(24), Int32, (Ptr{Cvoid}, Ptr{pace_slice}, UInt64, Ptr{pace_sync_options}, Ptr{pace_request}, Ptr{pace_error}), session, slices, count, options, ret_request, error)
+    ccall(address(27), Int32, (Ptr{Cvoid}, Ptr{pace_slice}, UInt64, Ptr{pace_sync_options}, Ptr{pace_request}, Ptr{pace_error}), session, slices, count, options, ret_request, error)
 pace_barrier(session, options, ret_request, error) =
-    ccall(address(25), Int32, (Ptr{Cvoid}, Ptr{pace_barrier_options}, Ptr{pace_request}, Ptr{pace_error}), session, options, ret_request, error)
+    ccall(address(28), Int32, (Ptr{Cvoid}, Ptr{pace_barrier_options}, Ptr{pace_request}, Ptr{pace_error}), session, options, ret_request, error)
 pace_push(session, slices, count, options, ret_request, error) =
-    ccall(address(26), Int32, (Ptr{Cvoid}, Ptr{pace_slice}, UInt64, Ptr{pace_push_options}, Ptr{pace_request}, Ptr{pace_error}), session, slices, count, options, ret_request, error)
+    ccall(address(29), Int32, (Ptr{Cvoid}, Ptr{pace_slice}, UInt64, Ptr{pace_push_options}, Ptr{pace_request}, Ptr{pace_error}), session, slices, count, options, ret_request, error)
 pace_pull(session, slices, count, options, ret_request, error) =
-    ccall(address(27), Int32, (Ptr{Cvoid}, Ptr{pace_slice}, UInt64, Ptr{pace_pull_options}, Ptr{pace_request}, Ptr{pace_error}), session, slices, count, options, ret_request, error)
+    ccall(address(30), Int32, (Ptr{Cvoid}, Ptr{pace_slice}, UInt64, Ptr{pace_pull_options}, Ptr{pace_request}, Ptr{pace_error}), session, slices, count, options, ret_request, error)
 pace_checkpoint(session, options, ret_request, error) =
-    ccall(address(28), Int32, (Ptr{Cvoid}, Ptr{pace_checkpoint_options}, Ptr{pace_request}, Ptr{pace_error}), session, options, ret_request, error)
+    ccall(address(31), Int32, (Ptr{Cvoid}, Ptr{pace_checkpoint_options}, Ptr{pace_request}, Ptr{pace_error}), session, options, ret_request, error)
 pace_residual_save(session, slices, count, options, ret_request, error) =
-    ccall(address(29), Int32, (Ptr{Cvoid}, Ptr{pace_slice}, UInt64, Ptr{pace_residual_options}, Ptr{pace_request}, Ptr{pace_error}), session, slices, count, options, ret_request, error)
+    ccall(address(32), Int32, (Ptr{Cvoid}, Ptr{pace_slice}, UInt64, Ptr{pace_residual_options}, Ptr{pace_request}, Ptr{pace_error}), session, slices, count, options, ret_request, error)
 pace_residual_load(session, slices, count, options, ret_request, error) =
-    ccall(address(30), Int32, (Ptr{Cvoid}, Ptr{pace_slice}, UInt64, Ptr{pace_residual_options}, Ptr{pace_request}, Ptr{pace_error}), session, slices, count, options, ret_request, error)
+    ccall(address(33), Int32, (Ptr{Cvoid}, Ptr{pace_slice}, UInt64, Ptr{pace_residual_options}, Ptr{pace_request}, Ptr{pace_error}), session, slices, count, options, ret_request, error)
 
 const function_pointers = fill(C_NULL, length(FUNCTIONS))
 const loader = Ref{Function}(() -> error("no loader has been set"))

@@ -5,7 +5,7 @@ Elements that verbs work on. Made by [`Pace.buffer`](@ref), [`Pace.import_array`
 
 [`Pace.array`](@ref) is its memory, without a copy. That stays until the Buffer and the last array over it are gone, also after
 [`Pace.free`](@ref) and after the session's end. Nothing may touch a buffer's elements while a request that names them is in flight.
-A buffer that nobody refers to is freed by a later call that makes or frees a buffer, or waits. Threads: any.
+A buffer that nobody refers to is freed by a later call that makes or frees a buffer. Threads: any.
 
 `buffer[11:20]` is a slice for verbs, counted from 1 over all dimensions.
 """
@@ -27,7 +27,6 @@ daemon.
 function new_buffer(handle::SessionHandle, ::Type{T}, size::NTuple{N,Int}, options::ABI.pace_buffer_options,
                     imported::Union{Nothing,Array{T,N}} = nothing) where {T,N}
     number = type_number(T)
-    free_dropped(handle)
     raw, address, described = Ref(ABI.pace_buffer()), Ref{Ptr{Cvoid}}(C_NULL), Ref(options)
     # An InterruptException must not come between the buffer and its finalizer.
     return uninterrupted() do
@@ -45,7 +44,7 @@ function new_buffer(handle::SessionHandle, ::Type{T}, size::NTuple{N,Int}, optio
 end
 
 function drop(buffer::Buffer)
-    buffer.is_freed || try_drop(buffer.handle, buffer.raw, buffer.memory) || finalizer(drop, buffer)
+    buffer.is_freed || release(buffer.handle, buffer.raw)
     return nothing
 end
 
@@ -76,7 +75,6 @@ daemon. Throws [`Invalid`](@ref) while a request in flight names it.
 """
 function free(buffer::Buffer)
     buffer.is_freed && return nothing
-    free_dropped(buffer.handle)
     call((session, error) -> ABI.pace_buffer_free(session, buffer.raw, error), buffer.handle)
     buffer.is_freed = true
     buffer.memory = nothing

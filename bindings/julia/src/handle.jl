@@ -1,14 +1,7 @@
 # SessionHandle: libpace's session, freed when nobody uses it any more and never while a call on it runs.
 #
 # Finalizers come at any point of any task, also of one that is within these functions. So they take no lock: the session is
-# counted by one atomic number, and a buffer that nobody refers to is put on a list, which ordinary calls empty.
-
-"A buffer that nobody refers to any more, and what keeps its memory until libpace has let go of it."
-mutable struct Dropped
-    raw::ABI.pace_buffer
-    memory::Any
-    next::Union{Nothing,Dropped}
-end
+# counted by one atomic number, and a buffer that nobody refers to is released, which waits for nobody.
 
 "The pointer to a session. Threads: any."
 mutable struct SessionHandle
@@ -16,11 +9,9 @@ mutable struct SessionHandle
     pid::Int32
     # Twice the number of calls that run, and one more when it is closed.
     state::Threads.Atomic{Int}
-    dropped_lock::Threads.SpinLock
-    dropped::Union{Nothing,Dropped}
 end
 
-SessionHandle(pointer::Ptr{Cvoid}) = SessionHandle(pointer, getpid(), Threads.Atomic{Int}(0), Threads.SpinLock(), nothing)
+SessionHandle(pointer::Ptr{Cvoid}) = SessionHandle(pointer, getpid(), Threads.Atomic{Int}(0))
 
 is_closed(handle::SessionHandle) = isodd(handle.state[])
 
@@ -88,31 +79,14 @@ function end_session(handle::SessionHandle)
     ABI.pace_session_free(pointer)
 end
 
-"""
-Has a buffer freed by the next ordinary call; `memory` stays alive until then. For finalizers: takes the list's lock if that is
-free, and says whether it was.
-"""
-function try_drop(handle::SessionHandle, raw::ABI.pace_buffer, memory)
-    (is_closed(handle) || !is_ours(handle)) && return true # It is freed with the session.
-    dropped = Dropped(raw, memory, nothing)
-    trylock(handle.dropped_lock) || return false
-    dropped.next = handle.dropped
-    handle.dropped = dropped
-    unlock(handle.dropped_lock)
-    return true
-end
-
-"Frees the buffers that nobody refers to any more. Blocks: for one exchange with the daemon each."
-function free_dropped(handle::SessionHandle)
-    handle.dropped === nothing && return nothing
-    lock(handle.dropped_lock)
-    dropped, handle.dropped = handle.dropped, nothing
-    unlock(handle.dropped_lock)
-    error = Ref{ABI.pace_error}()
-    while dropped !== nothing
+"Has the session's next call that makes or frees a buffer free this one. For finalizers: does not block."
+function release(handle::SessionHandle, raw::ABI.pace_buffer)
+    (is_closed(handle) || !is_ours(handle)) && return nothing # It is freed with the session.
+    try
         # What fails here is freed with the session.
-        GC.@preserve dropped use(session -> ABI.pace_buffer_free(session, dropped.raw, error), handle)
-        dropped = dropped.next
+        use(session -> ABI.pace_buffer_release(session, raw, C_NULL), handle)
+    catch error
+        error isa Closed || rethrow()
     end
     return nothing
 end

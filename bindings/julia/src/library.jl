@@ -2,7 +2,7 @@
 
 using Libdl
 
-const SONAME = "libpace.so.0"
+const SONAME = "libpace.so.1"
 
 """
     library_version()
@@ -14,7 +14,7 @@ library_version() = version_of(ABI.pace_library_version())
 version_of(number::Integer) = VersionNumber(number ÷ 10000, number ÷ 100 % 100, number % 100)
 
 """
-Loads libpace: the file that the environment's PACE_LIBRARY names, or libpace.so.0 where the system's loader finds it. Throws
+Loads libpace: the file that the environment's PACE_LIBRARY names, or libpace.so.1 where the system's loader finds it. Throws
 NotFound, and Version when it is of another release than this package: a minor release may change the ABI until 1.0.
 """
 function load()
@@ -29,9 +29,10 @@ function load()
     missing_one = findfirst(isnothing, found)
     missing_one === nothing || throw(Version("$file has no $(ABI.FUNCTIONS[missing_one]); install the libpace of this package's release"))
     version = version_of(ccall(found[findfirst(isequal(:pace_library_version), ABI.FUNCTIONS)], UInt32, ()))
-    if (version.major, version.minor) != (ABI.PACE_VERSION_MAJOR, ABI.PACE_VERSION_MINOR)
-        throw(Version("$file is version $version and this package is for $(ABI.PACE_VERSION_MAJOR).$(ABI.PACE_VERSION_MINOR); " *
-                      "install the two of one release"))
+    # Later minor releases add to the ABI and change nothing.
+    if version.major != ABI.PACE_VERSION_MAJOR || version.minor < ABI.PACE_VERSION_MINOR
+        throw(Version("$file is version $version and this package needs $(ABI.PACE_VERSION_MAJOR).$(ABI.PACE_VERSION_MINOR) or a " *
+                      "later one of $(ABI.PACE_VERSION_MAJOR).x; install libpace of this package's release"))
     end
     copyto!(ABI.function_pointers, found)
     return nothing

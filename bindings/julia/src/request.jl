@@ -35,8 +35,6 @@ that waits instead of this task.
 """
 function Base.wait(request::Request; timeout = nothing, local_iteration::Integer = 0, members::Bool = false, stream = nothing)
     if !is_settled(request)
-        handle = request.session.handle
-        is_closed(handle) || free_dropped(handle)
         device = isempty(request.slices) ? ABI.pace_device() : request.slices[1].buffer.device
         how = Waiting(; local_iteration = local_iteration, members = members, device = device, stream = stream)
         look_until(() -> collect_end(request, how), request.session, timeout)

@@ -130,18 +130,64 @@ Waits for whichever request ends first, collects it and gives it; its `wait` the
 meanwhile.
 """
 function next(session::Session; timeout = nothing, local_iteration::Integer = 0)
+    return first_to_end(session, timeout, local_iteration) do pointer, arguments...
+        ABI.pace_session_next(pointer, 0, arguments...)
+    end
+end
+
+"""
+    wait_any(requests; timeout=nothing, local_iteration=0)
+
+As [`Pace.next`](@ref), of these requests of one session alone (1 to 64); others stay as they are. Gives one that has been collected
+already at once. Throws [`Invalid`](@ref) when there are none, or too many.
+"""
+function wait_any(requests::AbstractVector{Request}; timeout = nothing, local_iteration::Integer = 0)
+    isempty(requests) && throw(Invalid("requests: there are none; give 1 to 64", argument = "requests"))
+    session = requests[1].session
+    all(request -> request.session === session, requests) ||
+        throw(Invalid("requests: they are of several sessions; wait for those of one", argument = "requests"))
+    while true
+        collected = findfirst(is_settled, requests)
+        collected === nothing || return requests[collected]
+        wanted = [request.raw for request in requests]
+        try
+            return first_to_end(session, timeout, local_iteration) do pointer, arguments...
+                GC.@preserve wanted ABI.pace_request_wait_any(pointer, wanted, length(wanted), 0, arguments...)
+            end
+        catch error
+            # Another task has collected one meanwhile.
+            error isa Handle && any(is_settled, requests) || rethrow()
+        end
+    end
+end
+
+"""
+    report(session; loss=nothing, samples_per_second=nothing)
+
+Tells those who watch (`pacectl status`, its metrics) how the training goes; nothing that Pace does depends on it. It may be called at
+each step: of several calls within a tenth of a second the first is told. Does not block. Throws [`Invalid`](@ref) when nothing is
+given, or a rate that is not above 0.
+"""
+function report(session::Session; loss = nothing, samples_per_second = nothing)
+    flags = (loss === nothing ? 0 : ABI.PACE_PROGRESS_LOSS) | (samples_per_second === nothing ? 0 : ABI.PACE_PROGRESS_RATE)
+    progress = Ref(ABI.pace_progress(flags = flags, loss = something(loss, 0), samples_per_s = something(samples_per_second, 0)))
+    return call((pointer, error) -> ABI.pace_session_report(pointer, progress, error), session.handle)
+end
+
+"Waits by a call of libpace that looks once, and gives the request that it has collected."
+function first_to_end(look, session::Session, timeout, local_iteration)
     how = Waiting(; local_iteration = local_iteration)
     found = Ref{Union{Nothing,Request}}(nothing)
-    look_until(() -> collect_next(session, how, found), session, timeout)
+    look_until(() -> collect_first(look, session, how, found), session, timeout)
     return found[]::Request
 end
 
-function collect_next(session::Session, how::Waiting, found)
+function collect_first(look, session::Session, how::Waiting, found)
     raw_request, error = Ref(ABI.pace_request()), Ref{ABI.pace_error}()
     raw = Ref(ABI.pace_request_info(status = ABI.PACE_PENDING))
     return undivided(session) do
         status = use(session.handle) do pointer
-            ABI.pace_session_next(pointer, 0, how.options, raw_request, raw, error)
+            look(pointer, how.options, raw_request, raw, error)
         end
         raw[].status == ABI.PACE_PENDING && return message_in_flight(status, error[])
         found[] = session.requests[raw_request[].id]

@@ -54,35 +54,16 @@ end
 "Makes buffers and forgets them."
 make_and_forget(session, count) = foreach(_ -> Pace.buffer(session, Float32, 1024), 1:count)
 
-@testset "buffers to which nobody refers are freed by later calls" begin
+@testset "buffers to which nobody refers are freed by a later call that makes one" begin
     session = alone()
-    keep = Pace.buffer(session, Float32, 1)
+    Pace.free(Pace.buffer(session, Float32, 1))
     foreach(_ -> GC.gc(), 1:3) # what the tests before have left
     before = mapped()
     make_and_forget(session, 50)
     @test collect_until() do
-        wait(Pace.reduce(session, keep))
-        mapped() <= before
+        Pace.free(Pace.buffer(session, Float32, 1))
+        mapped() <= before + 4 # the arrays of the latest ones are collected later
     end
-    close(session)
-end
-
-function forget_under_lock(session, lock_held)
-    buffer = Pace.buffer(session, Float32, 1)
-    lock(lock_held)
-    return nothing
-end
-
-@testset "a finalizer that finds the list of dropped buffers locked comes again" begin
-    session = alone()
-    handle = session.handle
-    forget_under_lock(session, handle.dropped_lock)
-    foreach(_ -> GC.gc(), 1:3)
-    @test handle.dropped === nothing
-    unlock(handle.dropped_lock)
-    @test collect_until(() -> handle.dropped !== nothing)
-    Pace.buffer(session, Float32, 1)
-    @test handle.dropped === nothing
     close(session)
 end
 

@@ -1,14 +1,14 @@
 # With one thread these are tasks like others; `check` starts Julia with two.
 
 @testset "workers of several threads, which collect garbage meanwhile" begin
-    sessions = pair("partial-reduce"; group_size = 2)
+    sessions = pair()
     function train(session)
         model = Pace.buffer(session, Float32, 1000)
         weights = Pace.array(model)
         for iteration in 1:100
             Pace.buffer(session, Float32, 100)
             weights .+= 1
-            wait(Pace.average(session, model; iteration = iteration))
+            wait(Pace.reduce(session, model))
             iteration % 20 == 0 && GC.gc()
         end
         return copy(weights)

@@ -35,7 +35,7 @@ __all__ = [
 
 
 def library_version() -> str:
-    """The version of the libpace that is loaded, "0.2.0". Raises NotFound when there is none."""
+    """The version of the libpace that is loaded, "1.0.0". Raises NotFound when there is none."""
     return version_text(library().pace_library_version())
 
 

@@ -7,8 +7,8 @@ their argument and result types.
 import ctypes as c
 from typing import Any, List, Tuple
 
-PACE_VERSION_MAJOR = 0
-PACE_VERSION_MINOR = 2
+PACE_VERSION_MAJOR = 1
+PACE_VERSION_MINOR = 0
 PACE_VERSION_PATCH = 0
 PACE_POLICY_ALL_REDUCE = "all-reduce"
 PACE_POLICY_PARTIAL_REDUCE = "partial-reduce"
@@ -95,6 +95,8 @@ PACE_SESSION_SIGNALS = 2
 PACE_RUN_NEW = 0
 PACE_RUN_UNDER_WAY = 1
 PACE_RUN_RESUMED = 2
+PACE_PROGRESS_LOSS = 1
+PACE_PROGRESS_RATE = 2
 PACE_F32 = 1
 PACE_F64 = 2
 PACE_F16 = 3
@@ -176,6 +178,15 @@ class pace_session_info(c.Structure):
         ("node", c.c_char * 64),
         ("run", c.c_char * 64),
         ("run_began", c.c_uint64),
+    ]
+
+
+class pace_progress(c.Structure):
+    _fields_ = [
+        ("struct_size", c.c_uint32),
+        ("flags", c.c_uint32),
+        ("loss", c.c_double),
+        ("samples_per_s", c.c_double),
     ]
 
 
@@ -385,9 +396,13 @@ FUNCTIONS: List[Tuple[str, Any, List[Any]]] = [
      [c.c_void_p, c.c_void_p, c.c_void_p]),
     ("pace_session_get_fd", c.c_int32,
      [c.c_void_p, c.c_void_p, c.c_void_p]),
+    ("pace_session_report", c.c_int32,
+     [c.c_void_p, c.c_void_p, c.c_void_p]),
     ("pace_buffer_create", c.c_int32,
      [c.c_void_p, c.c_int32, c.c_uint64, c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p]),
     ("pace_buffer_free", c.c_int32,
+     [c.c_void_p, pace_buffer, c.c_void_p]),
+    ("pace_buffer_release", c.c_int32,
      [c.c_void_p, pace_buffer, c.c_void_p]),
     ("pace_buffer_get_info", c.c_int32,
      [c.c_void_p, pace_buffer, c.c_void_p, c.c_void_p]),
@@ -397,6 +412,8 @@ FUNCTIONS: List[Tuple[str, Any, List[Any]]] = [
      [c.c_void_p, pace_request, c.c_int64, c.c_void_p, c.c_void_p, c.c_void_p]),
     ("pace_request_test", c.c_int32,
      [c.c_void_p, pace_request, c.c_void_p, c.c_void_p, c.c_void_p]),
+    ("pace_request_wait_any", c.c_int32,
+     [c.c_void_p, c.c_void_p, c.c_uint64, c.c_int64, c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p]),
     ("pace_session_next", c.c_int32,
      [c.c_void_p, c.c_int64, c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p]),
     ("pace_request_cancel", c.c_int32,

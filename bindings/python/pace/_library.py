@@ -1,7 +1,7 @@
 """The loaded libpace: found once, on first use.
 
 Looked for in this order: the file that PACE_LIBRARY names, next to this package (a wheel bundles it there), and where
-the system's loader finds libpace.so.0.
+the system's loader finds libpace.so.1.
 """
 
 import ctypes
@@ -13,7 +13,8 @@ from typing import Any, List, Optional
 from pace import _abi
 from pace.errors import Invalid, NotFound, Version, error_from
 
-SONAME = "libpace.so.0"
+SONAME = "libpace.so.1"
+_OLDEST = 10000 * _abi.PACE_VERSION_MAJOR + 100 * _abi.PACE_VERSION_MINOR
 _lock = threading.Lock()
 _loaded: Optional[ctypes.CDLL] = None
 _file = ""
@@ -53,10 +54,10 @@ def _load() -> Any:
             reasons.append(str(error))
             continue
         number = loaded.pace_library_version()
-        # A minor release may change the ABI until 1.0.
-        if number // 100 != _abi.PACE_VERSION_MAJOR * 100 + _abi.PACE_VERSION_MINOR:
-            raise Version(f"{file} is version {version_text(number)} and this package is for "
-                          f"{_abi.PACE_VERSION_MAJOR}.{_abi.PACE_VERSION_MINOR}; install the two of one release")
+        # Later minor releases add to the ABI and change nothing.
+        if not _OLDEST <= number < 10000 * (_abi.PACE_VERSION_MAJOR + 1):
+            raise Version(f"{file} is version {version_text(number)} and this package needs {version_text(_OLDEST)} or a later one of "
+                          f"{_abi.PACE_VERSION_MAJOR}.x; install libpace of this package's release")
         return loaded, file
     raise NotFound(f"libpace cannot be loaded ({'; '.join(reasons)}); install Pace or this package's wheel, "
                    "or name the file in PACE_LIBRARY")

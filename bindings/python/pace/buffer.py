@@ -4,7 +4,7 @@ import builtins
 import ctypes
 import importlib
 import weakref
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Union, cast
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Tuple, Union, cast
 
 from pace import _abi
 from pace._library import library
@@ -23,7 +23,8 @@ class Buffer:
 
     Owns its memory, which the arrays of numpy(), memoryview() and DLPack keep as well: it stays until the Buffer and the
     last of them are gone, also after free() and after the session's end. Nobody may touch a buffer's elements while a
-    request that names them is in flight. A buffer that nobody refers to is freed. Threads: any.
+    request that names them is in flight. A buffer that nobody refers to is freed by the next call that makes or frees one.
+    Threads: any.
     """
 
     def __init__(self, handle: "Handle", raw: _abi.pace_buffer, shape: Tuple[int, ...], imported: Optional[Imported] = None):
@@ -31,7 +32,7 @@ class Buffer:
         self._raw = raw
         self._imported = imported
         self._memory: Optional[Memory] = None
-        self._finalizer = weakref.finalize(self, handle.free_buffer, raw)
+        self._finalizer = weakref.finalize(self, _end_of(handle, imported), raw)
         self._finalizer.atexit = False
         described = self._describe()
         self._kind: Type = type_of_number(described.type)
@@ -148,6 +149,12 @@ class Buffer:
         return tensor.value or 0
 
 
+def _end_of(handle: "Handle", imported: Optional[Imported]) -> Callable[[_abi.pace_buffer], None]:
+    """What a buffer that nobody refers to does. A GPU's memory of the trainer's own goes with it: the daemon must let go of it before."""
+    is_on_gpu = imported is not None and imported.device.type not in (0, _abi.PACE_DEVICE_CPU)
+    return handle.free_buffer if is_on_gpu else handle.release_buffer
+
+
 class Slice:
     """`count` elements of a buffer from element `first` on; None: to its end. Verbs check the bounds."""
 
@@ -175,6 +182,7 @@ class Slice:
         return self.buffer.numpy().reshape(-1)[self.first:self.first + len(self)]
 
 
+# What a verb works on: a Buffer, a Slice, or several of them, which count as one vector in the order given.
 Operand = Union[Buffer, Slice, Sequence[Union[Buffer, Slice]]]
 
 

@@ -32,6 +32,7 @@ class PaceError(Exception):
 
     @property
     def status_name(self) -> str:
+        """The name of the status in pace.h, "PACE_E_TAKEN"; "PACE_?" for a status of a later release."""
         return _NAMES.get(self.status, "PACE_?")
 
     def __str__(self) -> str:

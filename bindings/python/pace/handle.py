@@ -70,9 +70,16 @@ class Handle:
 
     def free_buffer(self, buffer: _abi.pace_buffer) -> None:
         """What a buffer that nobody refers to any more does. A session that is closed has freed it."""
+        self._give_back(library().pace_buffer_free, buffer)
+
+    def release_buffer(self, buffer: _abi.pace_buffer) -> None:
+        """As free_buffer(), but waits for nobody: the next call that makes or frees a buffer does it."""
+        self._give_back(library().pace_buffer_release, buffer)
+
+    def _give_back(self, function: Any, buffer: _abi.pace_buffer) -> None:
         if self.is_ours and not self._is_closed:
             try:
-                self.call(library().pace_buffer_free, buffer)
+                self.call(function, buffer)
             except PaceError:
                 pass  # Freed with the session.
 

@@ -35,10 +35,15 @@ def query(what: str, endpoint: Optional[str] = None) -> Any:
         loaded.pace_text_free(answer)
 
 
+def keywords_of_options() -> Dict[str, str]:
+    """The option that each keyword means: group_size is group.size."""
+    return {name.replace(".", "_"): name for name in _table()}
+
+
 def merge(named: Optional[Mapping[str, Any]], keywords: Mapping[str, Any]) -> Dict[str, Any]:
     """Options by their names in pace.h. A keyword group_size is the option group.size. Raises Invalid."""
     table = _table()
-    by_keyword = {name.replace(".", "_"): name for name in table}
+    by_keyword = keywords_of_options()
     merged = dict(named or {})
     for keyword, value in keywords.items():
         name = by_keyword.get(keyword, keyword)

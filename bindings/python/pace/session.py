@@ -12,6 +12,7 @@ from pace import _abi, launch
 from pace._library import call, library, text
 from pace.buffer import Buffer, Slice
 from pace.errors import Closed, Invalid, Timeout, error_from
+from pace.errors import Handle as HandleError
 from pace.handle import Handle
 from pace.info import SessionInfo, session_info_of
 from pace.memory import Imported
@@ -169,13 +170,34 @@ class Session(Verbs):
         `timeout` in seconds: None waits for ever. Raises Timeout when it has passed, and NotFound, at once, when no request is in
         flight or waits to be collected. Ctrl-C and other threads as for Request.wait().
         """
+        return self._first(library().pace_session_next, (), timeout, local_iteration)
+
+    def wait_any(self, requests: Sequence[Request], timeout: Optional[float] = None, *, local_iteration: int = 0) -> Request:
+        """As next(), of these requests of the session alone (1 to 64); others stay as they are.
+
+        Gives one that has been collected already at once. Raises Timeout, and Invalid when there are none.
+        """
+        collected = next((request for request in requests if request._status is not None), None)
+        if collected is not None:
+            return collected
+        wanted = (_abi.pace_request * max(len(requests), 1))(*(request._raw for request in requests))
+        try:
+            return self._first(library().pace_request_wait_any, (wanted, len(requests)), timeout, local_iteration)
+        except HandleError:
+            for request in requests:  # Another thread has collected one meanwhile.
+                if request.done():
+                    return request
+            raise
+
+    def _first(self, function: Any, arguments: Tuple[Any, ...], timeout: Optional[float], local_iteration: int) -> Request:
+        """Waits by a function that collects one of several requests, and settles that one."""
         deadline = Deadline(timeout)
         how = Waiting(local_iteration)
         while True:
             left_ms = deadline.left_ms()
             raw_request, error = _abi.pace_request(), _abi.pace_error()
             raw = _abi.pace_request_info(struct_size=ctypes.sizeof(_abi.pace_request_info))
-            status = self._handle.status(library().pace_session_next, left_ms, ctypes.byref(how.options),
+            status = self._handle.status(function, *arguments, left_ms, ctypes.byref(how.options),
                                          ctypes.byref(raw_request), ctypes.byref(raw), ctypes.byref(error))
             if raw.status != _abi.PACE_PENDING:
                 request = self._find(raw_request.id)
@@ -185,6 +207,18 @@ class Session(Verbs):
                 raise error_from(status, error)
             if left_ms == 0:
                 raise Timeout(error.message.decode(errors="replace"))
+
+    def report(self, loss: Optional[float] = None, samples_per_second: Optional[float] = None) -> None:
+        """Tells those who watch (`pacectl status`, its metrics) how the training goes; nothing that Pace does depends on it.
+
+        It may be called at each step: of several calls within a tenth of a second the first is told. Does not block. Raises Invalid
+        when nothing is given, or a rate that is not above 0.
+        """
+        progress = _abi.pace_progress(
+            struct_size=ctypes.sizeof(_abi.pace_progress), loss=loss or 0.0, samples_per_s=samples_per_second or 0.0,
+            flags=(0 if loss is None else _abi.PACE_PROGRESS_LOSS)
+            | (0 if samples_per_second is None else _abi.PACE_PROGRESS_RATE))
+        self._handle.call(library().pace_session_report, ctypes.byref(progress))
 
     def _new_buffer(self, number: int, shape: Tuple[int, ...], options: _abi.pace_buffer_options,
                     imported: Optional[Imported] = None) -> Buffer:

@@ -26,9 +26,9 @@ class Verbs:
     `buffers` is a Buffer, a Slice (`buffer[10:20]`), or a list of them, which count as one vector. All workers give equal
     types and lengths. The elements must stay untouched until the request has ended. `results`: where the result goes, one
     slice for each; without it, in place. `stream`: of buffers on a GPU, the stream that makes their contents.
-    `user_data`: any number; the Info tells it. Threads: any. No verb blocks, unless the session has to reconnect, which
-    takes at most connect_ms. All raise Invalid, Handle, Verb (it does not fit the policy), Limit (64 requests are in flight or
-    not collected), and, to reconnect, what Session() raises.
+    `user_data`: any number; the Info tells it. No verb blocks, unless the session has to reconnect, which takes at most
+    connect_ms. All raise Invalid, Handle, Verb (it does not fit the policy), Limit (64 requests are in flight or not
+    collected), and, to reconnect, what Session() raises. Threads: any.
     """
 
     _handle: "Handle"

@@ -116,6 +116,10 @@ class Driver:
             raise Unsupported("a wait has no number for one without an end: it is None")
         self.sessions[command.name].leave(command.number("timeout_ms", 1000) / 1000)
 
+    def do_report(self, command):
+        told = [float(command.keys[key]) if key in command.keys else None for key in ("loss", "samples_per_s")]
+        self.sessions[command.name].report(*told)
+
     def do_free(self, command):
         self.sessions[command.name].free()
 
@@ -177,6 +181,9 @@ class Driver:
 
     def do_free_buffer(self, command):
         self.buffers[command.name].buffer.free()
+
+    def do_release_buffer(self, command):
+        del self.buffers[command.name]
 
     def do_write(self, command):
         for at, number in enumerate(command.text("values").split(","), command.number("first", 0)):
@@ -275,7 +282,13 @@ class Driver:
         return info_text(request.wait())
 
     def do_next(self, command):
-        ended = self.sessions[command.name].next(command.seconds("timeout_ms"))
+        return self.end_of(self.sessions[command.name].next(command.seconds("timeout_ms")))
+
+    def do_wait_any(self, command):
+        wanted = [self.requests[name] for name in command.text("requests").split(",")]
+        return self.end_of(self.sessions[command.name].wait_any(wanted, command.seconds("timeout_ms")))
+
+    def end_of(self, ended):
         name = next(name for name, request in self.requests.items() if request is ended)
         try:
             return f"{info_text(ended.wait())} request={name}"

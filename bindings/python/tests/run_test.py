@@ -112,7 +112,7 @@ class Doctor(unittest.TestCase):
         self.assertIn(f"start {os.environ['PACE_PACED']}", output)
 
     def test_a_library_that_is_not_there_is_a_problem_with_a_remedy(self):
-        code, output, errors = self.examine(PACE_LIBRARY="/nonexistent/libpace.so.0")
+        code, output, errors = self.examine(PACE_LIBRARY="/nonexistent/libpace.so.1")
         self.assertEqual((code, errors), (1, ""))
         self.assertRegex(output, r"(?m)^problem +library: .*\n +-> .*PACE_LIBRARY")
 

@@ -1,73 +1,25 @@
 """pace.torch with real workers: torch/worker.py's scenes, started by `python -m pace run`, over a daemon of their own."""
 
 import fcntl
-import importlib.util
-import itertools
 import os
-import re
-import subprocess
-import sys
 import tempfile
 import unittest
 
+from scenes import MANY_BUCKETS, assert_equal_everywhere, play, play_alone, play_over_two_daemons, skip_without_torch
 from support import FOLDER, main
 
-from pace.daemon import Daemon, die_with_parent
 
 WORKER = str(FOLDER / "tests" / "torch" / "worker.py")
-SCENE_S = 200
-MANY_BUCKETS = "64"  # bytes: each parameter its own bucket
 
-if importlib.util.find_spec("torch") is None:
-    print("skipped: PyTorch is not installed (Debian's python3-torch)")
-    sys.exit(77)
-
-
-class Told:
-    """What workers printed: told["checksum"] has each rank's words."""
-
-    def __init__(self, text):
-        self.text = text
-        self.lines = {}
-        for rank, key, words in re.findall(r"^\[(\d+)\] (\S+) ?(.*)$", text, re.MULTILINE):
-            self.lines.setdefault(key, {})[int(rank)] = words
-
-    def __getitem__(self, key):
-        return self.lines[key]
-
-    def numbers(self, key):
-        return [float(words) for words in self.lines[key].values()]
+skip_without_torch()
 
 
 class TorchTest(unittest.TestCase):
-    runs = itertools.count()
-
-    def play(self, workers, *scene, restart=0, buckets=None, endpoint=None, meanwhile=None):
-        """Runs a scene to its end, which must be a good one. `meanwhile` is called while it runs."""
-        with tempfile.TemporaryDirectory(prefix="pace-torch-") as folder:
-            environment = {**os.environ, "PYTHONPATH": str(FOLDER), "PYTHONDONTWRITEBYTECODE": "1",
-                           "PACE_TEST_BACK": f"{folder}/back"}
-            environment.pop("PACE_ENDPOINT", None)
-            if endpoint:
-                environment["PACE_ENDPOINT"] = endpoint
-            if buckets:
-                environment["PACE_TEST_BUCKET_BYTES"] = buckets
-            with subprocess.Popen([sys.executable, "-m", "pace", "run", "-n", str(workers), "--restart", str(restart), WORKER, *scene],
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment,
-                                  preexec_fn=die_with_parent()) as process:
-                try:
-                    if meanwhile:
-                        meanwhile(process, environment["PACE_TEST_BACK"])
-                    text, _ = process.communicate(timeout=SCENE_S)
-                except BaseException:
-                    process.terminate()  # It ends its workers.
-                    raise
-        self.assertEqual(process.returncode, 0, text)
-        return Told(text)
+    def play(self, workers, *scene, **how):
+        return play(self, WORKER, workers, *scene, **how)
 
     def assertEqualEverywhere(self, told, key, workers):
-        self.assertEqual(len(told[key]), workers, told.text)
-        self.assertEqual(len(set(told[key].values())), 1, told.text)
+        assert_equal_everywhere(self, told, key, workers)
 
     def test_gradients_are_those_of_one_process_with_everyones_batches(self):
         for kind, buckets in (("plain", None), ("plain", MANY_BUCKETS), ("kept", MANY_BUCKETS), ("accumulated", MANY_BUCKETS),
@@ -115,6 +67,9 @@ class TorchTest(unittest.TestCase):
             with self.subTest(options=options):
                 self.assertEqual(self.play(2, "served", *options)["clock"], {0: "12", 1: "12"})
 
+    def test_loss_and_throughput_are_in_the_status(self):
+        self.assertEqual(play(self, WORKER, 1, "report")["told"][0], "True True")
+
     def test_without_an_optimizer_it_is_data_parallel(self):
         self.assertEqualEverywhere(self.play(2, "plain"), "checksum", 2)
 
@@ -124,32 +79,17 @@ class TorchTest(unittest.TestCase):
                 told = self.play(3, "restart", when, restart=1, buckets=MANY_BUCKETS)
                 self.assertEqualEverywhere(told, "checksum", 3)
 
+    def test_who_averages_and_comes_when_all_others_have_ended_begins_with_its_own_model(self):
+        self.assertEqual(self.play(2, "last", restart=1)["first"][0], "0")
+
     def test_a_suspended_worker_takes_the_current_model(self):
         told = self.play(3, "frozen", buckets=MANY_BUCKETS)
         self.assertEqual(told["was_away"][1], "True")
         self.assertEqualEverywhere(told, "checksum", 3)
 
     def test_training_survives_the_daemon(self):
-        with tempfile.TemporaryDirectory(prefix="pace-torch-") as folder:
-            socket = f"{folder}/paced.sock"
-            first = Daemon(socket)
-            first.__enter__()
-            second = Daemon(socket)
-
-            def kill_and_start(process, path):
-                while "half" not in (line := process.stdout.readline()):
-                    self.assertTrue(line, "the workers have ended")
-                first._process.kill()
-                first._process.wait()
-                second.__enter__()
-                with open(path, "w", encoding="ascii"):
-                    pass
-            try:
-                told = self.play(2, "daemon", endpoint=f"unix:{socket}", meanwhile=kill_and_start, buckets=MANY_BUCKETS)
-            finally:
-                first.__exit__()
-                second.__exit__()
-            self.assertEqualEverywhere(told, "checksum", 2)
+        told = play_over_two_daemons(self, WORKER, 2, "daemon", buckets=MANY_BUCKETS)
+        self.assertEqualEverywhere(told, "checksum", 2)
 
     def test_a_job_whose_workers_have_all_ended_goes_on_from_its_checkpoint(self):
         with tempfile.TemporaryDirectory(prefix="pace-torch-") as folder:
@@ -166,16 +106,10 @@ class TorchTest(unittest.TestCase):
 class NodeDaemonTest(unittest.TestCase):
     def test_workers_of_a_launcher_start_one_daemon_and_take_it_with_them(self):
         with tempfile.TemporaryDirectory(prefix="pace-torch-") as folder:
-            environment = {**os.environ, "PYTHONPATH": str(FOLDER), "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": folder,
-                           "TORCHELASTIC_RUN_ID": "node-daemon-test", "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}
-            environment.pop("PACE_ENDPOINT", None)
-            workers = [subprocess.Popen([sys.executable, WORKER, "plain"], stdout=subprocess.PIPE, text=True,
-                                        env={**environment, "RANK": str(rank), "LOCAL_RANK": str(rank)},
-                                        preexec_fn=die_with_parent()) for rank in range(2)]
-            texts = [worker.communicate(timeout=SCENE_S)[0] for worker in workers]
-            self.assertEqual([worker.returncode for worker in workers], [0, 0], texts)
-            checksums = {line for text in texts for line in text.splitlines() if line.startswith("checksum")}
-            self.assertEqual(len(checksums), 1, texts)
+            ends = play_alone(WORKER, 2, "plain", TMPDIR=folder, TORCHELASTIC_RUN_ID="node-daemon-test")
+            self.assertEqual([code for code, _ in ends], [0, 0], ends)
+            checksums = {line for _, text in ends for line in text.splitlines() if line.startswith("checksum")}
+            self.assertEqual(len(checksums), 1, ends)
             # The supervisor removes the folder when the last worker has gone; it is waited for by its lock.
             for name in os.listdir(folder):
                 if name.startswith("pace-") and os.path.isdir(f"{folder}/{name}"):

@@ -54,7 +54,10 @@ class WheelTest(unittest.TestCase):
         names = zipfile.ZipFile(path).namelist()
         self.assertIn("pace/py.typed", names)
         self.assertIn("pace/torch/__init__.py", names)
+        self.assertIn("pace/jax/__init__.py", names)
         self.assertEqual(len([name for name in names if name.startswith("pace/libpace.so.")]), 1, names)
+        entries = next(name for name in names if name.endswith(".dist-info/entry_points.txt"))
+        self.assertIn("[torch.backends]\npace = pace.torch_backend:register", zipfile.ZipFile(path).read(entries).decode())
         # What pip does with a wheel that has no scripts to write is to unpack it; so no Python needs a pip of its own.
         with zipfile.ZipFile(path) as archive:
             archive.extractall(f"{self.folder}/site")

@@ -115,6 +115,13 @@ void handle_free_buffer(command* command) {
     buffer->data = NULL;
 }
 
+void handle_release_buffer(command* command) {
+    const object* buffer = buffer_of(command);
+    if (buffer == NULL) return;
+    pace_error error;
+    command_status(command, pace_buffer_release(buffer->session, buffer->buffer, &error), &error);
+}
+
 static void put(const object* buffer, uint64_t at, const char* number) {
     switch (buffer->type) {
         case PACE_F32:

@@ -14,6 +14,7 @@ void handle_info(command* command);
 void handle_leave(command* command);
 void handle_free(command* command);
 void handle_fd(command* command);
+void handle_report(command* command);
 void handle_fork(command* command);
 void handle_announce(command* command);
 void handle_withdraw(command* command);
@@ -22,6 +23,7 @@ void handle_withdraw(command* command);
 void handle_buffer(command* command);
 void handle_describe(command* command);
 void handle_free_buffer(command* command);
+void handle_release_buffer(command* command);
 void handle_write(command* command);
 void handle_fill(command* command);
 void handle_read(command* command);
@@ -39,6 +41,7 @@ void handle_ready(command* command);
 void handle_wait(command* command);
 void handle_test(command* command);
 void handle_next(command* command);
+void handle_wait_any(command* command);
 void handle_cancel(command* command);
 
 /* driver.c: what one line asks for, whatever it is. */

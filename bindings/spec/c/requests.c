@@ -94,6 +94,32 @@ void handle_next(command* command) {
         command_add(command, " request=%s", object_request_name(session->session, ended));
 }
 
+void handle_wait_any(command* command) {
+    const object* session = object_find(SESSION, command_name(command));
+    const char* names = command_value(command, "requests");
+    if (session == NULL || names == NULL) return command_broken(command, "no session or requests");
+    pace_request wanted[8];
+    size_t count = 0;
+    char list[256];
+    snprintf(list, sizeof(list), "%s", names);
+    char* rest = NULL;
+    for (char* name = strtok_r(list, ",", &rest); name != NULL && count < 8;
+         name = strtok_r(NULL, ",", &rest)) {
+        const object* request = object_find(REQUEST, name);
+        if (request == NULL) return command_broken(command, "no such request");
+        wanted[count++] = request->request;
+    }
+    waiting waiting;
+    begin(&waiting, command);
+    pace_request ended;
+    const pace_status status = pace_request_wait_any(
+        session->session, wanted, count, command_int(command, "timeout_ms", PACE_FOREVER),
+        &waiting.options, &ended, &waiting.info, &waiting.error);
+    end(command, &waiting, status);
+    if (waiting.info.status != PACE_PENDING)
+        command_add(command, " request=%s", object_request_name(session->session, ended));
+}
+
 void handle_cancel(command* command) {
     const object* request = request_of(command);
     if (request == NULL) return;

@@ -132,6 +132,20 @@ void handle_fd(command* command) {
                 poll(&polled, 1, (int)command_int(command, "timeout_ms", 0)) > 0);
 }
 
+void handle_report(command* command) {
+    pace_session* session = session_of(command);
+    if (session == NULL) return;
+    const char* loss = command_value(command, "loss");
+    const char* rate = command_value(command, "samples_per_s");
+    pace_progress progress = PACE_PROGRESS_INIT;
+    if (loss != NULL) progress.flags |= PACE_PROGRESS_LOSS;
+    if (rate != NULL) progress.flags |= PACE_PROGRESS_RATE;
+    progress.loss = loss == NULL ? 0 : strtod(loss, NULL);
+    progress.samples_per_s = rate == NULL ? 0 : strtod(rate, NULL);
+    pace_error error;
+    command_status(command, pace_session_report(session, &progress, &error), &error);
+}
+
 void handle_fork(command* command) {
     pace_session* session = session_of(command);
     if (session == NULL) return;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -43,11 +44,20 @@ struct JournalAppend {
     std::vector<std::byte> record;
 };
 
+// What a note is about; empty, or none, where it is about nothing of the kind.
+struct About {
+    std::string job{};
+    std::optional<Rank> rank{};
+    std::string node{};
+};
+
 // Something that an operator wants to read.
 struct Note {
     bool warning = false;
     std::string event;
     std::string detail;
+    About about{};
+    bool routine = false;  // it comes with every worker, or oftener: nothing for the log
 };
 
 template <typename... Messages>

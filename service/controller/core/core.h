@@ -73,6 +73,14 @@ class Core {
     // announces itself anew. For a controller that has not run for so long that they have given it up.
     void begin_anew(TimePoint now);
 
+    // An operator takes a node out of use: its workers leave their jobs, and no others join there; or, with `draining` false, puts it back.
+    // Fails with not_found if no node of that name is known. Nothing happens to one that is so already.
+    base::Result<> set_draining(const std::string& node, bool draining, TimePoint now,
+                                Actions& actions);
+
+    // Ends a job that no worker is in, whosever it is. Fails with not_found, or taken.
+    base::Result<> delete_job(const std::string& name, TimePoint now, Actions& actions);
+
     // Everything, for people: takes milliseconds in a large cluster. Include core/status.h.
     StatusView status(TimePoint now) const;
     bool has_job(const std::string& name) const;

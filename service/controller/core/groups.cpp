@@ -128,7 +128,8 @@ void Groups::signal(const From<Ready>& event, const Turn& turn) {
                   fmt::format(
                       "job {}: rank {} averages buffers of other types or sizes than most; it will "
                       "average with its own kind only",
-                      options_.name, event.rank));
+                      options_.name, event.rank),
+                  {options_.name, event.rank, cluster_.nodes.name_of(event.node)});
     }
     // A daemon announces a worker only after its last exchange: its report of that one is implied,
     // and there was no step.
@@ -278,8 +279,10 @@ void Groups::abort(uint32_t slot, NodeId culprit, const std::string& reason, con
         release(slot, node, turn.now);
         if (node != culprit) turn.tell(node, GroupAbort{job_, flight.group, reason});
     }
-    turn.warn("group-failed", fmt::format("job {}: group {} of {}: {}", options_.name, flight.group,
-                                          names_of(flight.members), reason));
+    turn.warn("group-failed",
+              fmt::format("job {}: group {} of {}: {}", options_.name, flight.group,
+                          names_of(flight.members), reason),
+              {.job = options_.name, .node = cluster_.nodes.name_of(culprit)});
     close(slot, reason, turn.now);
 }
 
@@ -333,8 +336,9 @@ void Groups::close(uint32_t slot, std::string_view failure, TimePoint now) {
 
 void Groups::think_again(const Turn& turn) {
     if (!auto_->evaluate(present(turn.now))) return;
-    turn.note("auto", fmt::format("job {}: {} {}", options_.name, text_of(auto_->shape()),
-                                  auto_->reason()));
+    turn.note("auto",
+              fmt::format("job {}: {} {}", options_.name, text_of(auto_->shape()), auto_->reason()),
+              {options_.name});
     const JobOptions chosen = with_choice(options_, auto_);
     if (chosen == in_use_) return;
     in_use_ = chosen;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "service/controller/core/lateness.h"
 #include "service/controller/core/options.h"
 
 namespace pace::controller {
@@ -74,6 +73,13 @@ void Job::join(const From<WorkerJoin>& event, const Turn& turn) {
                               : under_way ? WorkerState::newcomer
                                           : WorkerState::joined;
     attach(event.rank, event.node, state, turn);
+    turn.mention(back ? "worker-back" : "worker-joined",
+                 fmt::format("job {}: rank {} on node '{}' {}", options_.name, event.rank,
+                             cluster_.nodes.name_of(event.node),
+                             back        ? "is back"
+                             : under_way ? "has joined the job, which is under way"
+                                         : "has joined"),
+                 about(event.rank));
     Worker& worker = workers_[event.rank];
     worker.iteration = event.iteration;
     worker.rounds_submitted = worker.rounds = event.rounds_completed;
@@ -122,6 +128,7 @@ void Job::detach(Rank rank, WorkerState state, Placement placement, const Turn& 
     if (state == WorkerState::lost) ++unsettled_;
     if (Node* host = cluster_.nodes.find(worker.node)) --host->workers;
     if (--live_ == 0) empty_since_ = turn.now;
+    if (live_ == 0) note_empty(turn);
     place(rank, placement, turn);
     if (took_part) request_view(0);
 }
@@ -138,9 +145,15 @@ Worker* Job::live_at(NodeId node, Rank rank) {
 
 void Job::leave(const From<WorkerLeave>& event, const Turn& turn) {
     if (live_at(event.node, event.rank) == nullptr) return;
-    if (!event.orderly) {
-        turn.warn("worker-died", fmt::format("job {}: rank {} on node '{}' died", options_.name,
-                                             event.rank, cluster_.nodes.name_of(event.node)));
+    if (event.orderly) {
+        turn.mention("worker-left",
+                     fmt::format("job {}: rank {} has left", options_.name, event.rank),
+                     about(event.rank));
+    } else {
+        turn.warn("worker-died",
+                  fmt::format("job {}: rank {} on node '{}' died", options_.name, event.rank,
+                              cluster_.nodes.name_of(event.node)),
+                  about(event.rank));
     }
     detach(event.rank, event.orderly ? WorkerState::left : WorkerState::lost,
            event.orderly ? Placement::left : Placement::died, turn);
@@ -187,6 +200,10 @@ void Job::on_node_lost(NodeId node, const std::string& reason, const Turn& turn)
     bool lost_any = false;
     for (Rank rank = 0; rank < workers_.size(); ++rank) {
         if (live_at(node, rank) == nullptr) continue;
+        turn.act(Note{true, "worker-lost",
+                      fmt::format("job {}: rank {} went with node '{}': {}", options_.name, rank,
+                                  cluster_.nodes.name_of(node), reason),
+                      about(rank), true});
         detach(rank, WorkerState::lost, took_them_along ? Placement::died : Placement::lost, turn);
         workers_[rank].node_was_lost = !took_them_along;
         workers_[rank].may_return = true;
@@ -216,6 +233,10 @@ void Job::admit(const From<WorkerAdmit>& event, const Turn& turn) {
 
 void Job::begin_taking_part(Rank rank, bool wants_model, const Turn& turn) {
     Worker& worker = workers_[rank];
+    if (worker.state == WorkerState::suspended)
+        turn.note("worker-back",
+                  fmt::format("job {}: rank {} takes part again", options_.name, rank),
+                  about(rank));
     worker.state = WorkerState::admitted;
     deserted_ = false;
     worker.wants_model = wants_model;
@@ -235,7 +256,8 @@ void Job::on_ready(const From<Ready>& event, const Turn& turn) {
     if (!groups_) {
         return turn.warn("ready-without-groups",
                          fmt::format("job {}: rank {} is ready for a group, but the policy is {}",
-                                     options_.name, event.rank, name_of(options_.policy)));
+                                     options_.name, event.rank, name_of(options_.policy)),
+                         about(event.rank));
     }
     if (!is_taking_part(worker->state) && !admits(*worker)) {
         if (worker->state == WorkerState::newcomer || left_out_.keeps(event.rank))
@@ -304,65 +326,8 @@ void Job::end(const Turn& turn) const {
     turn.tell_each({nodes.begin(), nodes.end()}, JobEnded{id_, token_});
 }
 
-// ---------------------------------------------------------------------------------------- lateness
-
-void Job::on_report(NodeId node, const WorkerReport& report, const Turn& turn) {
-    Worker* worker = live_at(node, report.rank);
-    if (worker == nullptr) return;
-    observe(*worker, report, step_sign_of(options_), turn.now);
-    // A request in flight keeps busy_ms at 0; the first round after the admission may be the
-    // adoption itself, and later ones say nothing where they go on without the newcomer.
-    const bool past_first = report.rounds_submitted > views_.view().base_round + 1;
-    if (report.busy_ms > 0 || (past_first && !is_partial(options_))) {
-        adoptions_.on_finished(report.rank);
-    }
-    if (groups_ && is_stopped(*worker, cluster_.options, turn.now)) groups_->freeze(report.rank);
-    suspend_if_late(report.rank, turn);
-}
-
 void Job::on_group_report(NodeId node, const GroupReport& report, TimePoint now) {
     if (reported_) reported_->on_report(report, node, views_.view().epoch, now);
-}
-
-void Job::on_stalled(NodeId node, const Turn& turn) {
-    for (Rank rank = 0; rank < workers_.size(); ++rank) {
-        if (live_at(node, rank) != nullptr) suspend_if_late(rank, turn);
-    }
-}
-
-bool Job::is_waited_on(Rank rank) const {
-    if (groups_ && groups_->is_busy(rank)) return false;
-    if (server_ && server_->holds_up(rank)) return true;
-    if (options_.policy == Policy::prague_static) {
-        return std::any_of(workers_.begin(), workers_.end(), [](const Worker& other) {
-            return other.state == WorkerState::member && other.busy_ms == 0;
-        });
-    }
-    return std::any_of(workers_.begin(), workers_.end(), [&](const Worker& other) {
-        return other.state == WorkerState::member &&
-               other.rounds_submitted > workers_[rank].rounds_submitted;
-    });
-}
-
-void Job::suspend_if_late(Rank rank, const Turn& turn) {
-    const Worker& worker = workers_[rank];
-    if (worker.state != WorkerState::member) return;
-    const auto reason = reason_to_suspend(worker, options_, cluster_.options, turn.now);
-    if (reason && is_waited_on(rank)) suspend(rank, *reason, turn);
-}
-
-void Job::suspend(Rank rank, const std::string& reason, const Turn& turn) {
-    Worker& worker = workers_[rank];
-    if (groups_) groups_->remove_member(rank);
-    if (server_) server_->remove_member(rank, turn.now);
-    adoptions_.on_finished(rank);
-    worker.state = WorkerState::suspended;
-    place(rank, Placement::joined, turn);
-    turn.tell(worker.node, WorkerSuspended{id_, rank, reason});
-    turn.warn("worker-suspended",
-              fmt::format("job {}: rank {} on node '{}' is suspended: {}", options_.name, rank,
-                          cluster_.nodes.name_of(worker.node), reason));
-    request_view(0);
 }
 
 // ---------------------------------------------------------------------------------- end, deadlines

@@ -26,6 +26,7 @@
 #include "service/controller/core/places.h"
 #include "service/controller/core/reported_groups.h"
 #include "service/controller/core/server_job.h"
+#include "service/controller/core/slowness.h"
 #include "service/controller/core/turn.h"
 #include "service/controller/core/views.h"
 #include "service/controller/core/worker.h"
@@ -124,6 +125,13 @@ class Job {
     void end(const Turn& turn) const;
 
     const LeftOut& left_out() const { return left_out_; }
+    const Cluster& cluster() const { return cluster_; }
+    const SlowWorkers& slow_workers() const { return slow_workers_; }
+    // Since when no worker is there, if none is, nor is awaited.
+    std::optional<TimePoint> finished_since(TimePoint now) const;
+
+    // An operator takes the node out of use: its workers leave, and are told why.
+    void drain(NodeId node, const Turn& turn);
 
     // The number of its label, or else of its place in this job; 0 if neither is known.
     uint32_t zone_of(NodeId node) const;
@@ -142,6 +150,10 @@ class Job {
     void begin_taking_part(Rank rank, bool wants_model, const Turn& turn);
     void detach(Rank rank, WorkerState state, Placement placement, const Turn& turn);
     void suspend(Rank rank, const std::string& reason, const Turn& turn);
+    About about() const { return {options_.name}; }
+    About about(Rank rank) const;
+    void note_empty(const Turn& turn) const;
+    void note_stop(Rank rank, const Turn& turn) const;
     void suspend_if_late(Rank rank, const Turn& turn);
     LeftOut::Present present() const;
     bool admits(const Worker& worker);
@@ -180,6 +192,7 @@ class Job {
     Adoptions adoptions_;
     Places places_;  // of the view's nodes
     LeftOut left_out_;
+    SlowWorkers slow_workers_;
     std::set<NodeId> owing_;          // without workers; told of the next view
     std::set<NodeId> had_workers_;    // or have some
     std::unique_ptr<Groups> groups_;  // null for policies whose groups are not formed here

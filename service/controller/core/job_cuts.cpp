@@ -41,15 +41,18 @@ void Job::leave_out(NodeId node, const Turn& turn) {
     turn.warn(
         "node-left-out",
         fmt::format("job {} goes on without node '{}', which is cut from node '{}'", options_.name,
-                    cluster_.nodes.name_of(node), cluster_.nodes.name_of(other)));
+                    cluster_.nodes.name_of(node), cluster_.nodes.name_of(other)),
+        {.job = options_.name, .node = cluster_.nodes.name_of(node)});
     for (Rank rank = 0; rank < workers_.size(); ++rank)
         if (workers_[rank].node == node && is_taking_part(workers_[rank].state))
             suspend(rank, reason, turn);
 }
 
 void Job::take_back(NodeId node, const Turn& turn) {
-    turn.note("node-back", fmt::format("job {}: node '{}' may take part again", options_.name,
-                                       cluster_.nodes.name_of(node)));
+    turn.note("node-back",
+              fmt::format("job {}: node '{}' may take part again", options_.name,
+                          cluster_.nodes.name_of(node)),
+              {.job = options_.name, .node = cluster_.nodes.name_of(node)});
     for (Rank rank = 0; rank < workers_.size(); ++rank) {
         const Worker& worker = workers_[rank];
         if (worker.node != node || !is_live(worker.state) || is_taking_part(worker.state)) continue;

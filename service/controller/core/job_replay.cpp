@@ -85,7 +85,8 @@ void Job::end_gathering(const Turn& turn) {
         if (!cluster_.nodes.is_attached(workers_[rank].node)) gone.insert(workers_[rank].node);
         turn.warn("worker-missing",
                   fmt::format("job {}: rank {} did not come back after the controller's restart",
-                              options_.name, rank));
+                              options_.name, rank),
+                  about(rank));
     }
     // Its peers may have operations under way with it, which end no other way.
     for (const NodeId node : gone)

@@ -26,6 +26,10 @@ bool Job::is_deserted(TimePoint now) const {
     return live_ == 0 && has_been_joined() && !awaits_return(now);
 }
 
+std::optional<TimePoint> Job::finished_since(TimePoint now) const {
+    return is_gathering() || !is_deserted(now) ? std::nullopt : empty_since_;
+}
+
 bool Job::have_all_died(TimePoint now) const {
     if (!is_deserted(now)) return false;
     return is_patience_over(now) ||

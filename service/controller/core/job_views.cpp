@@ -48,11 +48,13 @@ void Job::settle(const Turn& turn) {
     if (gathering_ || waits_for_return(turn.now)) return;
     look_for_start(turn.now);
     if (start_is_due(turn.now)) {
-        turn.note("job-started", ranks_seen_ == options_.world
-                                     ? fmt::format("job {}: all {} workers have joined",
-                                                   options_.name, options_.world)
-                                     : fmt::format("job {}: begins with {} of {} workers",
-                                                   options_.name, live_, options_.world));
+        turn.note(
+            "job-started",
+            ranks_seen_ == options_.world
+                ? fmt::format("job {}: all {} workers have joined", options_.name, options_.world)
+                : fmt::format("job {}: begins with {} of {} workers", options_.name, live_,
+                              options_.world),
+            about());
         view_wanted_ = true;
     }
     follow_cuts(turn);
@@ -164,9 +166,11 @@ void Job::leave_out_without_donor(Rank rank, const Turn& turn) {
     place(rank, Placement::joined, turn);
     if (groups_) groups_->remove_member(rank);
     turn.tell(worker.node, NoModel{id_, rank});
-    turn.warn("no-model", fmt::format("job {}: rank {} on node '{}' asks for the model, and no "
-                                      "member has got one by a broadcast",
-                                      options_.name, rank, cluster_.nodes.name_of(worker.node)));
+    turn.warn("no-model",
+              fmt::format("job {}: rank {} on node '{}' asks for the model, and no "
+                          "member has got one by a broadcast",
+                          options_.name, rank, cluster_.nodes.name_of(worker.node)),
+              about(rank));
 }
 
 void Job::commit_view(const Turn& turn) {
@@ -194,6 +198,12 @@ void Job::commit_view(const Turn& turn) {
     if (server_) server_->commit(commit, cluster_.options.liveness_max, turn);
     if (!commit.to.empty()) turn.act(std::move(commit));
     ++cluster_.counters.views;
+    const std::vector<Member>& now_in = views_.view().members;
+    turn.mention(
+        "view-changed",
+        fmt::format("job {}: view {} has {} of {} workers, on {} nodes", options_.name,
+                    views_.view().epoch, now_in.size(), options_.world, nodes_of(now_in).size()),
+        about());
 }
 
 // A daemon answers PrepareView at once; one that has not after five times the longest silence

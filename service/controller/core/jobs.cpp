@@ -38,6 +38,10 @@ Result<Job*> Jobs::create(const JobOptions& options, uint32_t uid, const Turn& t
     turn.act(JournalAppend{encode(JobRecord{id, uid, token, options})});
     Job& job = add(id, options, uid, token);
     job.begin_unjoined(turn.now);
+    turn.note(
+        "job-created",
+        fmt::format("job {}: {} workers, {}", options.name, options.world, name_of(options.policy)),
+        {options.name});
     return &job;
 }
 
@@ -97,25 +101,30 @@ void Jobs::create(const From<JobCreate>& event, const Turn& turn) {
 }
 
 void Jobs::remove(const From<JobDelete>& event, const Turn& turn) {
-    const auto refuse = [&](Error error) {
-        turn.tell(event.node, JoinRefused{event.request, std::move(error)});
-    };
-    Job* job = find(event.name);
+    const std::optional<uint32_t> uid = event.uid == 0 ? std::nullopt : std::optional(event.uid);
+    const auto removed = remove(event.name, uid, turn);
+    if (removed)
+        turn.tell(event.node, JobDeleted{event.request});
+    else
+        turn.tell(event.node, JoinRefused{event.request, removed.error()});
+}
+
+Result<> Jobs::remove(const std::string& name, std::optional<uint32_t> uid, const Turn& turn) {
+    Job* job = find(name);
     if (job == nullptr)
-        return refuse(make_error(ErrorKind::not_found,
-                                 "there is no job '{}'; `pacectl job list` shows all", event.name));
-    if (event.uid != 0 && event.uid != job->uid())
-        return refuse(make_error(
-            ErrorKind::denied, "job '{}' belongs to another user; its owner and root may delete it",
-            event.name));
+        return make_error(ErrorKind::not_found,
+                          "there is no job '{}'; `pacectl job list` shows all", name);
+    if (uid && *uid != job->uid())
+        return make_error(ErrorKind::denied,
+                          "job '{}' belongs to another user; its owner and root may delete it",
+                          name);
     if (job->live() != 0)
-        return refuse(
-            make_error(ErrorKind::taken,
-                       "{} workers are in job '{}'; stop them first: the job then ends by "
-                       "itself, or can be deleted",
-                       job->live(), event.name));
-    end(*job, "deleted", turn);
-    turn.tell(event.node, JobDeleted{event.request});
+        return make_error(ErrorKind::taken,
+                          "{} workers are in job '{}'; stop them first: the job then ends by "
+                          "itself, or can be deleted",
+                          job->live(), name);
+    end(*job, "job-deleted", "deleted", turn);
+    return {};
 }
 
 // ------------------------------------------------------------------------------ what nodes still have
@@ -163,12 +172,12 @@ Result<Job*> Jobs::admission(const From<WorkerJoin>& event, const JobOptions& op
     PACE_TRY_ASSIGN(choice, choose_run(event, *job, turn.now));
     if (choice == RunChoice::begins_another) {
         const uint64_t before = job->run().began;
-        turn.warn(
-            "job-rerun",
-            fmt::format("job {}: the workers of {} are gone; {} begins anew, with all {} "
-                        "workers",
-                        options.name, text_of(job->run()), text_of(event.run), options.world));
-        end(*job, "another run begins", turn);
+        turn.warn("job-rerun",
+                  fmt::format("job {}: the workers of {} are gone; {} begins anew, with all {} "
+                              "workers",
+                              options.name, text_of(job->run()), text_of(event.run), options.world),
+                  {options.name});
+        end(*job, "job-ended", "another run begins", turn);
         return begin_run(options, event, before, turn);
     }
     if (choice == RunChoice::names_it) name_run(*job, event, job->run_before(), turn);
@@ -177,7 +186,8 @@ Result<Job*> Jobs::admission(const From<WorkerJoin>& event, const JobOptions& op
                   fmt::format("job {}: rank {} goes on with {}, of which no other worker is "
                               "there; if it is to begin anew, stop it and end the old one with "
                               "`pacectl job delete {}`",
-                              options.name, event.rank, text_of(job->run()), options.name));
+                              options.name, event.rank, text_of(job->run()), options.name),
+                  {options.name, event.rank, cluster_.nodes.name_of(event.node)});
     if (options != job->options()) {
         return make_error(
             ErrorKind::mismatch,
@@ -222,14 +232,14 @@ Job* Jobs::find(const std::string& name) {
 
 void Jobs::sweep(Job& job, const Turn& turn) {
     if (!job.has_ended(turn.now)) return;
-    end(job, job.was_joined() ? "ended" : "nobody joined it in time", turn);
+    end(job, "job-ended", job.was_joined() ? "ended" : "nobody joined it in time", turn);
 }
 
-void Jobs::end(Job& job, const std::string& why, const Turn& turn) {
+void Jobs::end(Job& job, const char* event, const char* why, const Turn& turn) {
     turn.act(JournalAppend{encode(JobEndRecord{job.id()})});
     job.end(turn);
     ended_.add(job.token());
-    turn.note("job-ended", fmt::format("job {}: {}", job.options().name, why));
+    turn.note(event, fmt::format("job {}: {}", job.options().name, why), {job.options().name});
     ids_.erase(job.options().name);
     jobs_.erase(job.id());
 }

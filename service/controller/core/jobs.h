@@ -27,6 +27,8 @@ class Jobs {
 
     // Ends a job that no worker is in, or refuses, and answers.
     void remove(const From<JobDelete>& event, const Turn& turn);
+    // The same without an answer. `uid`: who wants it; none: the operator, who may delete anybody's.
+    base::Result<> remove(const std::string& name, std::optional<uint32_t> uid, const Turn& turn);
 
     Job* find(JobId id);
     bool has(const std::string& name) const { return ids_.contains(name); }
@@ -61,7 +63,7 @@ class Jobs {
                                  uint64_t before, const Turn& turn);
     static void name_run(Job& job, const From<WorkerJoin>& event, uint64_t before,
                          const Turn& turn);
-    void end(Job& job, const std::string& why, const Turn& turn);
+    void end(Job& job, const char* event, const char* why, const Turn& turn);
 
     Cluster& cluster_;
     uint64_t (*make_token_)();

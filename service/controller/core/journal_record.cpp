@@ -15,12 +15,24 @@ using base::Result;
 using protocol::OptionKind;
 using protocol::OptionValue;
 
-enum class Kind : uint8_t { node = 1, job = 2, job_end = 3, epoch = 4, placement = 5, run = 6 };
+enum class Kind : uint8_t {
+    node = 1,
+    job = 2,
+    job_end = 3,
+    epoch = 4,
+    placement = 5,
+    run = 6,
+    drain = 7
+};
+
+uint8_t version_of(Kind kind) {
+    return kind == Kind::drain ? 8 : 7;
+}
 
 class Writer {
   public:
     explicit Writer(Kind kind) {
-        put(kJournalVersion);
+        put(version_of(kind));
         put(kind);
     }
 
@@ -231,6 +243,13 @@ std::vector<std::byte> encode_one(const PlacementRecord& record) {
     return out.take();
 }
 
+std::vector<std::byte> encode_one(const DrainRecord& record) {
+    Writer out(Kind::drain);
+    out.put(record.node);
+    out.put(static_cast<uint8_t>(record.draining ? 1 : 0));
+    return out.take();
+}
+
 // ---------------------------------------------------------------------------------------- decoding
 
 NodeRecord decode_node(Reader& in) {
@@ -280,6 +299,16 @@ PlacementRecord decode_placement(Reader& in) {
     return record;
 }
 
+DrainRecord decode_drain(Reader& in) {
+    DrainRecord record;
+    in.get(record.node);
+    uint8_t draining = 0;
+    in.get(draining);
+    if (draining > 1) in.refuse("it says neither that a node is drained nor that it is not");
+    record.draining = draining == 1;
+    return record;
+}
+
 Result<JournalRecord> decode_kind(uint8_t kind, Reader& in) {
     switch (static_cast<Kind>(kind)) {
         case Kind::node:
@@ -288,6 +317,8 @@ Result<JournalRecord> decode_kind(uint8_t kind, Reader& in) {
             return JournalRecord(decode_job(in));
         case Kind::run:
             return JournalRecord(decode_run(in));
+        case Kind::drain:
+            return JournalRecord(decode_drain(in));
         case Kind::job_end:
             return JournalRecord(decode_job_end(in));
         case Kind::epoch:
@@ -317,9 +348,9 @@ Result<JournalRecord> decode(std::span<const std::byte> bytes_untrusted) {
     if (in.version() < kJournalVersionOldest || in.version() > kJournalVersion) {
         return make_error(
             ErrorKind::version,
-            "a journal record has version {}; this controller reads version {}: run the "
+            "a journal record has version {}; this controller reads versions {} to {}: run the "
             "version of Pace that wrote the journal, or move it away to begin with an empty one",
-            in.version(), kJournalVersion);
+            in.version(), kJournalVersionOldest, kJournalVersion);
     }
     Result<JournalRecord> record = decode_kind(kind, in);
     if (!record) return record;

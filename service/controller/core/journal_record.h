@@ -17,7 +17,8 @@
 
 namespace pace::controller {
 
-inline constexpr uint8_t kJournalVersion = 7;
+// A record is of the version that has brought its kind, so that the release before reads a journal without the new kinds.
+inline constexpr uint8_t kJournalVersion = 8;
 inline constexpr uint8_t kJournalVersionOldest = 7;
 
 // A node's name has got an id.
@@ -74,8 +75,15 @@ struct PlacementRecord {
     bool operator==(const PlacementRecord&) const = default;
 };
 
-using JournalRecord =
-    std::variant<NodeRecord, JobRecord, RunRecord, JobEndRecord, EpochRecord, PlacementRecord>;
+// An operator drains a node, or does not any more. Since version 8.
+struct DrainRecord {
+    NodeId node = 0;
+    bool draining = false;
+    bool operator==(const DrainRecord&) const = default;
+};
+
+using JournalRecord = std::variant<NodeRecord, JobRecord, RunRecord, JobEndRecord, EpochRecord,
+                                   PlacementRecord, DrainRecord>;
 
 std::vector<std::byte> encode(const JournalRecord& record);
 base::Result<JournalRecord> decode(std::span<const std::byte> bytes_untrusted);

@@ -12,18 +12,27 @@ constexpr uint64_t kBusyMsMax = uint64_t{1} << 40U;
 
 constexpr Duration kTimeoutLeast = std::chrono::seconds(30);
 constexpr int kTimeoutSteps = 10;
-constexpr uint64_t kComputedMostUs =
-    uint64_t{1} << 50U;  // what a daemon says stays within what a Duration holds
 
 Duration timeout_of(const Worker& worker, const JobOptions& options) {
     if (options.worker_timeout_ms != 0) return std::chrono::milliseconds(options.worker_timeout_ms);
     return std::max<Duration>(kTimeoutLeast, kTimeoutSteps * worker.steps.median());
 }
 
-// Another daemon, or one that was restarted, counts from zero.
-std::chrono::microseconds computed_between(const Worker& worker, const WorkerReport& report) {
-    const uint64_t from = report.computed_us < worker.computed_us ? 0 : worker.computed_us;
-    return std::chrono::microseconds(std::min(report.computed_us - from, kComputedMostUs));
+// A daemon of the release before counts no steps.
+uint64_t steps_of(const WorkerReport& report, StepSign sign) {
+    if (report.activity != Activity::unknown) return report.steps;
+    return sign == StepSign::rounds ? report.rounds_submitted : report.calls;
+}
+
+// In lockstep all steps take the same time: who sets it is told by how long each computes, which its daemon measures.
+// A heartbeat sees only whether it computes at that moment, and may see the same one of every step.
+void observe_times(Worker& worker, const WorkerReport& report, StepSign sign) {
+    const auto step = worker.computed.tell(steps_of(report, sign), report.computed_us);
+    if (step && sign != StepSign::signals) worker.steps.add(*step);
+    worker.waited.tell(report.times_called, report.waited_us);
+    worker.exchanged.tell(report.times_called, report.exchanged_us);
+    worker.activity = report.activity;
+    worker.active = std::chrono::milliseconds(std::min(report.activity_ms, kBusyMsMax));
 }
 
 }  // namespace
@@ -42,18 +51,11 @@ void observe(Worker& worker, const WorkerReport& report, StepSign sign, TimePoin
         worker.stopped_since = now;
     }
     worker.busy_ms = std::min(report.busy_ms, kBusyMsMax);
+    worker.loss = report.has_loss ? std::optional(report.loss) : std::nullopt;
+    worker.samples_per_s = report.samples_per_s > 0 ? report.samples_per_s : 0;
     if (sign != StepSign::signals && report.iteration > worker.iteration)
         worker.iteration = report.iteration;
-    const uint64_t before = sign == StepSign::calls ? worker.calls : worker.rounds_submitted;
-    const uint64_t after = sign == StepSign::calls ? report.calls : report.rounds_submitted;
-    // In lockstep all steps take the same time: who sets it is told by how long each computes, which its daemon measures.
-    // A heartbeat sees only whether it computes at that moment, and may see the same one of every step.
-    if (sign != StepSign::signals && after > before) {
-        if (worker.steps_told)
-            worker.steps.add(computed_between(worker, report) / (after - before));
-        worker.steps_told = true;
-        worker.computed_us = report.computed_us;
-    }
+    observe_times(worker, report, sign);
     worker.rounds_submitted = report.rounds_submitted;
     worker.calls = report.calls;
 }

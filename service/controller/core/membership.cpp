@@ -10,8 +10,9 @@ namespace {
 constexpr Duration kBrokenLinkWindow = std::chrono::seconds(10);
 constexpr uint32_t kBrokenLinkReports = 3;
 constexpr NodeId kRememberedIdMax = NodeId{1} << 31U;
-constexpr size_t kGoneMax = 1024;     // nodes, besides as many as are attached
-constexpr size_t kLabelsMax = 64;     // of zones, besides as many as there are nodes
+constexpr size_t kGoneMax = 1024;  // nodes, besides as many as are attached
+constexpr size_t kLabelsMax = 64;  // of zones, besides as many as there are nodes
+constexpr size_t kReleaseBytesMax = 31;
 constexpr size_t kReportsMax = 4096;  // a bound on what a babbling node can make us remember
 
 }  // namespace
@@ -43,9 +44,12 @@ uint32_t Membership::number_for(const std::string& label) {
 NodeId Membership::attach(const Hello& event, const Turn& turn) {
     const NodeId id = id_for(event.name, event.last_id, turn);
     Node& node = nodes_[id];
+    const bool was_draining = node.draining;
     node = Node{};
     node.id = id;
     node.name = event.name;
+    node.draining = was_draining;
+    node.release = event.release.substr(0, kReleaseBytesMax);
     node.attached = true;
     ++attached_;
     node.generation = event.generation;
@@ -86,7 +90,7 @@ bool Membership::remembers_too_many() const {
 std::vector<NodeId> Membership::forget_all_but(const std::set<NodeId>& needed) {
     std::vector<NodeId> forgotten;
     for (const auto& [id, node] : nodes_)
-        if (!node.attached && !needed.contains(id)) forgotten.push_back(id);
+        if (!node.attached && !node.draining && !needed.contains(id)) forgotten.push_back(id);
     for (const NodeId id : forgotten) {
         ids_.erase(nodes_.at(id).name);
         nodes_.erase(id);
@@ -108,6 +112,13 @@ void Membership::restore(NodeId id, const std::string& name) {
     Node& node = nodes_[id];
     node.id = id;
     node.name = name;
+}
+
+bool Membership::set_draining(NodeId id, bool draining) {
+    Node* node = find(id);
+    if (node == nullptr || node->draining == draining) return false;
+    node->draining = draining;
+    return true;
 }
 
 // -------------------------------------------------------------------------------------- life signs
@@ -135,6 +146,13 @@ std::optional<NodeId> Membership::on_peer_lost(const From<PeerLost>& event, cons
     if (reporters.size() >= 2) return event.suspect;
     if (!suspect->probe_deadline) {
         suspect->probe_deadline = turn.now + options_.probe_wait;
+        turn.act(Note{true,
+                      "node-suspected",
+                      fmt::format("node '{}' has lost its connection to node '{}', which is asked "
+                                  "whether it lives: {}",
+                                  reporter->name, suspect->name, event.reason),
+                      {.node = suspect->name},
+                      true});
         schedule(*suspect);
         turn.tell(event.suspect, Probe{});
     }
@@ -205,6 +223,11 @@ std::optional<TimePoint> Membership::next_deadline() const {
 bool Membership::is_attached(NodeId id) const {
     const Node* node = find(id);
     return node != nullptr && node->attached;
+}
+
+bool Membership::is_draining(NodeId id) const {
+    const Node* node = find(id);
+    return node != nullptr && node->draining;
 }
 
 const Node* Membership::find(NodeId id) const {

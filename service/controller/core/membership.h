@@ -40,6 +40,8 @@ struct Node {
     uint32_t nccl = 0;          // 0: none
     bool hosted = false;        // in its trainer's process
     uint32_t workers = 0;       // live ones, of all jobs
+    bool draining = false;      // an operator wants it to have none
+    std::string release;        // of its daemon; empty: it does not say
     Liveness liveness;
     std::optional<TimePoint> probe_deadline;
     std::vector<NodeId> reporters;           // while it is probed
@@ -87,6 +89,10 @@ class Membership {
 
     // No later than the first deadline of a node; may be earlier.
     std::optional<TimePoint> next_deadline() const;
+
+    // False if there is no such node, or it is so already.
+    bool set_draining(NodeId id, bool draining);
+    bool is_draining(NodeId id) const;
 
     // From the journal.
     void restore(NodeId id, const std::string& name);

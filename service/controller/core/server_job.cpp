@@ -57,7 +57,8 @@ void ServerJob::on_saved(const From<ServerSaved>& event, const Turn& turn) {
             "checkpoint-failed",
             fmt::format("job {}: the checkpoint at position {} failed, older ones are left as "
                         "they are: {}",
-                        name_, ended->position, ended->failure));
+                        name_, ended->position, ended->failure),
+            {name_});
     turn.tell_each(told_, std::move(*ended));
 }
 
@@ -119,7 +120,8 @@ bool ServerJob::may_wait(Duration patience, const Turn& turn) {
         turn.warn("model-waits",
                   fmt::format("job {}: a node that keeps a part of its model is gone; pushes and "
                               "pulls wait until it is back, for at most {:.1f} s",
-                              name_, base::to_seconds(patience)));
+                              name_, base::to_seconds(patience)),
+                  {name_});
     }
     return turn.now < *absent_until_;
 }
@@ -247,13 +249,15 @@ void ServerJob::warn_of_loss(const std::optional<SavedSet>& saved, const Turn& t
         turn.warn("model-restored",
                   fmt::format("job {}: nobody had all of its model any more; it is that of the "
                               "checkpoint at position {} again",
-                              name_, saved->ledger.position));
+                              name_, saved->ledger.position),
+                  {name_});
         return;
     }
     turn.warn("model-lost",
               fmt::format("job {}: nobody has all of its model any more, and there is no whole "
                           "checkpoint on the nodes that are here; it waits for a pace_broadcast",
-                          name_));
+                          name_),
+              {name_});
 }
 
 // Whoever keeps shards of a model that is no more is told once, and forgets them.
@@ -282,7 +286,8 @@ void ServerJob::warn_of_no_checkpoint(const Turn& turn) const {
                           "with a model of zeros at step 0",
                           name_,
                           any ? "of none are all parts on the nodes that are here"
-                              : "its nodes have none of this user and name"));
+                              : "its nodes have none of this user and name"),
+              {name_});
 }
 
 void ServerJob::on_node_lost(NodeId node) {

@@ -11,6 +11,7 @@
 #include "service/controller/core/group_history.h"
 #include "service/controller/core/link_table.h"
 #include "service/controller/core/server.h"
+#include "service/controller/core/slowness.h"
 #include "service/controller/core/types.h"
 
 namespace pace::controller {
@@ -41,7 +42,18 @@ struct NodeView {
     Duration patience{};  // silence after which it is excluded
     std::string zone{};   // in words of the operator; empty: none
     uint32_t nccl = 0;    // that it could use; 0: none
+    bool draining = false;
+    std::string release{};  // of its daemon; empty: one that does not say
 };
+
+// What a worker does now.
+enum class Doing : uint8_t { nothing, computing, waiting, exchanging, stopped, unreachable };
+
+std::string_view name_of(Doing doing);
+
+enum class JobStage : uint8_t { joining, running, finished };
+
+std::string_view name_of(JobStage stage);
 
 struct TimeSpent {
     double total_s = 0;
@@ -58,8 +70,14 @@ struct WorkerView {
     Duration step_median{};
     std::optional<Duration> waiting;  // its ready signal, for so long
     bool exchanging = false;
-    TimeSpent waited;  // averaging; since it joined
+    TimeSpent computed;  // since it joined, in whole steps
+    TimeSpent waited;    // since it joined, in calls that have ended
     TimeSpent exchanged;
+    Doing doing = Doing::nothing;  // nothing: it has left, or its daemon does not say
+    Duration doing_for{};
+    std::optional<Slowness> slow;
+    std::optional<double> loss;  // as its trainer told last
+    double samples_per_s = 0;    // the same; 0: not told
 };
 
 // Who of the members is behind and who ahead. The iteration where models are averaged, else how many
@@ -136,6 +154,8 @@ struct JobView {
     uint64_t epoch = 0;
     uint64_t base_round = 0;
     bool started = false;
+    JobStage stage = JobStage::joining;
+    Duration finished_for{};  // if it is that
     bool changing_view = false;
     bool gathering = false;           // waits for its members after the controller's restart
     std::vector<WorkerView> workers;  // those that have joined once, in rank order

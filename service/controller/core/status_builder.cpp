@@ -8,62 +8,19 @@
 
 #include "service/controller/core/components.h"
 #include "service/controller/core/spectral_gap.h"
+#include "service/controller/core/worker_views.h"
 
 namespace pace::controller {
 namespace {
 
 constexpr double kSlowFactor = 1.5;  // below, a slowest worker is just the last of the ordinary
-constexpr Duration kLateLeast = std::chrono::seconds(1);
-constexpr int kLateSteps = 10;
 
-WorkerStatus status_of(const Job& job, Rank rank) {
-    const Worker& worker = job.workers()[rank];
-    switch (worker.state) {
-        case WorkerState::absent:
-        case WorkerState::lost:
-            return WorkerStatus::lost;
-        case WorkerState::joined:
-            return WorkerStatus::joined;
-        case WorkerState::newcomer:
-        case WorkerState::admitted:
-            return WorkerStatus::newcomer;
-        case WorkerState::suspended:
-            return WorkerStatus::suspended;
-        case WorkerState::missing:
-            return WorkerStatus::missing;
-        case WorkerState::left:
-            return WorkerStatus::left;
-        case WorkerState::member:
-            break;
-    }
-    if (worker.stopped_since) return WorkerStatus::late;
-    if (job.groups() != nullptr) {
-        return job.groups()->policy().is_frozen(rank) ? WorkerStatus::late : WorkerStatus::active;
-    }
-    const Duration patience = std::max<Duration>(kLateLeast, kLateSteps * worker.steps.median());
-    return std::chrono::milliseconds(worker.busy_ms) > patience ? WorkerStatus::late
-                                                                : WorkerStatus::active;
-}
-
-template <size_t kKept>
-TimeSpent spent(const RecentTimes<kKept>& times) {
-    return {times.total_s(), times.median()};
-}
-
-WorkerView view_of(const Job& job, Rank rank) {
-    const Worker& worker = job.workers()[rank];
-    WorkerView view;
-    view.rank = rank;
-    view.node = worker.node;
-    view.status = status_of(job, rank);
-    view.iteration = worker.iteration;
-    view.rounds_submitted = worker.rounds_submitted;
-    view.step_last = worker.steps.last();
-    view.step_median = worker.steps.median();
-    view.exchanging = worker.slot != Worker::kNoSlot;
-    view.waited = spent(worker.waiting);
-    view.exchanged = spent(worker.exchanging);
-    return view;
+void add_stage(const Job& job, TimePoint now, JobView& view) {
+    const auto finished = job.finished_since(now);
+    view.stage = finished           ? JobStage::finished
+                 : job.is_started() ? JobStage::running
+                                    : JobStage::joining;
+    if (finished) view.finished_for = now - *finished;
 }
 
 void name_slowest(JobView& view) {
@@ -241,8 +198,8 @@ void add_groups(const Job& job, TimePoint now, JobView& view) {
 }  // namespace
 
 NodeView view_of(const Node& node, TimePoint now) {
-    NodeView view{node.id,           node.name, node.host, node.processors, node.workers,
-                  NodeStatus::alive, {},        {},        node.label,      node.nccl};
+    NodeView view{node.id, node.name, node.host,  node.processors, node.workers,  NodeStatus::alive,
+                  {},      {},        node.label, node.nccl,       node.draining, node.release};
     if (!node.attached) {
         view.status = NodeStatus::gone;
         return view;
@@ -297,6 +254,9 @@ JobView view_of(const Job& job, TimePoint now) {
     if (job.server() != nullptr) view.model = view_of(*job.server());
     if (job.server() != nullptr) add_pull_wait(job.server()->order(), now, view);
     if (job.is_started()) add_round_wait(job, view);
+    add_doing(job, now, view);
+    add_slowness(job, now, view);
+    add_stage(job, now, view);
     return view;
 }
 
@@ -328,40 +288,6 @@ std::vector<CutView> cuts_of(const CutLinks& cuts, TimePoint now) {
     for (const auto& [pair, cut] : cuts.all())
         if (cut.counts) list.push_back({pair.low, pair.high, now - cut.since});
     return list;
-}
-
-std::string_view name_of(NodeStatus status) {
-    switch (status) {
-        case NodeStatus::alive:
-            return "alive";
-        case NodeStatus::suspected:
-            return "suspected";
-        case NodeStatus::gone:
-            return "gone";
-    }
-    return "?";
-}
-
-std::string_view name_of(WorkerStatus status) {
-    switch (status) {
-        case WorkerStatus::joined:
-            return "joined";
-        case WorkerStatus::active:
-            return "active";
-        case WorkerStatus::newcomer:
-            return "newcomer";
-        case WorkerStatus::late:
-            return "late";
-        case WorkerStatus::suspended:
-            return "suspended";
-        case WorkerStatus::missing:
-            return "missing";
-        case WorkerStatus::left:
-            return "left";
-        case WorkerStatus::lost:
-            return "lost";
-    }
-    return "?";
 }
 
 }  // namespace pace::controller

@@ -30,11 +30,15 @@ struct Turn {
     void tell_others(Message message) const {
         act(To<Message>{std::move(message), {}});
     }
-    void note(std::string event, std::string detail) const {
-        act(Note{false, std::move(event), std::move(detail)});
+    void note(std::string event, std::string detail, About about = {}) const {
+        act(Note{false, std::move(event), std::move(detail), std::move(about)});
     }
-    void warn(std::string event, std::string detail) const {
-        act(Note{true, std::move(event), std::move(detail)});
+    void warn(std::string event, std::string detail, About about = {}) const {
+        act(Note{true, std::move(event), std::move(detail), std::move(about)});
+    }
+    // What comes so often that it is nothing for the log.
+    void mention(std::string event, std::string detail, About about) const {
+        act(Note{false, std::move(event), std::move(detail), std::move(about), true});
     }
 };
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "service/controller/core/counted_time.h"
 #include "service/controller/core/recent_times.h"
 #include "service/controller/core/types.h"
 
@@ -60,9 +61,14 @@ struct Worker {
     uint64_t rounds_submitted = 0;
     uint64_t calls = 0;
     uint64_t busy_ms = 0;
-    uint64_t computed_us = 0;  // as last told
+    CountedTime computed;  // of its steps
+    CountedTime waited;    // of its calls
+    CountedTime exchanged;
+    Activity activity = Activity::unknown;
+    Duration active{};  // for so long when that was told: what has come since is not known
     std::optional<TimePoint> stopped_since;
-    bool steps_told = false;  // what it had computed when it was first told of is no step
+    std::optional<double> loss;  // as its trainer told last
+    double samples_per_s = 0;    // the same; 0: not told
 };
 
 }  // namespace pace::controller

@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-#include "base/log.h"
+#include "base/controller_events.h"
 
 namespace pace::controller {
 
@@ -92,13 +92,13 @@ void Authenticator::say_denied(std::string_view address, const std::string& key)
     ++denied_;
     const uint64_t times = repeated_.is_due(key, base::now());
     if (times == 0) return;
-    base::log_warning("somebody did not come in",
-                      {{"from", address},
-                       {"because",
-                        "its key is not in curve_allowed_dir; copy that daemon's "
-                        ".public file there, and start this controller again"},
-                       {"key", key},
-                       {"times", times}});
+    base::log_event(base::events::kDaemonKeptOut,
+                    {{"from", address},
+                     {"because",
+                      "its key is not in curve_allowed_dir; copy that daemon's "
+                      ".public file there, and start this controller again"},
+                     {"key", key},
+                     {"times", times}});
 }
 
 void Authenticator::answer() {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/log.h"
+#include "base/controller_events.h"
 #include "base/random.h"
 #include "protocol/control_codec.h"
 #include "service/controller/core/status.h"
@@ -14,8 +14,11 @@
 #include "service/controller/shell/awake_clock.h"
 #include "service/controller/shell/dispatcher.h"
 #include "service/controller/shell/doorkeeper.h"
+#include "service/controller/shell/events_json.h"
 #include "service/controller/shell/journal.h"
+#include "service/controller/shell/journal_watch.h"
 #include "service/controller/shell/listen_policy.h"
+#include "service/controller/shell/note_log.h"
 #include "service/controller/shell/status_json.h"
 #include "service/controller/shell/zmq/endpoint.h"
 #include "service/controller/shell/zmq/socket.h"
@@ -63,6 +66,11 @@ uint64_t open_files_max() {
     return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
 }
 
+int64_t since_1970_ms() {
+    const auto since = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
+}
+
 // A status is answered from the last one for this many times as long as that took to build:
 // whoever asks, and however often, the controller spends at most a twentieth of its time on it.
 constexpr int kStatusShare = 20;
@@ -99,10 +107,12 @@ struct ControllerServer::State final : Outlet {
     std::optional<base::Error> journal_failure() const override {
         return journal ? journal->failure() : std::nullopt;
     }
+    uint64_t clock_ns() const override { return base::now_ns(); }
     void note(const Note& said) override {
-        base::log_line(said.warning ? base::LogLevel::warning : base::LogLevel::info, said.event,
-                       {{"detail", said.detail}});
+        events.add(said, since_1970_ms());
+        if (!said.routine) log_note(said, message.peer);
     }
+    void note_journal();
     std::string status_json() const override;
 
     base::EventLoop& loop;
@@ -112,6 +122,9 @@ struct ControllerServer::State final : Outlet {
     Doorkeeper doorkeeper;
     control_zmq::Socket socket;
     std::unique_ptr<Journal> journal;
+    EventRing events;
+    JournalWatch journal_watch;   // for the log
+    bool journal_failed = false;  // as the events say
     Dispatcher dispatcher;
     std::vector<std::string> endpoints;
     control_zmq::Socket::Message message;
@@ -173,10 +186,10 @@ base::Result<> ControllerServer::State::recover() {
         PACE_TRY_ASSIGN(opened,
                         Journal::open(config.journal, {.cut_damaged = config.cut_damaged_journal}));
         if (!opened.cut_because.empty())
-            base::log_warning("journal cut", {{"path", config.journal},
-                                              {"offset", opened.cut_at},
-                                              {"bytes", opened.cut_bytes},
-                                              {"because", opened.cut_because}});
+            base::log_event(base::events::kJournalCut, {{"path", config.journal},
+                                                        {"offset", opened.cut_at},
+                                                        {"bytes", opened.cut_bytes},
+                                                        {"because", opened.cut_because}});
         for (size_t i = 0; i < opened.records.size(); ++i) {
             if (auto replayed = dispatcher.replay(opened.records[i]); !replayed)
                 return base::make_error(
@@ -187,15 +200,22 @@ base::Result<> ControllerServer::State::recover() {
         }
         journal = std::move(opened.journal);
         if (auto compacted = journal->compact(dispatcher.core().journal_snapshot()); !compacted)
-            base::log_warning("journal not compacted", {{"because", compacted.error().message}});
-        if (const auto failure = journal->failure())
-            base::log_warning("journal failed", {{"because", failure->message}});
+            base::log_event(base::events::kJournalLong, {{"because", compacted.error().message}});
+        journal_watch.look(journal->failure());
         journal->start();
-        base::log_info("journal recovered", {{"path", config.journal},
-                                             {"records", opened.records.size()},
-                                             {"seconds", base::to_seconds(base::now() - begin)}});
+        base::log_event(base::events::kJournalRead,
+                        {{"path", config.journal},
+                         {"records", opened.records.size()},
+                         {"seconds", base::to_seconds(base::now() - begin)}});
     }
     clock = AwakeClock(base::now());
+    note({false,
+          "controller-started",
+          fmt::format("pace-controller {} has started{}; what was before is in its log",
+                      PACE_VERSION,
+                      config.journal.empty() ? "" : ", with the journal " + config.journal),
+          {},
+          true});
     dispatcher.replay_finished(now());
     return {};
 }
@@ -206,8 +226,7 @@ base::Result<> ControllerServer::State::listen() {
         PACE_TRY(socket.bind(endpoint));
         endpoints.push_back(socket.last_endpoint());
         if (control_zmq::is_off_loopback(endpoint) && config.curve_secret_file.empty())
-            base::log_warning("listening off loopback without encryption, as insecure = true says",
-                              {{"endpoint", endpoints.back()}});
+            base::log_event(base::events::kControllerUnencrypted, {{"endpoint", endpoints.back()}});
     }
     return {};
 }
@@ -220,8 +239,9 @@ TimePoint ControllerServer::State::now() {
     if (stood_still < kGivenUp || !may_be_given_up()) return awake;
     const std::string reason =
         fmt::format("the controller did not run for {:.1f} s", base::to_seconds(stood_still));
-    base::log_warning("this process did not run; every daemon attaches anew",
-                      {{"seconds", base::to_seconds(stood_still)}});
+    base::log_event(base::events::kControllerStoodStill,
+                    {{"seconds", base::to_seconds(stood_still)}});
+    note({true, "controller-stood-still", reason + "; every daemon attaches anew", {}, true});
     dispatcher.begin_anew(reason, awake);
     return awake;
 }
@@ -240,15 +260,29 @@ void ControllerServer::State::pulse() {
     const TimePoint time = now();
     if (const auto deadline = dispatcher.next_deadline(); deadline && *deadline <= time)
         dispatcher.tick(time);
+    if (journal) journal_watch.look(journal->failure());
     if (journal && journal->is_long()) journal->replace(dispatcher.core().journal_snapshot());
+    note_journal();
     schedule();
+}
+
+// Its writer says in the log what it meets; here it is said when it begins and when it is over.
+void ControllerServer::State::note_journal() {
+    const auto failure = journal_failure();
+    if (failure.has_value() == journal_failed) return;
+    journal_failed = failure.has_value();
+    const std::string text =
+        failure ? fmt::format("no new jobs are taken, since the journal cannot be written: {}",
+                              failure->message)
+                : std::string("the journal is written again, and new jobs are taken");
+    note({journal_failed, journal_failed ? "journal-failed" : "journal-written", text, {}, true});
 }
 
 void ControllerServer::State::look_at_the_door() {
     while (const auto event = socket.monitor()->next()) {
         if (const auto line = doorkeeper.on_event(*event, base::now()))
-            base::log_warning(
-                "somebody did not come in",
+            base::log_event(
+                base::events::kDaemonKeptOut,
                 {{"from", line->from}, {"because", line->because}, {"times", line->times}});
     }
 }
@@ -263,7 +297,8 @@ std::string ControllerServer::State::status_json() const {
                     .seed = config.seed,
                     .counters = dispatcher.counters(),
                     .journal_path = config.journal,
-                    .journal = {}};
+                    .journal = {},
+                    .events = &events};
     if (journal) shell.journal = journal->status();
     status = controller::status_json(dispatcher.core().status(awake), shell, awake);
     status_good_until = begin + (base::now() - begin) * kStatusShare;
@@ -312,11 +347,36 @@ std::string ControllerServer::status_json() const {
     return state_->status_json();
 }
 
+std::string ControllerServer::events_json(uint64_t since) const {
+    return controller::events_json(state_->events, since);
+}
+
+base::Result<> ControllerServer::set_draining(const std::string& node, bool draining) {
+    auto done = state_->dispatcher.set_draining(node, draining, state_->now());
+    state_->status_good_until = {};
+    state_->schedule();
+    return done;
+}
+
+base::Result<> ControllerServer::delete_job(const std::string& name) {
+    auto done = state_->dispatcher.delete_job(name, state_->now());
+    state_->status_good_until = {};
+    state_->schedule();
+    return done;
+}
+
 std::string ControllerServer::status_line() const {
     const auto failure = state_->journal_failure();
     return fmt::format("{} nodes attached, {} jobs{}", state_->dispatcher.attachments().attached(),
                        state_->dispatcher.core().jobs(),
                        failure ? "; no new jobs: " + failure->message : "");
+}
+
+std::optional<std::string> ControllerServer::obstacle() const {
+    const auto failure = state_->journal_failure();
+    if (!failure) return std::nullopt;
+    return fmt::format("the journal {} cannot be written: {}; no new job is accepted",
+                       state_->config.journal, failure->message);
 }
 
 ControllerServer::Counters ControllerServer::counters() const {

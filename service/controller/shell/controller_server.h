@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,9 +37,19 @@ class ControllerServer final : private base::Poller {
 
     // The whole state as JSON, as StatusReply carries it.
     std::string status_json() const;
+    // Of its "events" those with numbers greater than `since`, and "events_first".
+    std::string events_json(uint64_t since) const;
+
+    // An operator takes a node out of use, or puts it back; ends a job that no worker is in. Whoever calls has seen to it that it is one. The
+    // loop's thread.  Errors: not_found; taken, if workers are in the job.
+    base::Result<> set_draining(const std::string& node, bool draining);
+    base::Result<> delete_job(const std::string& name);
 
     // One sentence for the service manager: attached nodes, jobs, the journal's health.
     std::string status_line() const;
+
+    // Why it accepts no new jobs now, in one line; nothing if it does.
+    std::optional<std::string> obstacle() const;
 
     struct Counters {
         uint64_t received = 0;

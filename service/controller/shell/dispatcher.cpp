@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/attempt.h"
-#include "base/log.h"
+#include "base/controller_events.h"
 #include "protocol/version.h"
 
 namespace pace::controller {
@@ -13,6 +13,16 @@ namespace messages = protocol::messages;
 namespace wire = protocol::control;
 
 namespace {
+
+// In words, of one that may be refused.
+std::string who(const wire::Hello& hello_untrusted) {
+    const auto text = [](const flatbuffers::String* said) {
+        return said == nullptr ? std::string() : said->str().substr(0, protocol::kNameBytesMax);
+    };
+    const std::string host = text(hello_untrusted.host());
+    return fmt::format("node '{}'{}", text(hello_untrusted.name()),
+                       host.empty() ? "" : " on host " + host);
+}
 
 // Of a hello that was accepted.
 uint32_t version_with(const Hello& hello) {
@@ -47,7 +57,7 @@ void Dispatcher::receive(std::string_view route, std::span<const std::byte> byte
     const wire::Envelope& envelope = **verified;
     if (const auto* request = envelope.body_as_StatusRequest()) {
         const bool answered = base::attempt([&] { answer_status(route, envelope, *request, now); });
-        if (!answered) base::log_error("no memory for a status document");
+        if (!answered) base::log_event(base::events::kStatusWithoutMemory);
         return;
     }
     if (base::attempt([&] { take(route, envelope, now); })) return;
@@ -55,7 +65,8 @@ void Dispatcher::receive(std::string_view route, std::span<const std::byte> byte
     actions_.clear();
     arriving_.reset();
     const NodeId node = attachments_.find_route(route);
-    base::log_error("no memory for a message", {{"node", node}, {"bytes", bytes_untrusted.size()}});
+    base::log_event(base::events::kMessageWithoutMemory,
+                    {{"number", node}, {"bytes", bytes_untrusted.size()}});
     if (node != 0) lose(node, "the controller had no memory for what it said", now);
 }
 
@@ -103,8 +114,11 @@ void Dispatcher::on_hello(std::string_view route, const wire::Envelope& envelope
     if (refusal) {
         ++counters_.refused;
         if (const uint64_t times = refusals_said_.is_due(refusal->message, now))
-            outlet_.note({true, "a daemon was refused",
-                          fmt::format("{} (times: {})", refusal->message, times)});
+            outlet_.note({true,
+                          "a daemon was refused",
+                          fmt::format("{}: {} (times: {})", who(*envelope.body_as_Hello()),
+                                      refusal->message, times),
+                          {.node = hello ? hello->name : std::string()}});
         answer(route, envelope, Refused{*refusal});
         return;
     }
@@ -201,6 +215,20 @@ void Dispatcher::tick(TimePoint now) {
     apply(Tick{}, now);
 }
 
+base::Result<> Dispatcher::set_draining(const std::string& node, bool draining, TimePoint now) {
+    auto done = core_.set_draining(node, draining, now, actions_);
+    deliver_actions();
+    lose_unreachable(now);
+    return done;
+}
+
+base::Result<> Dispatcher::delete_job(const std::string& name, TimePoint now) {
+    auto done = core_.delete_job(name, now, actions_);
+    deliver_actions();
+    lose_unreachable(now);
+    return done;
+}
+
 void Dispatcher::begin_anew(const std::string& reason, TimePoint now) {
     for (const NodeId node : attachments_.nodes()) {
         const Attachment& attachment = *attachments_.find(node);
@@ -244,7 +272,8 @@ void Dispatcher::say_attached(NodeId node, uint64_t heartbeat) {
                                   .heartbeat_ms = options_.heartbeat_ms,
                                   .number = heartbeat,
                                   .silence_min_ms = static_cast<uint32_t>(least),
-                                  .version = attachment == nullptr ? 0 : attachment->version});
+                                  .version = attachment == nullptr ? 0 : attachment->version,
+                                  .clock_ns = outlet_.clock_ns()});
 }
 
 void Dispatcher::deliver(const Attached& action) {

@@ -66,6 +66,10 @@ class Dispatcher {
     // told so, and the core begins anew from its hard state. So this is no case of its own, but a restart of the controller.
     void begin_anew(const std::string& reason, TimePoint now);
 
+    // What an operator wants, as Core has it.
+    base::Result<> set_draining(const std::string& node, bool draining, TimePoint now);
+    base::Result<> delete_job(const std::string& name, TimePoint now);
+
     std::optional<TimePoint> next_deadline() const { return core_.next_deadline(); }
 
     const Core& core() const { return core_; }

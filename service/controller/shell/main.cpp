@@ -11,10 +11,13 @@
 
 #include "base/event_loop.h"
 #include "base/log.h"
+#include "base/log_events.h"
 #include "base/random.h"
 #include "base/unique_fd.h"
 #include "service/controller/shell/controller_server.h"
 #include "service/controller/shell/service_manager.h"
+#include "service/controller/web/web.h"
+#include "service/http/serve.h"
 #include "settings/settings.h"
 
 namespace {
@@ -67,24 +70,39 @@ Result<pace::base::UniqueFd> signals() {
     return fd;
 }
 
+// Whoever is held up by it finds the callback in the log.
+void tell_stalls(pace::base::EventLoop& loop) {
+    loop.watch_of_steps().set_handler([](const pace::base::LoopWatch::Step& step) {
+        pace::base::log_event(
+            pace::base::events::kLoopStoodStill,
+            {{"ms", pace::base::to_seconds(step.took) * 1e3}, {"callback", step.origin}});
+    });
+}
+
 Result<> serve(const pace::settings::Settings& settings) {
     PACE_TRY_ASSIGN(signal_fd, signals());
     PACE_TRY_ASSIGN(loop, pace::base::EventLoop::create());
     const auto config = config_of(settings);
+    tell_stalls(*loop);
+    pace::base::log_event(pace::base::events::kControllerStarts,
+                          {{"version", PACE_VERSION}, {"journal", config.journal}});
     PACE_TRY_ASSIGN(server, pace::controller::ControllerServer::create(*loop, nullptr, config));
+    PACE_TRY_ASSIGN(web, pace::http::serve<pace::controller::Web>(*loop, settings, *server));
     pace::controller::ServiceManager manager(*loop, [&] { return server->status_line(); });
     PACE_TRY(loop->watch(signal_fd.get(), EPOLLIN, [&](uint32_t) { loop->stop(); }));
 
     for (const std::string& endpoint : server->endpoints())
         std::printf("listening %s\n", endpoint.c_str());
+    if (web) std::printf("http %s\n", web->url().c_str());
     std::fflush(stdout);
-    pace::base::log_info("controller ready", {{"endpoint", server->endpoints().front()},
-                                              {"seed", config.seed},
-                                              {"version", PACE_VERSION}});
+    pace::base::log_event(pace::base::events::kControllerReady,
+                          {{"endpoint", server->endpoints().front()},
+                           {"seed", config.seed},
+                           {"version", PACE_VERSION}});
     manager.ready();
     loop->run();
     manager.stopping();
-    pace::base::log_info("controller stops");
+    pace::base::log_event(pace::base::events::kControllerStops);
     return {};
 }
 
@@ -112,7 +130,7 @@ int main(int argc, char** argv) {
     set_level(loaded->settings.text("log_level"));
     for (const std::string& warning : loaded->warnings) pace::base::log_warning(warning);
     if (const auto served = serve(loaded->settings); !served) {
-        pace::base::log_error("controller cannot serve",
+        pace::base::log_event(pace::base::events::kControllerCannotServe,
                               {{"kind", pace::base::error_kind_name(served.error().kind)},
                                {"because", served.error().message}});
         return 1;

@@ -92,6 +92,7 @@ std::optional<RequestId> request_of(const wire::Envelope& envelope) {
     if (const auto* join = envelope.body_as_WorkerJoin()) return join->request();
     if (const auto* create = envelope.body_as_JobCreate()) return create->request();
     if (const auto* deletion = envelope.body_as_JobDelete()) return deletion->request();
+    if (const auto* drain = envelope.body_as_NodeDrain()) return drain->request();
     return std::nullopt;
 }
 

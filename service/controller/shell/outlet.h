@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -25,6 +26,9 @@ class Outlet {
     virtual std::optional<base::Error> journal_failure() const = 0;
 
     virtual void note(const Note& note) = 0;
+
+    // Of this process, which daemons compare theirs with; 0: none is told.
+    virtual uint64_t clock_ns() const { return 0; }
 
     // The answer to a StatusRequest.
     virtual std::string status_json() const = 0;

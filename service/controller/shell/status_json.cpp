@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <span>
-#include <string_view>
 
 #include <nlohmann/json.hpp>
 
 #include "protocol/nccl.h"
 #include "protocol/version.h"
 #include "service/controller/core/options.h"
+#include "service/controller/shell/events_json.h"
 #include "service/controller/shell/options_json.h"
 
 namespace pace::controller {
@@ -18,7 +18,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr size_t kNodesMax = 2048;
-constexpr size_t kWorkersMax = 4096;  // of all jobs together
+constexpr size_t kWorkersMax = 1792;  // of all jobs together
+constexpr size_t kSlowMax = 128;      // of those, with why they are slow
 // Of the recent groups of all jobs together, each job with an equal share: members, and a group
 // itself counts for as many as its fields take room.
 constexpr size_t kGroupRoom = 8192;
@@ -44,7 +45,9 @@ Json json_of(const NodeView& node) {
             {"nccl", protocol::nccl_text(node.nccl)},
             {"status", name_of(node.status)},
             {"silent_ms", milliseconds(node.silent)},
-            {"patience_ms", milliseconds(node.patience)}};
+            {"patience_ms", milliseconds(node.patience)},
+            {"draining", node.draining},
+            {"version", node.release}};
 }
 
 Json json_of(const AutoView& chosen) {
@@ -72,7 +75,14 @@ Json json_of(const std::optional<ProgressSpread>& spread) {
             {"first", {{"rank", spread->first}, {"at", spread->most}}}};
 }
 
-Json json_of(const WorkerView& worker, bool in_groups) {
+Json json_of(const Slowness& slow) {
+    return {{"factor", slow.factor},
+            {"since_s", base::to_seconds(slow.since)},
+            {"why", name_of(slow.why)},
+            {"text", slow.text}};
+}
+
+Json json_of(const WorkerView& worker, size_t& slow_room) {
     Json json{{"rank", worker.rank},
               {"node", worker.node},
               {"status", name_of(worker.status)},
@@ -81,9 +91,21 @@ Json json_of(const WorkerView& worker, bool in_groups) {
               {"step_last_ms", milliseconds(worker.step_last)},
               {"step_median_ms", milliseconds(worker.step_median)},
               {"exchanging", worker.exchanging}};
+    // JSON has no word for an infinity or a NaN: they are null.
+    if (worker.loss) json["loss"] = *worker.loss;
+    if (worker.samples_per_s > 0) json["samples_per_s"] = worker.samples_per_s;
     if (worker.waiting) json["waiting_ms"] = milliseconds(*worker.waiting);
-    if (in_groups)
-        json.update({{"waited", json_of(worker.waited)}, {"exchanged", json_of(worker.exchanged)}});
+    json["computed"] = json_of(worker.computed);
+    json["waited"] = json_of(worker.waited);
+    json["exchanged"] = json_of(worker.exchanged);
+    const bool is_known = worker.doing != Doing::nothing;
+    json["activity"] = is_known ? Json(name_of(worker.doing)) : Json(nullptr);
+    json["activity_s"] = is_known ? Json(base::to_seconds(worker.doing_for)) : Json(nullptr);
+    json["slow"] = nullptr;
+    if (worker.slow && slow_room > 0) {
+        json["slow"] = json_of(*worker.slow);
+        --slow_room;
+    }
     return json;
 }
 
@@ -196,6 +218,7 @@ Json json_of(const LinkView& view) {
 // Room that is left in the document.
 struct Room {
     size_t workers = kWorkersMax;
+    size_t slow = kSlowMax;
     size_t zones = kZoneRoom;
     size_t groups_of_each = kGroupRoom;  // of each job
 };
@@ -292,6 +315,8 @@ Json json_of(const JobView& job, TimePoint now, Room& room) {
               {"epoch", job.epoch},
               {"base_round", job.base_round},
               {"started", job.started},
+              {"state", name_of(job.stage)},
+              {"finished_s", nullptr},
               {"changing_view", job.changing_view},
               {"gathering", job.gathering},
               {"left_out", job.left_out},
@@ -300,12 +325,13 @@ Json json_of(const JobView& job, TimePoint now, Room& room) {
               {"slowest", nullptr},
               {"progress", json_of(job.progress)}};
     add_zones(job, room, json);
+    if (job.stage == JobStage::finished) json["finished_s"] = base::to_seconds(job.finished_for);
     if (job.slow) json["slowest"] = {{"rank", job.slow->rank}, {"factor", job.slow->factor}};
     const size_t listed = std::min(job.workers.size(), room.workers);
     room.workers -= listed;
     Json& workers = json["workers"] = Json::array();
     for (const WorkerView& worker : std::span(job.workers).first(listed))
-        workers.push_back(json_of(worker, in_groups));
+        workers.push_back(json_of(worker, room.slow));
     json["workers_left_out"] = job.workers.size() - listed;
     if (in_groups) add_groups(job, now, room.groups_of_each, json);
     if (job.model) json["model"] = json_of(*job.model, now);
@@ -366,6 +392,7 @@ std::string status_json(const StatusView& view, const ShellView& shell, TimePoin
     Json& jobs = json["jobs"] = Json::array();
     for (const JobView& job : view.jobs) jobs.push_back(json_of(job, now, room));
     // What is not UTF-8 is shown as such, not thrown over.
+    if (shell.events != nullptr) add_events(*shell.events, json);
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

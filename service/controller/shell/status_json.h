@@ -8,6 +8,7 @@
 
 #include "service/controller/core/status.h"
 #include "service/controller/shell/dispatcher.h"
+#include "service/controller/shell/event_ring.h"
 #include "service/controller/shell/journal.h"
 
 namespace pace::controller {
@@ -21,6 +22,7 @@ struct ShellView {
     Dispatcher::Counters counters;
     std::string journal_path;  // empty: no journal
     Journal::Status journal;
+    const EventRing* events = nullptr;
 };
 
 std::string status_json(const StatusView& view, const ShellView& shell, TimePoint now);

@@ -127,7 +127,7 @@ TEST(StatusJson, AJobWithoutGroupsTellsNothingOfThem) {
     const Json json = Json::parse(status_json(view, ShellView{}, base::now()));
     const Json& job = json["jobs"][0];
     EXPECT_FALSE(job.contains("recent_groups"));
-    EXPECT_FALSE(job["workers"][0].contains("waited"));
+    EXPECT_TRUE(job["workers"][0].contains("waited"));
     EXPECT_EQ(job["progress"]["first"]["at"], 92);
 }
 
@@ -332,7 +332,13 @@ TEST(StatusJson, FitsAMessageHoweverLargeTheCluster) {
     view.links.assign(20'000, {65'535, 65'534, {3'599'999'999'999, 1e9 / 3}});
     for (int j = 0; j < 4; ++j) {
         JobView job = averaging_job();
-        job.workers.assign(65'536, worker(0, 1));
+        WorkerView slow = worker(~Rank{0}, 65'535);
+        slow.computed = slow.waited = slow.exchanged = {1e9 / 3, std::chrono::nanoseconds(1)};
+        slow.doing = Doing::unreachable;
+        slow.doing_for = std::chrono::nanoseconds(1);
+        slow.loss = slow.samples_per_s = 1e9 / 3;
+        slow.slow = Slowness{SlowWhy::computing, 1.0 / 3, {}, std::string(200, 's')};
+        job.workers.assign(65'536, slow);
         job.zones.assign(10'000, {~uint32_t{0}, std::string(63, 'z'), {65'535}});
         job.recent_groups.assign(64, job.recent_groups[0]);
         for (auto& group : job.recent_groups) {
@@ -341,7 +347,17 @@ TEST(StatusJson, FitsAMessageHoweverLargeTheCluster) {
         }
         view.jobs.push_back(std::move(job));
     }
-    const std::string text = status_json(view, ShellView{}, base::now());
+    for (NodeView& each : view.nodes) each.release = std::string(31, '9');
+    EventRing events;
+    for (size_t i = 0; i < EventRing::kEventsMax; ++i)
+        events.add({true,
+                    "kind" + std::to_string(i % 8),
+                    std::string(2000, '"'),
+                    {"job", 1, std::string(63, 'n')}},
+                   1'700'000'000'000);
+    ShellView shell;
+    shell.events = &events;
+    const std::string text = status_json(view, shell, base::now());
     EXPECT_LT(text.size(), protocol::kToDaemonBytesMax);
     const Json json = Json::parse(text);
     EXPECT_GT(json["nodes_left_out"], 0);

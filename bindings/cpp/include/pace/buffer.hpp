@@ -90,15 +90,12 @@ class any_buffer {
 
     // Gives the memory back now, whoever else keeps it; tensors of it stay good. Blocks: for one exchange with the daemon. Fails
     // with: invalid, while a request that is in flight names it.
-    result<void> free(nothrow_t) noexcept {
-        pace_error error;
-        if (pace_buffer_free(session(), raw(), &error) != PACE_OK) return failure(error);
-        if (memory_) {
-            memory_->raw = pace_buffer{0, 0, 0};
-            memory_->data = nullptr;
-        }
-        return {};
-    }
+    result<void> free(nothrow_t) noexcept { return give_back(pace_buffer_free); }
+
+    // The same, but waits for nobody: there is no buffer at once, and its memory goes with the next call of the session that makes or
+    // frees one, after the requests that name it. Memory of the trainer's own must stay until these are collected, on a GPU until
+    // then. Blocks: no.
+    result<void> release(nothrow_t) noexcept { return give_back(pace_buffer_release); }
 
 #if defined(__cpp_exceptions)
     buffer_info info() const { return info(nothrow).value(); }
@@ -106,6 +103,7 @@ class any_buffer {
         return to_dlpack(nothrow, major).value();
     }
     void free() { free(nothrow).value(); }
+    void release() { release(nothrow).value(); }
 #endif
 
     // The handle of pace.h.
@@ -118,6 +116,16 @@ class any_buffer {
     ~any_buffer() = default;
 
   private:
+    result<void> give_back(pace_status (*by)(pace_session*, pace_buffer, pace_error*)) noexcept {
+        pace_error error;
+        if (by(session(), raw(), &error) != PACE_OK) return failure(error);
+        if (memory_) {
+            memory_->raw = pace_buffer{0, 0, 0};
+            memory_->data = nullptr;
+        }
+        return {};
+    }
+
     friend class pace::slice;
     friend class pace::operands;
     friend class pace::session;
@@ -138,9 +146,11 @@ class buffer : public any_buffer {
 
     buffer() noexcept = default;
 
+    // The first element's address, as any_buffer's.
     T* data() const noexcept { return static_cast<T*>(any_buffer::data()); }
     // The elements; none on a GPU, where data() is a device pointer, and none once freed.
     span<T> elements() const noexcept { return any_buffer::elements<T>(); }
+    // The ends of elements().
     T* begin() const noexcept { return elements().data(); }
     T* end() const noexcept { return begin() + elements().size(); }
 
@@ -154,8 +164,9 @@ class slice {
   public:
     slice(const any_buffer& whole) noexcept : slice(whole.memory_, 0, PACE_REST) {}
 
+    // The first element, counted in the buffer.
     std::uint64_t first() const noexcept { return first_; }
-    // PACE_REST: to the buffer's end.
+    // How many elements. PACE_REST: to the buffer's end.
     std::uint64_t count() const noexcept { return count_; }
 
     // The slice of pace.h.

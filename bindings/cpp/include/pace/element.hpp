@@ -78,7 +78,9 @@ struct f16 {
 
     f16() noexcept = default;
     explicit f16(float number) noexcept : bits(detail::half_bits(number)) {}
+    // The same number, exactly.
     explicit operator float() const noexcept { return detail::half_value(bits); }
+    // The number that has these bits.
     static f16 from_bits(std::uint16_t bits) noexcept {
         f16 number;
         number.bits = bits;
@@ -92,9 +94,11 @@ struct bf16 {
 
     bf16() noexcept = default;
     explicit bf16(float number) noexcept : bits(detail::brain_bits(number)) {}
+    // The same number, exactly.
     explicit operator float() const noexcept {
         return detail::float_of(std::uint32_t{bits} << 16U);
     }
+    // The number that has these bits.
     static bf16 from_bits(std::uint16_t bits) noexcept {
         bf16 number;
         number.bits = bits;
@@ -135,8 +139,11 @@ struct device {
     std::int32_t type = 0;  // 0 or PACE_DEVICE_CPU: the host; PACE_DEVICE_CUDA
     std::int32_t id = 0;    // which of those, as this process counts them
 
+    // The GPU of that number, as this process counts them.
     static constexpr device cuda(std::int32_t id) noexcept { return {PACE_DEVICE_CUDA, id}; }
+    // Whether it is the memory of the host.
     constexpr bool is_host() const noexcept { return type == 0 || type == PACE_DEVICE_CPU; }
+    // The device of pace.h.
     constexpr operator pace_device() const noexcept { return {type, id}; }
 };
 

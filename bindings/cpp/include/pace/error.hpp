@@ -46,24 +46,29 @@ using interrupted_error =
     error_of<status::interrupted>;  // a signal came, where an option asked to be told
 
 // Faults.
-using invalid_error = error_of<status::invalid>;
-using handle_error = error_of<status::handle>;
-using verb_error = error_of<status::verb>;
-using mismatch_error = error_of<status::mismatch>;
-using not_found_error = error_of<status::not_found>;
-using taken_error = error_of<status::taken>;
-using version_error = error_of<status::version>;
+using invalid_error =
+    error_of<status::invalid>;  // an argument or option is wrong: argument() names it
+using handle_error = error_of<status::handle>;  // a handle that is freed, collected or foreign
+using verb_error = error_of<status::verb>;      // the verb does not fit the job's policy
+using mismatch_error =
+    error_of<status::mismatch>;  // workers disagree: options, buffers, order of verbs
+using not_found_error = error_of<status::not_found>;  // no such daemon, job, file or device
+using taken_error = error_of<status::taken>;          // the rank or name is in use
+using version_error = error_of<status::version>;      // the daemon speaks another protocol version
 using daemon_gone_error =
     error_of<status::daemon_gone>;  // info().buffers_hold() says what buffers hold
-using no_controller_error = error_of<status::no_controller>;
-using limit_error = error_of<status::limit>;
-using memory_error = error_of<status::memory>;
-using disk_error = error_of<status::disk>;
-using denied_error = error_of<status::denied>;
-using closed_error = error_of<status::closed>;
-using internal_error = error_of<status::internal>;
-using refused_error = error_of<status::refused>;
-using unsupported_error = error_of<status::unsupported>;
+using no_controller_error =
+    error_of<status::no_controller>;            // the daemon cannot reach its controller
+using limit_error = error_of<status::limit>;    // a quota of the daemon, or of this process
+using memory_error = error_of<status::memory>;  // too little memory, of this process or shared
+using disk_error = error_of<status::disk>;      // no room on a disk that must record this
+using denied_error = error_of<status::denied>;  // not permitted for this user
+using closed_error =
+    error_of<status::closed>;  // the session has left, or what it belonged to is over
+using internal_error = error_of<status::internal>;  // a defect of Pace: please report it
+using refused_error = error_of<status::refused>;    // what the request named was refused
+using unsupported_error =
+    error_of<status::unsupported>;  // this build has no such device or feature
 
 // Throws the exception for a failure's status.
 [[noreturn, gnu::cold, gnu::noinline]] inline void raise(const failure& why) {

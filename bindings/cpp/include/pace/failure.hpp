@@ -18,6 +18,7 @@ class failure {
     failure(const pace_error& error, const request_info& info) noexcept
         : error_(error), info_(info) {}
 
+    // The status that the call gave, or that the request ended with.
     pace::status status() const noexcept { return static_cast<pace::status>(error_.status); }
     // What was wrong, with which value, and what to do: one sentence or two, zero-terminated, UTF-8.
     const char* message() const noexcept { return error_.message; }

@@ -46,6 +46,7 @@ enum class run_state : std::uint32_t {
 struct session_info : pace_session_info {
     session_info() noexcept : pace_session_info(PACE_SESSION_INFO_INIT) {}
 
+    // What the worker found when it opened its session.
     pace::run_state joined() const noexcept { return static_cast<pace::run_state>(run_state); }
 };
 
@@ -53,6 +54,7 @@ struct session_info : pace_session_info {
 struct buffer_info : pace_buffer_info {
     buffer_info() noexcept : pace_buffer_info(PACE_BUFFER_INFO_INIT) {}
 
+    // The type of its elements.
     element elements_are() const noexcept { return static_cast<element>(type); }
     // Its contents were those of an earlier process of this rank.
     bool is_restored() const noexcept { return (flags & PACE_BUFFER_RESTORED) != 0; }

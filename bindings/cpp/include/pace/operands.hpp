@@ -52,6 +52,7 @@ class operands {
     operands(const std::vector<slice>& many) noexcept : many_(many.data()), count_(many.size()) {}
     operands(span<const slice> many) noexcept : many_(many.data()), count_(many.size()) {}
 
+    // How many slices.
     std::size_t count() const noexcept { return count_; }
     // The slice, where there is no list; else null.
     const pace_slice* one() const noexcept {

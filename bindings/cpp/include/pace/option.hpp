@@ -29,6 +29,7 @@ class option {
         : name_(std::move(name)), value_(std::string(word)) {}
     option(std::string name, std::string word) : name_(std::move(name)), value_(std::move(word)) {}
 
+    // An option whose value is bytes.
     static option bytes(std::string name, std::vector<std::uint8_t> data) {
         option made(std::move(name), 0);
         made.value_ = std::move(data);
@@ -52,6 +53,7 @@ class option {
         return hint;
     }
 
+    // The name, "group.size".
     const std::string& name() const noexcept { return name_; }
 
     // The option for pace.h; points into this one.

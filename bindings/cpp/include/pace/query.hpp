@@ -22,6 +22,7 @@ class json_text {
 
     // Zero-terminated; lives as long as this object.
     const char* c_str() const noexcept { return text_; }
+    // A copy of it.
     operator std::string() const { return text_; }
 
   private:

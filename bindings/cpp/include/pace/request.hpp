@@ -26,6 +26,8 @@ struct wait_options {
 
 namespace detail {
 
+class several;
+
 inline pace_wait_options raw_of(const wait_options& how) noexcept {
     pace_wait_options raw = PACE_WAIT_OPTIONS_INIT;
     raw.flags = how.signals ? static_cast<std::uint32_t>(PACE_WAIT_SIGNALS) : 0U;
@@ -165,6 +167,7 @@ class request {
 
   private:
     friend class verbs;
+    friend class detail::several;
 
     pace_status collect(std::int64_t timeout_ms, const pace_wait_options* how, request_info& info,
                         pace_error& error) noexcept {
@@ -221,6 +224,7 @@ class completion {
     bool is_of(const request& which) const noexcept {
         return raw_.session == which.raw().session && raw_.id == which.raw().id;
     }
+    // The handle of pace.h, of a request that has been collected.
     pace_request raw() const noexcept { return raw_; }
     // How it ended.
     const result<request_info>& end() const noexcept { return end_; }

@@ -37,6 +37,7 @@ class [[nodiscard]] result {
     }
     ~result() { end(); }
 
+    // Whether there is a value, and no failure.
     bool has_value() const noexcept { return has_value_; }
     explicit operator bool() const noexcept { return has_value_; }
 
@@ -99,6 +100,7 @@ class [[nodiscard]] result<void> {
         return *this;
     }
 
+    // Whether there is a value, and no failure.
     bool has_value() const noexcept { return has_value_; }
     explicit operator bool() const noexcept { return has_value_; }
     const failure& error() const noexcept { return failure_; }

@@ -13,6 +13,12 @@
 
 namespace pace {
 
+// How the training goes, as its trainer sees it; what is absent is not told.
+struct progress {
+    std::optional<double> loss;           // of the latest step, or a mean over some
+    std::optional<double> samples_per_s;  // that this worker trains on; above 0
+};
+
 // A worker's membership in a job, and its verbs. Move-only.
 //
 // The session object, its buffers and its requests keep the session together; the last of them frees it. A session that has not
@@ -159,7 +165,22 @@ class session : public verbs {
         return next(detail::milliseconds_of(time), how);
     }
 
+    // Tells those who watch (`pacectl status`, its metrics) how the training goes; nothing that Pace does depends on it. It may be
+    // called at each step: of several calls within a tenth of a second the first is told. Blocks: no. Fails with: invalid (nothing is
+    // given, or a rate that is not above 0).
+    result<void> report(nothrow_t, const progress& told) const noexcept {
+        pace_progress raw = PACE_PROGRESS_INIT;
+        if (told.loss) raw.flags |= static_cast<std::uint32_t>(PACE_PROGRESS_LOSS);
+        if (told.samples_per_s) raw.flags |= static_cast<std::uint32_t>(PACE_PROGRESS_RATE);
+        raw.loss = told.loss.value_or(0);
+        raw.samples_per_s = told.samples_per_s.value_or(0);
+        pace_error error;
+        if (pace_session_report(native_handle(), &raw, &error) != PACE_OK) return failure(error);
+        return {};
+    }
+
 #if defined(__cpp_exceptions)
+    void report(const progress& told) const { report(nothrow, told).value(); }
     explicit session(const session_options& options) : session(open(nothrow, options).value()) {}
     void leave(std::chrono::milliseconds time = std::chrono::seconds(1)) {
         leave(nothrow, time).value();

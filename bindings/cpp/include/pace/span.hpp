@@ -42,6 +42,7 @@ class span {
                   std::is_convertible<decltype(std::data(std::declval<Range&>())), T*>::value> >
     constexpr span(Range&& range) noexcept : data_(std::data(range)), size_(std::size(range)) {}
 
+    // As std::span's of the same names.
     constexpr T* data() const noexcept { return data_; }
     constexpr std::size_t size() const noexcept { return size_; }
     constexpr std::size_t size_bytes() const noexcept { return size_ * sizeof(T); }

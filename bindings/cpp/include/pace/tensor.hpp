@@ -56,7 +56,9 @@ class tensor {
     }
     ~tensor() { end(); }
 
+    // Whether there is a tensor: not before one is assigned, after a move, or after release().
     explicit operator bool() const noexcept { return managed_ != nullptr; }
+    // The major version of DLPack that the tensor is laid out for.
     std::uint32_t major() const noexcept { return major_; }
 
     // The managed tensor, which stays this object's.
@@ -64,15 +66,15 @@ class tensor {
     // The managed tensor, which is the caller's from now on: a consumer ends it with its deleter.
     void* release() noexcept { return std::exchange(managed_, nullptr); }
 
-    // What the tensor says of itself. Only of one that is not empty.
+    // What the tensor says of itself: where its elements begin, how many there are, on which device. Only of one that is not
+    // empty.
     void* data() const noexcept {
         return static_cast<unsigned char*>(inner().data) + inner().byte_offset;
     }
     std::uint64_t size() const noexcept { return static_cast<std::uint64_t>(inner().shape[0]); }
     pace::device device() const noexcept { return {inner().device.type, inner().device.id}; }
-    std::uint8_t code() const noexcept {
-        return inner().code;
-    }  // 1: kDLUInt, 2: kDLFloat, 4: kDLBfloat
+    // The type of its elements: DLPack's code (1: kDLUInt, 2: kDLFloat, 4: kDLBfloat) and the bits of one. As data().
+    std::uint8_t code() const noexcept { return inner().code; }
     std::uint8_t bits() const noexcept { return inner().bits; }
 
     // The elements, where T has their size and the memory is the host's; else none.

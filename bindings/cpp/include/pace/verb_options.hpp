@@ -22,8 +22,10 @@ enum class order : std::int32_t {
     backward = PACE_ORDER_BACKWARD  // request::ready() tells how many of the last
 };
 
+// What reduce() makes of the gradients.
 enum class op : std::int32_t { mean = PACE_OP_MEAN, sum = PACE_OP_SUM };
 
+// What average() is called with.
 struct average_options {
     std::uint64_t iteration = 0;
     pace::order order = pace::order::all_at_call;  // all workers give the same
@@ -36,6 +38,7 @@ struct average_options {
     void* stream = nullptr;
 };
 
+// What reduce() is called with.
 struct reduce_options {
     std::uint64_t iteration = 0;   // for status displays and for newcomers
     pace::op op = pace::op::mean;  // all workers give the same
@@ -45,6 +48,7 @@ struct reduce_options {
     void* stream = nullptr;
 };
 
+// What broadcast() is called with.
 struct broadcast_options {
     std::uint32_t root = 0;       // 0 .. world-1
     std::uint64_t iteration = 0;  // taken no notice of
@@ -53,6 +57,7 @@ struct broadcast_options {
     void* stream = nullptr;
 };
 
+// What sync() is called with.
 struct sync_options {
     std::uint64_t iteration = 0;  // taken no notice of
     std::uint64_t user_data = 0;
@@ -61,12 +66,13 @@ struct sync_options {
     void* stream = nullptr;
 };
 
-// barrier and checkpoint, which have no buffers.
+// What barrier() and checkpoint() are called with, which have no buffers.
 struct plain_options {
     std::uint64_t iteration = 0;  // taken no notice of
     std::uint64_t user_data = 0;
 };
 
+// What push() is called with.
 struct push_options {
     std::uint64_t iteration;  // the clock; must be given
     std::uint64_t first = 0;  // element of the model at which dense slices begin
@@ -78,6 +84,7 @@ struct push_options {
     void* stream = nullptr;
 };
 
+// What pull() is called with.
 struct pull_options {
     std::uint64_t iteration;  // the clock; must be given
     std::uint64_t first = 0;  // element of the model at which the slices begin
@@ -86,7 +93,7 @@ struct pull_options {
     void* stream = nullptr;
 };
 
-// residual_save and residual_load.
+// What residual_save() and residual_load() are called with.
 struct residual_options {
     std::uint64_t iteration = 0;  // taken no notice of
     std::uint64_t user_data = 0;

@@ -12,9 +12,9 @@ namespace pace {
 
 // The verbs of a session; pace.h says in full what each does. All workers give buffers of equal types and lengths in equal
 // order, 1 to 256 slices. The elements must stay untouched until the request has ended.
+// Verbs are inlined, so that options which are as by default cost nothing: tests/overhead counts instructions.
 //
 // Threads: any. Blocks: no; if the session lost its daemon, until it has reconnected or its connect_timeout has passed.
-// Verbs are inlined, so that options which are as by default cost nothing: tests/overhead counts instructions.
 // Each fails with: invalid, handle, unsupported (the device), verb (which one fits the policy is told), limit (64 requests are in
 // flight or not collected), memory, and, where it had to reconnect, as session::open().
 class verbs {

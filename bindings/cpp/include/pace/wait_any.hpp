@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -59,8 +60,50 @@ inline bool poll_sessions(span<request> requests, std::chrono::milliseconds time
     return true;
 }
 
-inline result<ended> wait_any(span<request> requests, bool has_end,
-                              std::chrono::steady_clock::time_point last) noexcept {
+// Those of a list that are not collected. A session has 64 at most.
+class several {
+  public:
+    explicit several(span<request> requests) noexcept : requests_(requests) {
+        for (request& one : requests) {
+            if (!one) continue;
+            are_of_one_session_ = count_ < max && (count_ == 0 || one.session() == session_);
+            if (!are_of_one_session_) return;
+            session_ = one.session();
+            raw_[count_++] = one.raw();
+        }
+    }
+    bool are_of_one_session() const noexcept { return are_of_one_session_; }
+
+    // The first to end of one session's. Collects it.
+    result<ended> wait(std::int64_t timeout_ms) noexcept {
+        ended found{0, request_info()};
+        pace_request raw = {0, 0};
+        pace_error error;
+        const pace_status outcome = pace_request_wait_any(session_, raw_, count_, timeout_ms,
+                                                          nullptr, &raw, &*found.end, &error);
+        // What session::next() has collected is found by looking.
+        if (outcome == PACE_E_HANDLE && look(requests_, found.index, found.end)) return found;
+        const request_info info = *found.end;
+        if (info.status == PACE_PENDING) return failure(error);
+        while (!requests_[found.index] || requests_[found.index].raw().id != raw.id) ++found.index;
+        requests_[found.index].settle(outcome, info);
+        if (outcome != PACE_OK) found.end = failure(error, info);
+        return found;
+    }
+
+  private:
+    static constexpr std::size_t max = 64;
+
+    span<request> requests_;
+    pace_session* session_ = nullptr;
+    pace_request raw_[max] = {};
+    std::size_t count_ = 0;
+    bool are_of_one_session_ = false;
+};
+
+// Of requests of several sessions, by their descriptors.
+inline result<ended> wait_any_by_poll(span<request> requests, bool has_end,
+                                      std::chrono::steady_clock::time_point last) noexcept {
     using std::chrono::milliseconds;
     constexpr milliseconds longest = std::chrono::minutes(1);
     constexpr milliseconds other(10);
@@ -88,19 +131,23 @@ inline result<ended> wait_any(span<request> requests, bool has_end,
 }  // namespace detail
 
 // Waits until one of the requests has ended, and collects that one; the others stay as they are. Empty and collected ones are
-// passed over; one that session::next() has collected ends with handle. Best where all requests of the sessions are in the list:
-// while another has ended and is not collected, it looks a hundred times a second. Fails with: not_found (none is in flight),
-// limit, closed. Threads: nobody else uses these requests meanwhile. Blocks: until one has ended.
+// passed over; one that session::next() has collected ends with handle. Where they are of several sessions, and other requests of
+// these have ended and are not collected, it looks a hundred times a second. Fails with: not_found (none is in flight), limit,
+// closed. Threads: nobody else uses these requests meanwhile. Blocks: until one has ended.
 inline result<ended> wait_any(nothrow_t, span<request> requests) noexcept {
-    return detail::wait_any(requests, false, {});
+    detail::several wanted(requests);
+    if (wanted.are_of_one_session()) return wanted.wait(PACE_FOREVER);
+    return detail::wait_any_by_poll(requests, false, {});
 }
 
 // As wait_any(), for so long at most. Fails also with: timeout.
 inline result<ended> wait_any_for(nothrow_t, span<request> requests,
                                   std::chrono::milliseconds time) noexcept {
     constexpr std::chrono::milliseconds century = std::chrono::hours(24 * 36525);
-    const auto last = std::chrono::steady_clock::now() + std::min(time, century);
-    return detail::wait_any(requests, true, last);
+    time = std::min(time, century);
+    detail::several wanted(requests);
+    if (wanted.are_of_one_session()) return wanted.wait(detail::milliseconds_of(time));
+    return detail::wait_any_by_poll(requests, true, std::chrono::steady_clock::now() + time);
 }
 
 #if defined(__cpp_exceptions)

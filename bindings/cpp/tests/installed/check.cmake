@@ -1,20 +1,12 @@
 # Installs libpace and the headers into an empty folder, and builds and runs consumer.cpp from there, by find_package and by
 # pkg-config alone.
 #   cmake -DINSTALL_SCRIPTS=a.cmake|b.cmake -DPREFIX=... -DLIBDIR=... -DCXX=... -DPKG_CONFIG=... -DSOURCE=... -P check.cmake
+include("${CMAKE_CURRENT_LIST_DIR}/../../../../cmake/RunOrFail.cmake")
 file(REMOVE_RECURSE "${PREFIX}")
-
-function(run)
-  execute_process(COMMAND ${ARGV} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output
-                  OUTPUT_STRIP_TRAILING_WHITESPACE)
-  if(NOT result EQUAL 0)
-    message(FATAL_ERROR "${ARGV} failed: ${result}\n${output}")
-  endif()
-  set(output "${output}" PARENT_SCOPE)
-endfunction()
 
 string(REPLACE "|" ";" INSTALL_SCRIPTS "${INSTALL_SCRIPTS}")
 foreach(script IN LISTS INSTALL_SCRIPTS)
-  run("${CMAKE_COMMAND}" "-DCMAKE_INSTALL_PREFIX=${PREFIX}" -P "${script}")
+  run_or_fail("${CMAKE_COMMAND}" "-DCMAKE_INSTALL_PREFIX=${PREFIX}" -P "${script}")
 endforeach()
 
 # Moved, to see that nothing has the place written into it.
@@ -22,15 +14,15 @@ file(REMOVE_RECURSE "${PREFIX}-moved")
 file(RENAME "${PREFIX}" "${PREFIX}-moved")
 set(PREFIX "${PREFIX}-moved")
 
-run("${CMAKE_COMMAND}" -S "${SOURCE}" -B "${PREFIX}/build" "-DCMAKE_CXX_COMPILER=${CXX}" "-DCMAKE_PREFIX_PATH=${PREFIX}")
-run("${CMAKE_COMMAND}" --build "${PREFIX}/build")
-run("${PREFIX}/build/consumer")
+run_or_fail("${CMAKE_COMMAND}" -S "${SOURCE}" -B "${PREFIX}/build" "-DCMAKE_CXX_COMPILER=${CXX}" "-DCMAKE_PREFIX_PATH=${PREFIX}")
+run_or_fail("${CMAKE_COMMAND}" --build "${PREFIX}/build")
+run_or_fail("${PREFIX}/build/consumer")
 
 if(PKG_CONFIG)
   set(ENV{PKG_CONFIG_PATH} "${PREFIX}/${LIBDIR}/pkgconfig")
-  run("${PKG_CONFIG}" "--define-variable=prefix=${PREFIX}" --cflags --libs pace)
+  run_or_fail("${PKG_CONFIG}" "--define-variable=prefix=${PREFIX}" --cflags --libs pace)
   separate_arguments(flags UNIX_COMMAND "${output}")
-  run("${CXX}" -std=c++17 -Wall -Wextra -pedantic -Werror "${SOURCE}/consumer.cpp" -o "${PREFIX}/consumer" ${flags})
+  run_or_fail("${CXX}" -std=c++17 -Wall -Wextra -pedantic -Werror "${SOURCE}/consumer.cpp" -o "${PREFIX}/consumer" ${flags})
   set(ENV{LD_LIBRARY_PATH} "${PREFIX}/${LIBDIR}")
-  run("${PREFIX}/consumer")
+  run_or_fail("${PREFIX}/consumer")
 endif()

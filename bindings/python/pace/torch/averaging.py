@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING, Any, Callable, Dict, Optional
 
 import pace
+from pace.retry import ModelChanged, complete
 from pace.torch.family import Family
-from pace.torch.retry import ModelChanged, complete
 from pace.torch.state import ModelState
 
 if TYPE_CHECKING:
@@ -28,7 +28,10 @@ class Averaging(Family):
     def broadcast(self) -> None:
         self._state.write_counts([self._job.step])
         info = complete(self._job.place, lambda: self._session.broadcast([*self._state.buffers, self._state.counts]))
-        self._job.step = max(self._state.read_counts()[0], info.iteration)
+        told = self._state.read_counts()[0]
+        # Where the count is its own still, nobody was there to give a model: then the daemon's count, of an earlier process, is not
+        # that of the model which this one has.
+        self._job.step = max(told, info.iteration) if told != self._job.step else told
         self._announce()
 
     def step(self, inner: Callable[[], Any]) -> None:

@@ -3,9 +3,10 @@
 from typing import TYPE_CHECKING, Any, Callable, Dict, List
 
 import pace
+from pace.retry import abandon, broadcast_again, complete
 from pace.torch.buckets import Gradients
 from pace.torch.family import Family
-from pace.torch.retry import abandon, broadcast_again, complete
+from pace.torch.rounds import Round, complete_all, is_one_round, is_top_k
 from pace.torch.state import ModelState, parameters_of
 
 if TYPE_CHECKING:
@@ -23,17 +24,17 @@ class Collective(Family):
     def __init__(self, job: "Job", session: pace.Session, options: Dict[str, Any], _: bool):
         self._job = job
         self._session = session
-        is_top_k = options.get("compression", "none") not in ("none", "f16", "bf16")
-        is_one = is_top_k or options.get("quorum", "all") != "all"
-        self._is_one = is_one
+        is_one = self._is_one = is_one_round(options)
         self._state = ModelState(session, job.module, job.optimizer, own=2)
         # The running statistics are averaged with the last bucket, so that all workers have the same. A sum of several rounds, or a
         # part of the elements, would spoil them: then synchronize() averages them.
         self._statistics = [] if is_one else self._state.statistics
-        self.gradients: Gradients = Gradients(session, parameters_of(job.module), is_one, not is_top_k, self._full, self._end)
+        self.gradients: Gradients = Gradients(session, parameters_of(job.module), is_one, not is_top_k(options), self._full,
+                                              self._end)
         self._rounds = 1 if is_one else len(self.gradients.buckets)  # of one backward()
         self._sets = 0  # backward passes whose gradients have been reduced
-        self._requests: List[pace.Request] = []
+        self._begun: List[Round] = []
+        self._generation = session.info.generation  # of the daemon, when all workers were last known to be at the same round
         self._is_void = False  # the gradients are of a model that was replaced
         self._are_counts_written = False
 
@@ -45,10 +46,11 @@ class Collective(Family):
         extra = [] if self._rounds == 1 else self.gradients.buffers
         everything = [*self._state.buffers, self._state.counts, *extra]
         info = how(self._job.place, lambda: self._session.broadcast(everything))
+        self._generation = self._session.info.generation
         self._job.step, self._sets = self._state.read_counts()
         done = info.iteration - self._sets * self._rounds
         self.gradients.adopt(done if 0 < done < self._rounds else 0)
-        self._requests.clear()
+        self._begun.clear()
         self._are_counts_written = False
 
     def before_forward(self) -> None:
@@ -78,6 +80,9 @@ class Collective(Family):
     def finish(self) -> None:
         self.gradients.remove_hooks()
 
+    def _start(self, index: int) -> None:
+        self._begun.append(Round(lambda: self._begin(index)))
+
     def _begin(self, index: int) -> pace.Request:
         iteration = self._sets * self._rounds + index + 1
         if self._is_one:
@@ -90,7 +95,7 @@ class Collective(Family):
         if self._is_one or index < self.gradients.adopted:
             return
         self._prepare(index)
-        self._requests.append(self._begin(index))
+        self._start(index)
 
     def _prepare(self, index: int) -> None:
         self._is_void = False
@@ -100,13 +105,17 @@ class Collective(Family):
     def _end(self) -> None:
         try:
             last = self._finish_rounds()
-        except pace.Stale:
+        except (pace.Stale, pace.Mismatch) as error:
+            # When a daemon has died, some workers may have the end of a round that others call again: then calls do not fit.
+            if isinstance(error, pace.Mismatch) and self._session.info.generation == self._generation:
+                raise
             self._is_void = True
-            abandon(self._requests)
+            abandon([one.request for one in self._begun])
             self._take_model(broadcast_again)
             return
         self._sets += 1
-        self._requests.clear()
+        self._generation = self._session.info.generation
+        self._begun.clear()
         self._are_counts_written = False
         self.gradients.give_results()
         if last.resync:
@@ -118,24 +127,7 @@ class Collective(Family):
             for index in range(len(self.gradients.buckets)):
                 self._prepare(index)
             return complete(self._job.place, lambda: self._begin(0))
-        first = self.gradients.adopted
-        for index in range(first + len(self._requests), self._rounds):
+        for index in range(self.gradients.adopted + len(self._begun), self._rounds):
             self._prepare(index)
-            self._requests.append(self._begin(index))
-        is_broken = False  # one was called again: those behind it have ended as it did, and are called again after it
-        for index, request in enumerate(self._requests, first):
-            if is_broken:
-                _await_end(request)
-            before = request if not is_broken else None
-            info = complete(self._job.place, lambda index=index: self._begin(index),  # type: ignore[misc]
-                            begun=before, is_repeated=is_broken)
-            is_broken = is_broken or request.failed
-        return info
-
-
-def _await_end(request: pace.Request) -> None:
-    try:
-        request.wait()
-    except pace.PaceError:
-        return
-    raise pace.Stale("a round has ended that came after one which failed: the model is taken anew")
+            self._start(index)
+        return complete_all(self._job.place, self._begun)

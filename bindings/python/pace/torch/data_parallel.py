@@ -1,7 +1,7 @@
 """DataParallel: a model that trains as one of many workers, in the place of torch's DistributedDataParallel."""
 
 import contextlib
-from typing import Any, Iterator
+from typing import Any, Iterator, Optional
 
 import torch
 
@@ -24,6 +24,7 @@ class DataParallel(torch.nn.Module):
         self.job = Job(module)
 
     def forward(self, *inputs: Any, **keywords: Any) -> Any:
+        """What the wrapped model gives. In training the first call joins the job, if steps() has not, and blocks as that does."""
         if torch.is_grad_enabled() and self.training and not self.job.is_finished:
             self.job.family.before_forward()
         return self.module(*inputs, **keywords)
@@ -45,6 +46,14 @@ class DataParallel(torch.nn.Module):
     def synchronize(self) -> None:
         """Evaluation at a common model: afterwards all workers have the same one. Every worker calls it in the same place."""
         self.job.family.synchronize()
+
+    def report(self, loss: Any = None, samples: Optional[int] = None) -> None:
+        """Hands the loss of this step, a number or a tensor of one element, and how many samples it had, to `pacectl status`.
+
+        Called at each step; once a second it is told: the loss, and the samples a second since. Nothing that Pace does depends on it.
+        Does not block, but for a loss on a GPU, once a second. Raises pace.Invalid when neither is given.
+        """
+        self.job.report(loss, samples)
 
     def checksum(self) -> str:
         """A digest of parameters, buffers and optimizer state, to the last bit."""

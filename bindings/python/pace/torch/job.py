@@ -1,20 +1,19 @@
 """Job: a wrapped model as one worker of a job: its session, its state, and the family that exchanges it."""
 
-from typing import Any, Callable, Dict, List, Optional, Type
+from typing import Any, Callable, Dict, Optional, Type
 
 import torch
 
 import pace
-from pace.options import query
+from pace.place import Place, current
+from pace.policies import divided, family_of, long_name
+from pace.retry import ModelChanged
 from pace.torch.averaging import Averaging
 from pace.torch.collective import Collective
 from pace.torch.family import Family
-from pace.torch.place import Place, current
-from pace.torch.retry import ModelChanged
+from pace.torch.progress import Progress
 from pace.torch.served import Served
 
-# Short words for options that have one meaning in a family.
-_SHORT = {"density": "topk.density", "staleness": "server.staleness", "rate": "server.rate"}
 _FAMILIES: Dict[str, Type[Any]] = {"collective": Collective, "averaging": Averaging, "server": Served}
 
 
@@ -32,6 +31,7 @@ class Job:
         self._overlap = False
         self._session: Optional[pace.Session] = None
         self._family: Optional[Family] = None
+        self._progress = Progress()
 
     @property
     def is_started(self) -> bool:
@@ -52,7 +52,7 @@ class Job:
         self._policy = server or policy or "all-reduce"
         self._overlap = overlap
         for name, value in options.items():
-            self._options[_SHORT.get(name, name)] = value
+            self._options[long_name(name)] = value
 
     def add_option(self, name: str, value: Any) -> None:
         """As configure(), of one option: a job that has started with it, or without any such wish, stays as it is."""
@@ -69,10 +69,9 @@ class Job:
         """
         if self.is_started:
             return
-        kind = _FAMILIES[_family_of(self._policy)]
+        kind = _FAMILIES[family_of(self._policy)]
         merged = {**kind.options(self.module), **self._options}
-        named = {name: value for name, value in merged.items() if "." in name}
-        keywords = {name: value for name, value in merged.items() if "." not in name}
+        named, keywords = divided(merged)
         self.place.ensure_daemon()
         self._session = pace.Session(self.place.job, self._policy, rank=self.place.rank, world=self.place.world,
                                      endpoint=self.place.endpoint, options=named, **keywords)
@@ -101,6 +100,13 @@ class Job:
                 pass
         return loss
 
+    def report(self, loss: Any, samples: Optional[int]) -> None:
+        """As DataParallel.report()."""
+        if loss is None and samples is None:
+            raise pace.Invalid("report(): neither loss nor samples is given; give one", "loss")
+        if self._session is not None and not self.is_finished:
+            self._progress.add(self._session, loss, samples)
+
     def finish(self) -> None:
         """Leaves the job in order: the others go on without this worker at once. The model stays usable. Blocks at most a second."""
         if self._session is not None and not self.is_finished:
@@ -110,11 +116,3 @@ class Job:
                 self._session.leave(1.0)
             except pace.PaceError:
                 pass  # It counts as one that has died, which ends it, too.
-
-
-def _family_of(policy: str) -> str:
-    known: List[Dict[str, Any]] = query("policies")
-    for one in known:
-        if one["name"] == policy:
-            return str(one["family"])
-    raise pace.Invalid(f"there is no policy {policy!r}; there are {', '.join(sorted(one['name'] for one in known))}", "policy")

@@ -27,9 +27,18 @@ def tensor_of(buffer: pace.Buffer, dtype: torch.dtype) -> torch.Tensor:
 
 
 def new_buffer(session: pace.Session, count: int, dtype: torch.dtype, device: torch.device) -> Tuple[pace.Buffer, torch.Tensor]:
-    """A zeroed buffer of the daemon's and its tensor. Blocks for one exchange with the daemon."""
+    """A zeroed buffer of the daemon's and its tensor. Blocks for one exchange with the daemon.
+
+    A daemon that dies meanwhile is called again, which waits for it as long as the session's connect_ms.
+    """
     place = None if device.type == "cpu" else f"{device.type}:{device.index or 0}"
-    buffer = session.buffer(_TYPES[dtype], max(count, 1), device=place)
+    for is_last in (False, False, True):
+        try:
+            buffer = session.buffer(_TYPES[dtype], max(count, 1), device=place)
+            break
+        except pace.DaemonGone:
+            if is_last:
+                raise
     return buffer, tensor_of(buffer, dtype)
 
 

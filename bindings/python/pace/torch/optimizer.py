@@ -38,14 +38,17 @@ class Optimizer(torch.optim.Optimizer):
 
     @property
     def param_groups(self) -> List[Dict[str, Any]]:  # type: ignore[override]
+        """The wrapped optimizer's, as torch has them."""
         return self.inner.param_groups
 
     @property
     def state(self) -> Any:  # type: ignore[override]
+        """The wrapped optimizer's, as torch has it."""
         return self.inner.state
 
     @property
     def defaults(self) -> Dict[str, Any]:  # type: ignore[override]
+        """The wrapped optimizer's, as torch has them."""
         return self.inner.defaults
 
     def __getattr__(self, name: str) -> Any:
@@ -57,6 +60,10 @@ class Optimizer(torch.optim.Optimizer):
         return f"pace.torch.Optimizer({self.inner!r})"
 
     def step(self, closure: Optional[Callable[[], Any]] = None) -> Any:  # type: ignore[override]
+        """One step of the wrapped optimizer, with the exchange that belongs to it. Gives what `closure` gives, else None.
+
+        `closure` computes the loss and its gradients; it is called once, before the step. Blocks for the exchange.
+        """
         return self.job.run_step(self.inner.step, closure)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
@@ -68,12 +75,15 @@ class Optimizer(torch.optim.Optimizer):
             gradients.zero()
 
     def state_dict(self) -> Dict[str, Any]:
+        """The wrapped optimizer's, as torch's."""
         return self.inner.state_dict()
 
     def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
+        """Gives the state to the wrapped optimizer, as torch's."""
         self.inner.load_state_dict(state_dict)
 
     def add_param_group(self, param_group: Dict[str, Any]) -> None:
+        """Adds parameters to the wrapped optimizer, before the job has started. Raises pace.Invalid afterwards."""
         if self.job.is_started:
             raise pace.Invalid("the job has started with the parameters that it had; add groups before", "param_group")
         self.inner.add_param_group(param_group)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Callable, Dict
 import torch
 
 import pace
+from pace.retry import ModelChanged, complete
 from pace.torch.family import Family
 from pace.torch.memory import Arena
-from pace.torch.retry import ModelChanged, complete
 from pace.torch.state import moved, parameter_slots, parameters_of
 
 if TYPE_CHECKING:

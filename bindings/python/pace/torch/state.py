@@ -6,6 +6,7 @@ of float64 beside them, with broadcasts alone.
 """
 
 import hashlib
+import itertools
 import warnings
 from typing import Any, Callable, Iterator, List, Optional, Sequence, Tuple
 
@@ -113,7 +114,7 @@ def _optimizer_counters(optimizer: torch.optim.Optimizer) -> Iterator[Counter]:
             def put(values: torch.Tensor, parameter: torch.Tensor = parameter, key: str = key, kind: Any = type(value)) -> None:
                 optimizer.state[parameter][key] = kind(values.item())
             yield Counter(1, lambda parameter=parameter, key=key: torch.tensor(  # type: ignore[misc]
-                float(optimizer.state[parameter][key])), put)
+                float(optimizer.state[parameter][key]), dtype=torch.float64), put)
 
 
 def materialize(optimizer: torch.optim.Optimizer) -> None:
@@ -195,11 +196,11 @@ class ModelState:
                 slot.refresh()
             if any(number > _EXACT_MAX for number in own):
                 raise pace.Invalid(f"a count beyond {_EXACT_MAX} cannot be told to other workers", "steps")
-            self._numbers[:self._own] = torch.tensor(list(own), dtype=torch.float64)
-            at = self._own
-            for counter in self._counters:
-                self._numbers[at:at + counter.count] = counter.get().detach().reshape(-1).to("cpu", torch.float64)
-                at += counter.count
+            counters = [counter.get().detach().reshape(-1) for counter in self._counters]
+            # Those of one type and device, which follow one another, are converted and copied together.
+            alike = [torch.cat(list(group)).to("cpu", torch.float64)
+                     for _, group in itertools.groupby(counters, lambda tensor: (tensor.dtype, tensor.device))]
+            torch.cat([torch.tensor(list(own), dtype=torch.float64), *alike], out=self._numbers)
 
     def read_counts(self) -> List[int]:
         """After a broadcast: the counters have the numbers that came. Gives the own ones."""

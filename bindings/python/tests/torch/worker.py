@@ -8,7 +8,8 @@ import time
 import torch
 
 import pace.torch as pace
-from pace.torch import buckets
+from pace.options import query
+from pace.torch import buckets, progress
 
 torch.set_num_threads(1)
 RANK = int(os.environ["RANK"])
@@ -71,6 +72,22 @@ def scene_equal(*options):
         if model.job.step == 12:
             model.synchronize()
     end(model)
+
+
+def scene_report():
+    """Reports at each step until the status has it."""
+    progress.EVERY_SECONDS = 0.05
+    model, optimizer = adam()
+    for step in pace.steps(10 ** 9, model, optimizer):
+        optimizer.zero_grad()
+        loss = loss_of(model, step)
+        loss.backward()
+        optimizer.step()
+        model.report(loss, samples=8)
+        told = query("status", model.job.place.endpoint or "")["jobs"][0]["workers"][0]
+        if "samples_per_s" in told:
+            say("told", told["loss"] > 0, told["samples_per_s"] > 0)
+            return
 
 
 def scene_averages(*options):
@@ -270,6 +287,29 @@ def scene_daemon():
         loss_of(model, step).backward()
         optimizer.step()
     end(model)
+
+
+def scene_last():
+    """Worker 0 is killed, and comes again when worker 1 has ended: nobody has a model for it, and it begins with its own."""
+    over = os.environ["PACE_TEST_BACK"]
+    killed = f"{over}.killed"
+    is_back = RANK == 0 and os.path.exists(killed)
+    while is_back and not os.path.exists(over):
+        time.sleep(0.01)
+    model, optimizer = adam(policy="partial-reduce", group_size=2)
+    steps = []
+
+    def after_step(step):
+        steps.append(step)
+        if RANK == 0 and not is_back and step >= 6:
+            with open(killed, "w", encoding="ascii"):
+                os.kill(os.getpid(), signal.SIGKILL)
+    train(model, optimizer, 12, before_step=after_step)
+    if is_back:
+        say("first", steps[0])
+    if RANK == 1:
+        with open(over, "w", encoding="ascii"):
+            pass
 
 
 def scene_checkpoint(folder, total):

@@ -87,6 +87,11 @@ impl AnyBuffer {
     pub fn free(self) -> Result<()> {
         each!(self, buffer => buffer.free())
     }
+
+    /// As [`Buffer::release`].
+    pub fn release(self) -> Result<()> {
+        each!(self, buffer => buffer.release())
+    }
 }
 
 // SAFETY: the buffer that it holds has its elements alone.

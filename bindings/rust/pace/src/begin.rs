@@ -67,7 +67,10 @@ impl<'a, B: Buffers + 'a> Begin<'_, 'a, B> {
         };
         let mut raw = pace_request { session: 0, id: 0 };
         match handle.call(|session, error| verb(session, &mut raw, error)) {
-            Ok(()) => verbs.keeper.begin(raw),
+            Ok(()) => {
+                handle.learn_stamp(raw);
+                verbs.keeper.begin(raw)
+            }
             Err(error) => return Err(Failure::refused(error, buffers)),
         }
         Ok(Request {

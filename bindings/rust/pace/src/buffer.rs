@@ -76,6 +76,14 @@ impl<T: Element> Buffer<T> {
         }
     }
 
+    /// As [`free`](Buffer::free), but does not block: the next call of the session that makes or frees a buffer does it.
+    pub fn release(self) -> Result<()> {
+        match Arc::try_unwrap(self.memory) {
+            Ok(mut memory) => memory.release(),
+            Err(_) => Ok(()),
+        }
+    }
+
     /// The memory that [`import`](crate::Session::import) was given, with the contents that it has now. Gives the buffer back
     /// when it was not imported, or other parts of it are there. Blocks for one exchange with the daemon.
     pub fn into_boxed_slice(self) -> std::result::Result<Box<[T]>, Buffer<T>> {

@@ -86,6 +86,10 @@ impl Ends {
         self.by_request.insert(id, end);
     }
 
+    pub(crate) fn has(&self, id: u64) -> bool {
+        self.by_request.contains_key(&id)
+    }
+
     pub(crate) fn take(&mut self, id: u64) -> Option<End> {
         self.by_request.remove(&id)
     }

@@ -1,6 +1,7 @@
 //! Handle: the library's session, freed when its `Session` is dropped and never while a call on it runs.
 
 use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 use crate::ends::{End, EndRoom, Ends, Outcome};
@@ -13,6 +14,8 @@ use crate::watcher::Watcher;
 pub(crate) struct Handle {
     pointer: *mut pace_sys::pace_session,
     pid: u32,
+    /// What the requests of this session have in common; 0 before the first one.
+    stamp: AtomicU64,
     use_of: Mutex<Use>,
     pub(crate) ends: Mutex<Ends>,
     /// An end has been put down, a call that collects others' requests has returned, or a request of a scope is settled.
@@ -47,6 +50,7 @@ impl Handle {
         Handle {
             pointer,
             pid: process::id(),
+            stamp: AtomicU64::new(0),
             use_of: Mutex::default(),
             ends: Mutex::default(),
             ends_changed: Condvar::new(),
@@ -58,6 +62,16 @@ impl Handle {
     /// Whether this is the process that opened the session, and not a forked child of it.
     pub(crate) fn is_ours(&self) -> bool {
         process::id() == self.pid
+    }
+
+    /// Tells of a request that has begun.
+    pub(crate) fn learn_stamp(&self, request: pace_sys::pace_request) {
+        self.stamp.store(request.session, Ordering::Relaxed);
+    }
+
+    /// The handle of a request of this session.
+    pub(crate) fn raw_request(&self, id: u64) -> pace_sys::pace_request {
+        pace_sys::pace_request { session: self.stamp.load(Ordering::Relaxed), id }
     }
 
     /// Begins a call. Fails with `Closed` when the session has been dropped.

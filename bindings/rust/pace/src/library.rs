@@ -17,14 +17,14 @@ pub fn library_version() -> u32 {
     unsafe { pace_sys::pace_library_version() }
 }
 
-/// Fails with `Version` when the library is of another minor release, which may have another ABI.
+/// Fails with `Version` when the library is older than this crate, or has another ABI. Later minor releases add and change nothing.
 pub(crate) fn check_version() -> Result<()> {
     let loaded = library_version();
-    if loaded / 100 == HEADER_VERSION / 100 {
+    if loaded / 10000 == HEADER_VERSION / 10000 && loaded / 100 >= HEADER_VERSION / 100 {
         return Ok(());
     }
     let message = format!(
-        "libpace is version {} and this crate is for {}; install the two of one release",
+        "libpace is version {} and this crate needs {} or a later one of its major version; install libpace of this crate's release",
         version_text(loaded),
         version_text(HEADER_VERSION)
     );

@@ -135,6 +135,14 @@ impl Memory {
         Ok(())
     }
 
+    /// As `free`, but waits for nobody. No request has the buffer, so nothing reads or writes the elements any more.
+    pub(crate) fn release(&mut self) -> Result<()> {
+        let raw = self.raw;
+        self.handle.call(|session, error| unsafe { pace_sys::pace_buffer_release(session, raw, error) })?;
+        self.is_freed = true;
+        Ok(())
+    }
+
     pub(crate) fn tensor(&self, kind: TensorKind) -> Result<ManagedTensor> {
         tensor_of(&self.handle, self.raw, kind)
     }

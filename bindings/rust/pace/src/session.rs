@@ -119,6 +119,22 @@ impl Session {
         scope::run(&self.verbs.handle, function)
     }
 
+    /// Tells those who watch (`pacectl status`, its metrics) how the training goes. Nothing that Pace does depends on it. It may be
+    /// called at each step: of several calls within a tenth of a second the first is told.
+    ///
+    /// Does not block. Fails with `Invalid` when nothing is given, or a rate that is not above 0.
+    pub fn report(&self, progress: &Progress) -> Result<()> {
+        let given = |is_given: bool, flag: u32| if is_given { flag } else { 0 };
+        let raw = pace_sys::pace_progress {
+            flags: given(progress.loss.is_some(), pace_sys::PACE_PROGRESS_LOSS)
+                | given(progress.samples_per_s.is_some(), pace_sys::PACE_PROGRESS_RATE),
+            loss: progress.loss.unwrap_or(0.0),
+            samples_per_s: progress.samples_per_s.unwrap_or(0.0),
+            ..pace_sys::PACE_PROGRESS_INIT
+        };
+        self.verbs.handle.call(|session, error| unsafe { pace_sys::pace_session_report(session, &raw, error) })
+    }
+
     /// Waits for whichever of the session's requests ends first, and tells which one it is: `wait` and `test` of that request
     /// give its end at once. None waits without limit.
     ///
@@ -126,7 +142,22 @@ impl Session {
     /// be collected, with `Closed` when the session has left, and with `Invalid` while an average with an order or with
     /// `keep_local` is there: its trainer may touch what this would write.
     pub fn next(&self, timeout: impl Into<Option<Duration>>) -> Result<RequestId> {
-        let end = timeout.into().and_then(|timeout| Instant::now().checked_add(timeout));
+        self.first_of(None, timeout.into())
+    }
+
+    /// As [`next`](Session::next), of these requests alone: 1 to 64 of this session that are in flight, or whose end an earlier
+    /// call has found. Others stay as they are.
+    ///
+    /// Fails also with `Handle` when one of them has been waited for, and with `Invalid` when there are none, or too many.
+    pub fn wait_any(&self, requests: &[RequestId], timeout: impl Into<Option<Duration>>) -> Result<RequestId> {
+        if let Some(found) = requests.iter().find(|request| lock(&self.verbs.handle.ends).has(request.0)) {
+            return Ok(*found);
+        }
+        self.first_of(Some(requests), timeout.into())
+    }
+
+    fn first_of(&self, wanted: Option<&[RequestId]>, timeout: Option<Duration>) -> Result<RequestId> {
+        let end = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let handle = &self.verbs.handle;
         let _next = Next::begin(handle)?;
         loop {
@@ -134,7 +165,7 @@ impl Session {
                 Some(end) => milliseconds(end.saturating_duration_since(Instant::now())),
                 None => i64::from(pace_sys::PACE_FOREVER),
             };
-            match next_once(handle, timeout_ms) {
+            match next_once(handle, wanted, timeout_ms) {
                 // One that was dropped: nobody asks for its end.
                 Ok(request) if handle.keeper.is_dropped(request.0) => {
                     lock(&handle.ends).take(request.0);
@@ -151,15 +182,24 @@ impl Session {
     }
 }
 
-fn next_once(handle: &Handle, timeout_ms: i64) -> Result<RequestId> {
+fn next_once(handle: &Handle, wanted: Option<&[RequestId]>, timeout_ms: i64) -> Result<RequestId> {
     let call = handle.enter()?;
     let mut room = EndRoom::new();
     let options = room.options(0);
     let mut request = pace_sys::pace_request { session: 0, id: 0 };
     let (info, error) = (&mut room.info as *mut _, room.error.pointer());
+    let session = call.pointer();
     // SAFETY: what the arguments point to is in `room` and here, which outlive the call.
-    let status =
-        unsafe { pace_sys::pace_session_next(call.pointer(), timeout_ms, &options, &mut request, info, error) };
+    let status = match wanted {
+        None => unsafe { pace_sys::pace_session_next(session, timeout_ms, &options, &mut request, info, error) },
+        Some(wanted) => {
+            let raw: Vec<_> = wanted.iter().map(|request| handle.raw_request(request.0)).collect();
+            let (first, count) = (raw.as_ptr(), raw.len());
+            unsafe {
+                pace_sys::pace_request_wait_any(session, first, count, timeout_ms, &options, &mut request, info, error)
+            }
+        }
+    };
     match room.outcome(status) {
         Outcome::InFlight(error) => Err(error),
         Outcome::Ended(end) => {
@@ -167,6 +207,15 @@ fn next_once(handle: &Handle, timeout_ms: i64) -> Result<RequestId> {
             Ok(RequestId(request.id))
         }
     }
+}
+
+/// How the training goes, as its trainer sees it. What is `None` is not told.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// Of the latest step, or a mean over some.
+    pub loss: Option<f64>,
+    /// How many samples this worker trains on in a second. Above 0.
+    pub samples_per_s: Option<f64>,
 }
 
 /// A call of `next` that runs. No average whose buffers may be written can be begun meanwhile.

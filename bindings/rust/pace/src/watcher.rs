@@ -1,7 +1,7 @@
 //! Watcher: one thread a session that wakes tasks, by the session's descriptor. It is started by the first task that waits.
 
 use std::collections::HashMap;
-use std::os::raw::{c_int, c_short, c_ulong};
+use std::os::raw::c_int;
 use std::os::unix::io::{AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Condvar, Mutex};
@@ -10,23 +10,12 @@ use std::thread;
 
 use crate::error::{Error, Result};
 use crate::handle::{lock, Handle};
+use crate::poll::wait_readable;
 use crate::status::Status;
 
 /// While the descriptor is readable for a request that no task waits for, the others are looked at so often.
 const AGAIN_MS: c_int = 5;
 const FOREVER: c_int = -1;
-const POLLIN: c_short = 1;
-
-#[repr(C)]
-struct PollFd {
-    fd: c_int,
-    events: c_short,
-    revents: c_short,
-}
-
-extern "C" {
-    fn poll(fds: *mut PollFd, count: c_ulong, timeout_ms: c_int) -> c_int;
-}
 
 /// The tasks that wait for requests of one session.
 #[derive(Default)]
@@ -136,13 +125,6 @@ impl Shared {
         }
         (!state.is_stopped).then_some(state.collected)
     }
-}
-
-/// Waits until one of the descriptors is readable or hung up. False: the time has passed.
-fn wait_readable(descriptors: &[c_int], timeout_ms: c_int) -> bool {
-    let mut polled: Vec<PollFd> = descriptors.iter().map(|&fd| PollFd { fd, events: POLLIN, revents: 0 }).collect();
-    // SAFETY: the array has so many elements, and nobody else uses it.
-    unsafe { poll(polled.as_mut_ptr(), polled.len() as c_ulong, timeout_ms) > 0 }
 }
 
 /// A descriptor of its own: the session may be freed while the thread still polls.

@@ -45,13 +45,13 @@ impl Driver {
             .with("staged", u8::from(info.is_staged)))
     }
 
-    pub fn free_buffer(&self, command: &Command) -> Answered {
+    pub fn free_buffer(&self, command: &Command, free: fn(AnyBuffer) -> pace::Result<()>) -> Answered {
         let mut things = self.things();
         things.buffer(&command.name)?.whole()?;
         let named = things.buffers.remove(&command.name);
         things.gone.insert(command.name.clone());
         drop(things);
-        named.into_iter().flat_map(|named| named.at_hand).try_for_each(AnyBuffer::free)?;
+        named.into_iter().flat_map(|named| named.at_hand).try_for_each(free)?;
         Ok(Answer::ok())
     }
 

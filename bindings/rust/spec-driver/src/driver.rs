@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 
-use pace::{Canceler, RequestId, Session};
+use pace::{AnyBuffer, Canceler, RequestId, Session};
 
 use crate::command::{broken, line_of, unsupported, Answer, Answered, Command, Refusal};
 use crate::flying::Flying;
@@ -52,11 +52,14 @@ impl Driver {
             "free" => self.free_session(&command),
             "fd" => self.look_at_fd(&command),
             "fork" => self.fork(&command),
+            "report" => self.report(&command),
             "next" => self.next(&command),
+            "wait_any" => self.wait_any(&command),
             "announce" | "withdraw" => self.announce(&command),
             "buffer" => self.make_buffer(&command),
             "describe" => self.describe(&command),
-            "free_buffer" => self.free_buffer(&command),
+            "free_buffer" => self.free_buffer(&command, AnyBuffer::free),
+            "release_buffer" => self.free_buffer(&command, AnyBuffer::release),
             "write" | "fill" => self.write(&command),
             "read" => self.read(&command),
             "tensor" => self.make_tensor(&command),

@@ -7,6 +7,9 @@ mod driver;
 mod elements;
 mod flying;
 mod named;
+// The crate's own file: the crate does not export what it is made of.
+#[path = "../../pace/src/poll.rs"]
+mod poll;
 mod process;
 mod requests;
 mod sessions;

@@ -1,16 +1,8 @@
-//! What the standard library does not have: signals, a fork, and looking at a descriptor.
+//! What the standard library does not have: signals and a fork.
 
-use std::os::raw::{c_int, c_short, c_ulong};
+use std::os::raw::c_int;
 
 const SIGUSR1: c_int = 10;
-const POLLIN: c_short = 1;
-
-#[repr(C)]
-struct PollFd {
-    fd: c_int,
-    events: c_short,
-    revents: c_short,
-}
 
 extern "C" {
     fn signal(number: c_int, handler: extern "C" fn(c_int)) -> usize;
@@ -18,7 +10,6 @@ extern "C" {
     fn fork() -> c_int;
     fn waitpid(pid: c_int, status: *mut c_int, options: c_int) -> c_int;
     fn _exit(status: c_int) -> !;
-    fn poll(fds: *mut PollFd, count: c_ulong, timeout_ms: c_int) -> c_int;
 }
 
 extern "C" fn do_nothing(_: c_int) {}
@@ -44,11 +35,4 @@ pub fn ask_child(tell: impl FnOnce() -> i32) -> Option<i32> {
     while child > 0 && unsafe { waitpid(child, &mut status, 0) } != child {}
     let has_exited = child > 0 && status & 0x7f == 0;
     has_exited.then(|| i32::from((status >> 8) as u8 as i8))
-}
-
-/// Whether the descriptor becomes readable within the time.
-pub fn is_readable(fd: c_int, timeout_ms: c_int) -> bool {
-    let mut polled = PollFd { fd, events: POLLIN, revents: 0 };
-    // SAFETY: it is one struct.
-    unsafe { poll(&mut polled, 1, timeout_ms) > 0 && polled.revents & POLLIN != 0 }
 }

@@ -1,6 +1,6 @@
 //! Commands about requests.
 
-use pace::{Contents, Info};
+use pace::{Contents, Info, RequestId};
 
 use crate::command::{unsupported, Answer, Answered, Command, Refusal};
 use crate::driver::{Driver, Things};
@@ -25,6 +25,24 @@ impl Driver {
         let timeout = timeout_of(command, -1)?;
         let session = self.things().session(&command.name)?;
         let id = session.next(timeout)?;
+        self.collect_found(id)
+    }
+
+    pub fn wait_any(&self, command: &Command) -> Answered {
+        let timeout = timeout_of(command, -1)?;
+        let session = self.things().session(&command.name)?;
+        let mut wanted = Vec::new();
+        for name in command.text("requests").unwrap_or("").split(',') {
+            match self.things().requests.get(name) {
+                Some(entry) => wanted.push(entry.id),
+                None => return self.things().lacks(name),
+            }
+        }
+        let id = session.wait_any(&wanted, timeout)?;
+        self.collect_found(id)
+    }
+
+    fn collect_found(&self, id: RequestId) -> Answered {
         let mut things = self.things();
         let name = things.requests.iter().find(|(_, entry)| entry.id == id).map(|(name, _)| name.clone());
         let name = match name {

@@ -4,10 +4,11 @@ use std::os::unix::io::AsRawFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pace::{CallOptions, RunState, Session, SessionBuilder};
+use pace::{CallOptions, Progress, RunState, Session, SessionBuilder};
 
 use crate::command::{broken, unsupported, Answer, Answered, Command, Refusal};
 use crate::driver::Driver;
+use crate::poll::wait_readable;
 use crate::process;
 
 /// A time of a command. None: without limit.
@@ -66,9 +67,15 @@ impl Driver {
         Ok(Answer::ok())
     }
 
+    pub fn report(&self, command: &Command) -> Answered {
+        let progress = Progress { loss: command.number("loss")?, samples_per_s: command.number("samples_per_s")? };
+        self.things().session(&command.name)?.report(&progress)?;
+        Ok(Answer::ok())
+    }
+
     pub fn look_at_fd(&self, command: &Command) -> Answered {
         let session = self.things().session(&command.name)?;
-        let is_readable = process::is_readable(session.as_raw_fd(), command.number_or("timeout_ms", 0)?);
+        let is_readable = wait_readable(&[session.as_raw_fd()], command.number_or("timeout_ms", 0)?);
         Ok(Answer::ok().with("readable", u8::from(is_readable)))
     }
 

@@ -192,6 +192,9 @@ bool Socket::receive(Message& ret_message) {
         if (ret_message.frames.size() == ret_message.count) ret_message.frames.emplace_back();
         const auto* data = static_cast<const std::byte*>(zmq_msg_data(&part));
         ret_message.frames[ret_message.count++].assign(data, data + zmq_msg_size(&part));
+        if (ret_message.count > 1) continue;
+        const char* const peer = zmq_msg_gets(&part, "Peer-Address");
+        ret_message.peer = peer == nullptr ? "" : peer;
     }
     zmq_msg_close(&part);
     return ret_message.count > 0;

@@ -77,6 +77,7 @@ class Socket {
     struct Message {
         std::vector<std::vector<std::byte>> frames;
         size_t count = 0;
+        std::string peer;  // the address that it came from; empty over inproc
     };
     bool receive(Message& ret_message);
 

@@ -1,0 +1,36 @@
+// Web: what a daemon serves by HTTP: metrics and health, and all of its controller where that is in the same process.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/event_loop.h"
+#include "base/result.h"
+#include "daemon/node.h"
+#include "service/controller/web/console.h"
+#include "service/http/options.h"
+#include "service/http/server.h"
+#include "service/metrics/page.h"
+
+namespace pace::daemon {
+
+class Web {
+  public:
+    // Listens; `loop` and `node` must outlive it.
+    static base::Result<std::unique_ptr<Web>> create(base::EventLoop& loop,
+                                                     const http::Options& options, Node& node);
+    Web(const Web&) = delete;
+    Web& operator=(const Web&) = delete;
+
+    const std::string& url() const { return server_->url(); }
+
+  private:
+    Web(base::EventLoop& loop, Node& node);
+
+    metrics::Page metrics_;
+    std::optional<controller::Console> console_;  // of the controller in this process
+    std::unique_ptr<http::Server> server_;        // last: it calls the others
+};
+
+}  // namespace pace::daemon

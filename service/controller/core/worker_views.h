@@ -1,0 +1,19 @@
+// What status shows of a job's workers: how each is, how it spends its time, and who is slow.
+#pragma once
+
+#include "service/controller/core/job.h"
+#include "service/controller/core/status.h"
+
+namespace pace::controller {
+
+template <typename Times>
+TimeSpent spent(const Times& times) {
+    return {times.total_s(), times.median()};
+}
+
+WorkerView view_of(const Job& job, Rank rank);
+// Of all workers in the view, whose waits for groups it has already.
+void add_doing(const Job& job, TimePoint now, JobView& view);
+void add_slowness(const Job& job, TimePoint now, JobView& view);
+
+}  // namespace pace::controller

@@ -1,0 +1,70 @@
+// What the status document tells of events, and of what workers do.
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "service/controller/shell/status_json.h"
+
+namespace pace::controller {
+namespace {
+
+using Json = nlohmann::json;
+
+TEST(StatusJson, TellsEventsWithWhatTheyAreAbout) {
+    EventRing events;
+    events.add({false, "controller-started", "it has started"}, 1'700'000'000'000);
+    events.add({true, "worker-died", "rank 1 died", {"fashion", 1, "node1"}}, 1'700'000'000'005);
+    ShellView shell;
+    shell.events = &events;
+    const Json json = Json::parse(status_json(StatusView{}, shell, base::now()));
+    EXPECT_EQ(json["events_first"], 1);
+    EXPECT_EQ(json["events"][0], Json({{"number", 1},
+                                       {"at_unix_ms", 1'700'000'000'000},
+                                       {"kind", "controller-started"},
+                                       {"severity", "info"},
+                                       {"job", nullptr},
+                                       {"rank", nullptr},
+                                       {"node", nullptr},
+                                       {"text", "it has started"}}));
+    EXPECT_EQ(json["events"][1], Json({{"number", 2},
+                                       {"at_unix_ms", 1'700'000'000'005},
+                                       {"kind", "worker-died"},
+                                       {"severity", "warning"},
+                                       {"job", "fashion"},
+                                       {"rank", 1},
+                                       {"node", "node1"},
+                                       {"text", "rank 1 died"}}));
+}
+
+TEST(StatusJson, TellsWhatWorkersDoAndWhoIsSlow) {
+    StatusView view;
+    view.nodes.resize(1);
+    view.nodes[0].draining = true;
+    view.nodes[0].release = "1.2.3";
+    JobView& shown = view.jobs.emplace_back();
+    shown.workers.resize(2);
+    shown.stage = JobStage::finished;
+    shown.finished_for = std::chrono::seconds(3);
+    shown.workers[0].doing = Doing::waiting;
+    shown.workers[0].doing_for = std::chrono::milliseconds(1500);
+    shown.workers[0].computed = {.total_s = 2.5, .median = std::chrono::milliseconds(30)};
+    shown.workers[0].slow =
+        Slowness{SlowWhy::stopped, 12, std::chrono::seconds(4), "its process is stopped"};
+    const Json json = Json::parse(status_json(view, ShellView{}, base::now()));
+    EXPECT_EQ(json["nodes"][0]["draining"], true);
+    EXPECT_EQ(json["nodes"][0]["version"], "1.2.3");
+    const Json& job = json["jobs"][0];
+    EXPECT_EQ(job["state"], "finished");
+    EXPECT_EQ(job["finished_s"], 3.0);
+    EXPECT_EQ(job["workers"][0]["activity"], "waiting");
+    EXPECT_EQ(job["workers"][0]["activity_s"], 1.5);
+    EXPECT_EQ(job["workers"][0]["computed"], Json({{"total_s", 2.5}, {"median_ms", 30.0}}));
+    EXPECT_EQ(job["workers"][0]["slow"], Json({{"factor", 12.0},
+                                               {"since_s", 4.0},
+                                               {"why", "stopped"},
+                                               {"text", "its process is stopped"}}));
+    EXPECT_TRUE(job["workers"][1]["activity"].is_null());
+    EXPECT_TRUE(job["workers"][1]["slow"].is_null());
+}
+
+}  // namespace
+}  // namespace pace::controller

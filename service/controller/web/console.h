@@ -1,0 +1,31 @@
+// Console: what people have of a controller in a browser: the status page with its history, and an operator's commands.
+#pragma once
+
+#include <string>
+
+#include "base/event_loop.h"
+#include "base/result.h"
+#include "service/controller/shell/controller_server.h"
+#include "service/http/routes.h"
+#include "service/page/commands.h"
+#include "service/page/status_page.h"
+
+namespace pace::controller {
+
+class Console final : private page::Commands {
+  public:
+    // `loop` and `server` must outlive it.
+    Console(base::EventLoop& loop, ControllerServer& server);
+
+    // It must outlive the routes.
+    void add_to(http::Routes& routes);
+
+  private:
+    base::Result<> set_draining(const std::string& node, bool draining) override;
+    base::Result<> delete_job(const std::string& job) override;
+
+    ControllerServer& server_;
+    page::StatusPage page_;
+};
+
+}  // namespace pace::controller

@@ -1,0 +1,59 @@
+// Gate: which request reaches which handler, and what the others are answered. Pure: the decision from a request's head.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "service/http/message.h"
+#include "service/http/routes.h"
+
+namespace pace::http {
+
+// What a request says of itself before its body.
+struct Head {
+    std::string_view method;
+    std::string_view path;  // as it came, percent-encoded, without the query
+    std::vector<std::pair<std::string_view, std::string_view>> query;  // the same
+    std::vector<std::string_view> hosts;                               // all headers of that name
+    std::string_view authorization;
+    std::string_view accept;
+    std::string_view content_length;
+    bool has_transfer_encoding = false;
+};
+
+class Gate {
+  public:
+    struct Rules {
+        bool is_on_loopback = true;
+        std::string own_name;        // this machine's
+        std::string token;           // empty: readers need none
+        std::string operator_token;  // empty: nobody is an operator
+        size_t body_bytes_max = 0;
+        size_t query_names_max = 0;
+    };
+    Gate(Rules rules, Routes routes) : rules_(std::move(rules)), routes_(std::move(routes)) {}
+
+    struct Admission {
+        const Routes::Route* route = nullptr;
+        Request request;  // all but the body
+    };
+    // Either who answers, or the answer.
+    std::pair<Admission, std::optional<Response>> admit(const Head& head) const;
+
+  private:
+    std::optional<Response> check_form(const Head& head) const;
+    std::optional<Response> check_host(const Head& head) const;
+    std::optional<Response> check_token(const Head& head, Access access) const;
+
+    Rules rules_;
+    Routes routes_;
+};
+
+// An answer of one line.
+Response refusal(int status, std::string line);
+
+}  // namespace pace::http

@@ -1,0 +1,11 @@
+// What doctor makes of this machine: its limits, memory, libraries, clock and other daemons. Pure.
+#pragma once
+
+#include "service/pacectl/facts.h"
+#include "service/pacectl/finding.h"
+
+namespace pace::pacectl {
+
+void judge_machine(const Facts& facts, Findings& ret_findings);
+
+}  // namespace pace::pacectl

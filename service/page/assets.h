@@ -1,0 +1,16 @@
+// The files of the page, which the build writes into the program (embed.cmake).
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace pace::page {
+
+struct Asset {
+    std::string_view name;  // "main.js"
+    std::string_view bytes;
+};
+
+std::span<const Asset> assets();
+
+}  // namespace pace::page

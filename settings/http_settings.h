@@ -1,0 +1,47 @@
+// The settings of the HTTP server, which both programs have.
+#pragma once
+
+#include "settings/table.h"
+
+namespace pace::settings {
+
+inline constexpr Setting kHttpListen{
+    .name = "http_listen",
+    .kind = Kind::text,
+    .initial = "",
+    .help =
+        "Where status page, metrics and health checks are served by HTTP, as address:port, for "
+        "example 127.0.0.1:7412. Numeric or localhost; port 0 takes a free one and logs it. "
+        "Every user of this machine can read what is served on loopback, unless "
+        "`http_token_file` is set; an address other than loopback needs that or TLS. Empty: "
+        "nothing is served."};
+inline constexpr Setting kHttpTokenFile{
+    .name = "http_token_file",
+    .kind = Kind::text,
+    .initial = "",
+    .help =
+        "The file with the token that readers must send (Authorization: Bearer TOKEN): one "
+        "line of 16 to 256 characters, which others cannot read. Health checks need none."};
+inline constexpr Setting kHttpOperatorTokenFile{
+    .name = "http_operator_token_file",
+    .kind = Kind::text,
+    .initial = "",
+    .help =
+        "The same for whoever may change something by HTTP: drain a node, delete a job. Empty: "
+        "nobody may."};
+inline constexpr Setting kHttpTlsCertificate{
+    .name = "http_tls_certificate",
+    .kind = Kind::text,
+    .initial = "",
+    .help =
+        "The certificate (PEM, with its chain) with which HTTP is served by TLS. Read at "
+        "start. Empty: without TLS."};
+inline constexpr Setting kHttpTlsKey{
+    .name = "http_tls_key",
+    .kind = Kind::text,
+    .initial = "",
+    .help =
+        "The certificate's key (PEM), which others cannot read. An ECDSA key costs the program "
+        "less than an RSA key."};
+
+}  // namespace pace::settings

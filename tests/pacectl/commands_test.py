@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+"""pacectl's exit codes, suggestions, watch, events, keys and doctor, with a real cluster. commands_test.py BUILD"""
+
+import json
+import os
+import pathlib
+import pwd
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from cluster import Cluster, environment, program, soon
+
+BUILD = sys.argv.pop(1)
+DONE, NO, WRONG_USE, NO_DAEMON, NO_CONTROLLER, REFUSED = range(6)
+
+
+def lines_of(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+class Codes(unittest.TestCase):
+    """What scripts rely on."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = cls.enterClassContext(Cluster(BUILD))
+        cls.cluster.train("shown")
+
+    def says(self, code, words, *arguments, **options):
+        result = self.cluster.run(*arguments, code=code, **options)
+        for word in words:
+            self.assertIn(word, result.stderr)
+        return result
+
+    def test_0_is_yes(self):
+        for command in ("status", "daemon", "metrics", "options", "doctor"):
+            self.cluster.pacectl(command)
+
+    def test_1_is_no(self):
+        self.says(NO, ["there is no job 'shwn'; did you mean 'shown'? `pacectl job list` shows all"], "job", "show", "shwn")
+        self.says(NO, ["did you mean 'shown'"], "job", "delete", "shwon")
+        self.says(NO, ["there is no job 'nobody'; `pacectl"], "trace", "--job", "nobody")
+        self.says(NO, ["workers are in job 'shown'"], "job", "delete", "shown")
+        self.says(NO, ["after 0.2 s 'finished' does not hold"], "watch", "--until", "finished", "--timeout", 0.2)
+        self.says(NO, ["top needs a terminal"], "top")
+        (self.cluster.folder / "keys").mkdir(exist_ok=True)
+        open_key = self.cluster.folder / "keys/open.secret"
+        open_key.write_text("key\n")
+        open_key.chmod(0o644)
+        self.assertIn("FAIL  keys", self.cluster.pacectl("doctor", "--keys", open_key.parent, code=NO))
+        open_key.unlink()
+
+    def test_2_is_wrong_use_and_says_what_was_meant(self):
+        self.says(WRONG_USE, ["there is no command 'statsu'; did you mean 'status'?"], "statsu")
+        self.says(WRONG_USE, ["there is no command 'lst'; did you mean 'list'?"], "job", "lst")
+        self.says(WRONG_USE, ["pacectl status has no option '--jsn'; did you mean '--json'?"], "status", "--jsn")
+        self.says(WRONG_USE, ["pacectl has no option '--endpiont'; did you mean '--endpoint'?"], "--endpiont=x", "status")
+        self.says(WRONG_USE, ["no option '--polcy'; did you mean '--policy'?"], "job", "create", "x", "--world", 2, "--polcy", "full")
+        self.says(WRONG_USE, ["there is no command 'banana'\n"], "banana")
+        self.says(WRONG_USE, ["subcommand"])
+        self.says(WRONG_USE, ["--timeout"], "watch", "--timeout", -1)
+        self.says(WRONG_USE, ["finished"], "watch", "--until", "done")
+        self.says(WRONG_USE, ["endpoint"], "status", endpoint="tcp://here")
+
+    def test_3_is_a_daemon_that_is_not_there(self):
+        for command in (["status"], ["daemon"], ["metrics"], ["events"], ["watch"], ["job", "list"], ["job", "show", "x"],
+                        ["job", "delete", "x"], ["job", "create", "x", "--world", 2, "--policy", "full"], ["trace"]):
+            result = self.cluster.run(*command, endpoint="unix:/nonexistent/paced.sock", code=NO_DAEMON)
+            self.assertIn("start paced", result.stderr, command)
+
+    def test_4_is_a_controller_that_is_not_there(self):
+        with Cluster(BUILD) as cluster:
+            cluster.controller.stop()
+            commands = {"status": NO_CONTROLLER, "job list": NO_CONTROLLER, "events": NO_CONTROLLER, "watch": NO_CONTROLLER,
+                        "job create x --world 2 --policy full": NO_CONTROLLER, "metrics": DONE, "daemon": DONE, "doctor": NO}
+            # Each waits for the controller: all do at once.
+            running = {words: cluster.start(cluster.command(*words.split()), words.split()[-1]) for words in commands}
+            said = {words: command.read_to_end() for words, command in running.items()}
+            self.assertEqual({words: command.process.returncode for words, command in running.items()}, commands)
+            self.assertIn("pace_", said["metrics"])
+            self.assertIn("controller", running["status"].log.read_text())
+            self.assertIn("FAIL  controller", said["doctor"])
+            self.assertRegex(said["doctor"], r"FAIL  port .*Connection refused")
+
+    @unittest.skipIf(os.geteuid() != 0, "only root can be another user")
+    def test_5_is_not_allowed(self):
+        nobody = pwd.getpwnam("nobody")
+        self.cluster.folder.chmod(0o755)
+        with Cluster(BUILD, daemon_flags=("--socket-group", "nogroup")) as cluster:
+            cluster.folder.chmod(0o755)
+            cluster.pacectl("job", "create", "roots", "--world", 2, "--policy", "full")
+            for node in cluster.nodes:
+                cluster.socket(node).chmod(0o666)
+
+            def as_nobody(*arguments):
+                # The program may lie where nobody gets; its descriptor is inherited.
+                with open(cluster.command()[0], "rb") as binary:
+                    return subprocess.run([f"/proc/self/fd/{binary.fileno()}", *cluster.command(*arguments)[1:]], check=False,
+                                          capture_output=True, text=True, timeout=60, pass_fds=[binary.fileno()],
+                                          user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[])
+
+            refused = as_nobody("job", "delete", "roots")
+            self.assertEqual(refused.returncode, REFUSED, refused.stderr)
+            self.assertIn("belongs to another user", refused.stderr)
+            self.assertEqual(as_nobody("status").returncode, DONE)
+            cluster.socket("alpha").chmod(0o600)
+            self.assertEqual(as_nobody("status").returncode, REFUSED)
+
+    def test_help_says_the_codes(self):
+        for command in ([], ["watch"], ["job", "show"]):
+            self.assertIn("3  the daemon cannot be reached", self.cluster.pacectl(*command, "--help"))
+
+
+class Watch(unittest.TestCase):
+    def test_a_job_is_followed_from_its_start_to_its_end(self):
+        with Cluster(BUILD) as cluster:
+            watch = cluster.start(cluster.command("watch", "--until", "finished", "--job", "brief", "--json", "--interval", 0.1,
+                                                  "--timeout", 60), "watch")
+            watch.wait_for("alpha")
+            trainers = cluster.train("brief", steps=300)
+            for trainer in trainers:
+                self.assertEqual(trainer.process.wait(60), 0)
+            said = lines_of(watch.read_to_end())
+            self.assertEqual(watch.process.returncode, DONE)
+            states = [change["to"] for change in said if change["what"] == "job"]
+            self.assertIn("running", states)
+            self.assertIn(states[-1], ("finished", "gone"))
+            self.assertNotIn("running", states[states.index("running") + 1:], "each change once")
+
+    def test_it_ends_when_the_job_has_started_and_tells_nodes_that_are_lost(self):
+        with Cluster(BUILD) as cluster:
+            started = cluster.start(cluster.command("watch", "--until", "started", "--job", "late", "--interval", 0.1), "started")
+            nodes = cluster.start(cluster.command("watch", "--interval", 0.1), "nodes")
+            nodes.wait_for("node beta: alive")
+            cluster.train("late")
+            started.read_to_end()
+            self.assertEqual(started.process.returncode, DONE)
+            cluster.daemons["beta"].stop()
+            nodes.wait_for(r"node beta: (suspected|gone)")
+            nodes.process.send_signal(signal.SIGINT)
+            self.assertEqual(nodes.process.wait(30), DONE)
+
+    def test_a_controller_that_is_away_is_waited_for(self):
+        with Cluster(BUILD) as cluster:
+            cluster.train("shown")
+            watch = cluster.start(cluster.command("watch", "--until", "finished", "--interval", 0.1), "watch")
+            watch.wait_for("job shown: running")
+            cluster.controller.stop()
+            soon(lambda: "asking again" in watch.log.read_text(), "the controller's absence")
+            cluster.start_controller()
+            soon(lambda: "answers again" in watch.log.read_text(), "its return")
+            watch.process.send_signal(signal.SIGTERM)
+            self.assertEqual(watch.process.wait(30), NO)
+
+
+class Events(unittest.TestCase):
+    def setUp(self):
+        self.cluster = self.enterContext(Cluster(BUILD))
+
+    def numbers(self, *arguments):
+        return [event["number"] for event in lines_of(self.cluster.pacectl("events", "--json", *arguments))]
+
+    def test_none_is_lost_or_doubled_while_following(self):
+        follow = self.cluster.start(self.cluster.command("events", "--follow", "--json"), "follow")
+        for round_ in range(3):
+            for trainer in self.cluster.train(f"brief{round_}", steps=20):
+                trainer.process.wait(60)
+        all_now = self.numbers()
+        follow.wait_for(f'"number":{all_now[-1]},')
+        follow.process.send_signal(signal.SIGINT)
+        followed = [event["number"] for event in lines_of(follow.read_to_end())]
+        self.assertEqual(followed[:len(all_now)], all_now)
+        self.assertEqual(followed, list(range(followed[0], followed[0] + len(followed))))
+
+    def test_they_begin_after_a_number_and_are_one_jobs(self):
+        self.cluster.train("one")
+        self.cluster.train("other")
+        all_now = self.numbers()
+        self.assertEqual(self.numbers("--since", all_now[2])[:len(all_now) - 3], all_now[3:])
+        self.assertEqual({event["job"] for event in lines_of(self.cluster.pacectl("events", "--json", "--job", "one"))}, {"one"})
+        self.assertRegex(self.cluster.pacectl("events"), r"(?m)^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +\d+  (info|warning) ")
+
+    def test_a_controller_that_comes_back_is_followed(self):
+        follow = self.cluster.start(self.cluster.command("events", "--follow"), "follow")
+        follow.wait_for("beta")
+        self.cluster.controller.stop()
+        soon(lambda: "asking again" in follow.log.read_text(), "the controller's absence")
+        self.cluster.start_controller()
+        follow.wait_for(r"(?s)beta.*controller-started")
+
+
+class Keys(unittest.TestCase):
+    """keygen and doctor --fix; no daemon is needed for the first."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(prefix="pace-keys-")))
+
+    def run_pacectl(self, *arguments, code=DONE):
+        result = subprocess.run([program(BUILD, "pacectl"), *map(str, arguments)], check=False, capture_output=True, text=True,
+                                timeout=60, env=environment())
+        self.assertEqual(result.returncode, code, result.stderr)
+        return result
+
+    def facts(self, name):
+        status = (self.folder / name).stat()
+        return status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)
+
+    @unittest.skipIf(os.geteuid() != 0, "only root gives files away")
+    def test_they_are_given_to_whom_they_are_for(self):
+        nobody = pwd.getpwnam("nobody")
+        self.assertIn("belongs to nobody:", self.run_pacectl("keygen", self.folder / "a", "--owner", "nobody").stdout)
+        self.assertEqual(self.facts("a.secret"), (nobody.pw_uid, nobody.pw_gid, 0o600))
+        self.assertEqual(self.facts("a.public"), (nobody.pw_uid, nobody.pw_gid, 0o644))
+        self.run_pacectl("keygen", self.folder / "b", "--group", "nogroup")
+        self.assertEqual(self.facts("b.secret"), (0, nobody.pw_gid, 0o640))
+        try:
+            services = pwd.getpwnam("pace")
+            expected = (services.pw_uid, services.pw_gid, 0o600)
+        except KeyError:
+            expected = (0, 0, 0o600)
+        self.run_pacectl("keygen", self.folder / "c")
+        self.assertEqual(self.facts("c.secret"), expected)
+
+    def test_nothing_is_written_for_nobody_or_twice(self):
+        said = self.run_pacectl("keygen", self.folder / "a", "--owner", "no-such-user", code=WRONG_USE)
+        self.assertIn("there is no user 'no-such-user'", said.stderr)
+        self.assertEqual(list(self.folder.iterdir()), [])
+        self.run_pacectl("keygen", self.folder / "a")
+        self.assertIn("keys are never replaced", self.run_pacectl("keygen", self.folder / "a", code=NO).stderr)
+
+    def test_doctor_fixes_keys_and_nothing_else(self):
+        with Cluster(BUILD) as cluster:
+            self.run_pacectl("keygen", self.folder / "node")
+            (self.folder / "node.secret").chmod(0o644)
+            (self.folder / "other.txt").write_text("open to all\n")
+            (self.folder / "other.txt").chmod(0o666)
+            cluster.pacectl("doctor", "--keys", self.folder, code=NO)
+            self.assertEqual(self.facts("node.secret")[2], 0o644, "looking changes nothing")
+            said = cluster.pacectl("doctor", "--keys", self.folder, "--fix")
+            self.assertRegex(said, r"ok +fixed .*node.secret")
+            self.assertEqual(self.facts("node.secret"), (os.geteuid(), os.getegid(), 0o600))
+            self.assertEqual(self.facts("other.txt")[2], 0o666)
+            self.assertNotIn("fixed", cluster.pacectl("doctor", "--keys", self.folder, "--fix"))
+
+
+if __name__ == "__main__":
+    unittest.main()
