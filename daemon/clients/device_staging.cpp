@@ -108,7 +108,6 @@ Result<> DeviceStaging::begin(Request& request, uint32_t event,
     if (event != 0 && (!lane->events || event > lane->events->size()))
         return make_error(ErrorKind::invalid, "event {} of {} was not shared", event - 1,
                           lane->lane->device().facts().id());
-    if (event != 0) PACE_TRY(lane->events->await_theirs(event - 1, lane->lane->arrivals()));
     std::vector<BufferPtr> given;
     if (!request.results.empty())
         given = std::exchange(request.buffers, std::exchange(request.results, {}));
@@ -117,7 +116,8 @@ Result<> DeviceStaging::begin(Request& request, uint32_t event,
     request.contents->buffers = request.buffers;
     begun_[request.id] = {lane, event, protocol::writes_buffers(request.verb), request.contents,
                           std::move(given)};
-    lane->lane->device().when_done(lane->lane->arrivals(), std::move(came));
+    lane->lane->device().event_watch().add(
+        lane, event == 0 ? nullptr : lane->events->theirs(event - 1), std::move(came));
     return {};
 }
 

@@ -52,6 +52,14 @@ class DeviceStaging {
 
   private:
     struct Lane {
+        Lane() = default;
+        // What its trainer's streams have not come to is nobody's any more.
+        ~Lane() {
+            if (lane) lane->device().event_watch().forget(this);
+        }
+        Lane(const Lane&) = delete;
+        Lane& operator=(const Lane&) = delete;
+
         std::shared_ptr<DeviceLane> lane;
         std::optional<device::SharedEvents> events;
     };

@@ -9,44 +9,8 @@ namespace pace::device {
 using base::Result;
 using namespace base::cuda;  // the driver's own names
 
-namespace {
-
-// The driver wakes the loop when a stream has come so far; of a device that has failed it does not, so that we look, too.
-constexpr base::Duration kLookAgain = std::chrono::milliseconds(500);
-
-}  // namespace
-
-// For the driver's threads, which may come when the device and its loop are gone.
-class Device::Bell {
-  public:
-    Bell(base::EventLoop& loop, Device& device) : loop_(&loop), device_(&device) {}
-
-    void silence() {
-        const std::scoped_lock lock(mutex_);
-        loop_ = nullptr;
-    }
-    // Takes `bell`, a pointer to a shared pointer.
-    static void ring(void* bell) {
-        const std::unique_ptr<std::shared_ptr<Bell>> own(static_cast<std::shared_ptr<Bell>*>(bell));
-        const std::scoped_lock lock((*own)->mutex_);
-        if ((*own)->loop_ == nullptr) return;
-        (*own)->loop_->post(base::keep(*own, [](const Bell& ringing) {
-            // In the loop's thread, as silence() is.
-            if (ringing.loop_ != nullptr) ringing.device_->look();
-        }));
-    }
-
-  private:
-    std::mutex mutex_;
-    base::EventLoop* loop_;  // null: nobody is to be woken any more
-    Device* device_;
-};
-
 Device::Device(const CudaDriver& driver, Facts facts, base::EventLoop& loop)
-    : driver_(driver),
-      facts_(std::move(facts)),
-      loop_(loop),
-      bell_(std::make_shared<Bell>(loop, *this)) {}
+    : driver_(driver), facts_(std::move(facts)), loop_(loop) {}
 
 Result<Facts> facts_of(const CudaDriver& driver, int ordinal) {
     Facts facts;
@@ -79,18 +43,17 @@ Result<std::unique_ptr<Device>> Device::open(const CudaDriver& driver, Facts fac
     std::unique_ptr<Device> device(new Device(driver, std::move(facts), loop));
     PACE_TRY(driver.check(driver.primary_context_retain(&device->context_, number),
                           "open " + device->facts_.id()));
+    PACE_TRY_ASSIGN(watch, EventWatch::create(*device, loop));
+    device->event_watch_ = std::move(watch);
     return device;
 }
 
 Device::~Device() {
-    bell_->silence();
     if (context_ == nullptr) return;
     {
         const ContextScope scope = enter();
-        for (const auto& [stream, waiters] : waiters_)
-            for (const Waiter& waiter : waiters) (void)driver_.event_destroy(waiter.event);
-        for (CUevent event : free_events_) (void)driver_.event_destroy(event);
-        waiters_.clear();  // with the memory and the streams that they hold
+        if (event_watch_) event_watch_->forget_all();  // and the memory and streams that they hold
+        for (CUevent event : events_) (void)driver_.event_destroy(event);
     }
     CUdevice number = 0;
     if (driver_.device_get(&number, facts_.ordinal) == kSuccess)
@@ -117,6 +80,7 @@ Result<CUevent> Device::take_event() {
     }
     CUevent event = nullptr;
     PACE_TRY(driver_.check(driver_.event_create(&event, kEventDisableTiming), "make an event"));
+    events_.push_back(event);
     return event;
 }
 
@@ -128,54 +92,29 @@ Result<> Device::follow(CUstream later, CUstream earlier) {
     return driver_.check(driver_.stream_wait_event(later, event, 0), "order two streams");
 }
 
-Result<> Device::queue_waiter(CUstream stream, Waiter& waiter) {
+Result<CUevent> Device::mark(CUstream stream) {
     const ContextScope scope = enter();
     PACE_TRY_ASSIGN(event, take_event());
-    waiter.event = event;
-    PACE_TRY(driver_.check(driver_.event_record(event, stream), "mark a place in a stream"));
-    auto own = std::make_unique<std::shared_ptr<Bell>>(bell_);
-    PACE_TRY(driver_.check(driver_.launch_host_function(stream, Bell::ring, own.get()),
-                           "wait for a place in a stream"));
-    (void)own.release();  // ring() has it
-    return {};
+    if (const CUresult recorded = driver_.event_record(event, stream); recorded != kSuccess) {
+        free_events_.push_back(event);
+        return driver_.error(recorded, "mark a place in a stream");
+    }
+    return event;
 }
 
 void Device::when_done(CUstream stream, std::function<void(const Result<>&)> callback) {
-    Waiter waiter;
-    waiter.callback = std::move(callback);
-    if (const auto queued = queue_waiter(stream, waiter); !queued) {
-        if (waiter.event != nullptr) free_events_.push_back(waiter.event);
-        loop_.defer(
-            scope_.callback([callback = std::move(waiter.callback), queued] { callback(queued); }));
+    const auto marked = mark(stream);
+    if (!marked) {
+        loop_.defer(scope_.callback(
+            [callback = std::move(callback), marked] { callback(marked.error()); }));
         return;
     }
-    waiters_[stream].push_back(std::move(waiter));
-    look_later();
-}
-
-void Device::look_later() {
-    if (!look_again_.pending()) look_again_ = loop_.run_after(kLookAgain, [this] { look(); });
-}
-
-// Whose place has been reached is told, in the order of each stream.
-void Device::look() {
-    std::vector<std::pair<std::function<void(const Result<>&)>, Result<>>> due;
-    {
-        const ContextScope scope = enter();
-        for (auto& [stream, waiters] : waiters_) {
-            while (!waiters.empty()) {
-                const CUresult state = driver_.event_query(waiters.front().event);
-                if (state == kNotReady) break;
-                free_events_.push_back(waiters.front().event);
-                due.emplace_back(std::move(waiters.front().callback),
-                                 driver_.check(state, facts_.id() + " failed"));
-                waiters.pop_front();
-            }
-        }
-        std::erase_if(waiters_, [](const auto& entry) { return entry.second.empty(); });
-    }
-    if (!waiters_.empty()) look_later();
-    for (const auto& [callback, result] : due) callback(result);
+    event_watch_->add(
+        stream, *marked,
+        [this, event = *marked, callback = std::move(callback)](const Result<>& done) {
+            free_events_.push_back(event);
+            callback(done);
+        });
 }
 
 Result<uint64_t> Device::free_bytes() const {

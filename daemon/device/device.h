@@ -5,9 +5,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +13,7 @@
 #include "base/cuda_driver.h"
 #include "base/event_loop.h"
 #include "base/result.h"
+#include "daemon/device/event_watch.h"
 
 namespace pace::device {
 
@@ -58,32 +57,26 @@ class Device {
     void when_done(base::cuda::CUstream stream,
                    std::function<void(const base::Result<>&)> callback);
 
+    // For events of other processes.
+    EventWatch& event_watch() { return *event_watch_; }
+
     // Bytes that nobody has allocated, by whatever process.
     base::Result<uint64_t> free_bytes() const;
 
   private:
-    struct Waiter {
-        base::cuda::CUevent event = nullptr;
-        std::function<void(const base::Result<>&)> callback;
-    };
-
-    class Bell;
-
     Device(const base::cuda::CudaDriver& driver, Facts facts, base::EventLoop& loop);
 
     base::Result<base::cuda::CUevent> take_event();
-    base::Result<> queue_waiter(base::cuda::CUstream stream, Waiter& waiter);
-    void look();
-    void look_later();
+    // An event behind what is queued on the stream by now.
+    base::Result<base::cuda::CUevent> mark(base::cuda::CUstream stream);
 
     const base::cuda::CudaDriver& driver_;
     Facts facts_;
     base::EventLoop& loop_;
     base::cuda::CUcontext context_ = nullptr;
-    std::vector<base::cuda::CUevent> free_events_;
-    std::map<base::cuda::CUstream, std::deque<Waiter>> waiters_;  // in the order of each stream
-    base::Timer look_again_;
-    std::shared_ptr<Bell> bell_;
+    std::vector<base::cuda::CUevent> events_;       // all that were made
+    std::vector<base::cuda::CUevent> free_events_;  // of these
+    std::unique_ptr<EventWatch> event_watch_;
     base::Scope scope_;
 };
 

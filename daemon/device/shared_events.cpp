@@ -31,12 +31,6 @@ Result<SharedEvents> SharedEvents::open(Device& device, std::span<const CUipcEve
     return events;
 }
 
-Result<> SharedEvents::await_theirs(size_t slot, CUstream stream) const {
-    const ContextScope scope = device_->enter();
-    return device_->driver().check(device_->driver().stream_wait_event(stream, theirs_.at(slot), 0),
-                                   "wait for the trainer's stream");
-}
-
 Result<> SharedEvents::record_ours(size_t slot, CUstream stream) const {
     const ContextScope scope = device_->enter();
     return device_->driver().check(device_->driver().event_record(ours_.at(slot), stream),

@@ -1,9 +1,8 @@
-// SharedEvents: as many events in each direction as a trainer may have requests in flight, so that its streams and ours wait for each
-// other without either process waiting.
+// SharedEvents: as many events in each direction as a trainer may have requests in flight.
 //
-// The trainer records its event of a slot after it has queued the work that makes the data; we make our stream wait for it. We record ours
-// of the same slot behind the result; the trainer's stream, or its thread, waits for that. A slot's events are recorded anew
-// only with its next request, when the waits of the last one are queued.
+// The trainer records its event of a slot after it has queued the work that makes the data; we ask until it has come (event_watch.h). We
+// record ours of the same slot behind the result; the trainer's stream, or its thread, waits for that. A slot's events are recorded anew
+// only with its next request.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +27,8 @@ class SharedEvents {
     // Of ours, in the order of the slots.
     const std::vector<base::cuda::CUipcEventHandle>& handles() const { return handles_; }
 
-    // The stream goes on when the trainer's work before its request has ended.
-    base::Result<> await_theirs(size_t slot, base::cuda::CUstream stream) const;
+    // It comes when the trainer's work before its request has ended (EventWatch).
+    base::cuda::CUevent theirs(size_t slot) const { return theirs_.at(slot); }
     // What is queued on the stream by now is what the trainer waits for.
     base::Result<> record_ours(size_t slot, base::cuda::CUstream stream) const;
 

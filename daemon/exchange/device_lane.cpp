@@ -9,7 +9,7 @@ using base::cuda::CudaDriver;
 
 Result<std::shared_ptr<DeviceLane>> DeviceLane::create(device::Device& device) {
     std::shared_ptr<DeviceLane> lane(new DeviceLane(device));
-    for (base::cuda::CUstream* const stream : {&lane->stream_, &lane->arrivals_, &lane->returns_}) {
+    for (base::cuda::CUstream* const stream : {&lane->stream_, &lane->returns_}) {
         PACE_TRY_ASSIGN(made, device.create_stream());
         *stream = made;
     }
@@ -17,7 +17,7 @@ Result<std::shared_ptr<DeviceLane>> DeviceLane::create(device::Device& device) {
 }
 
 DeviceLane::~DeviceLane() {
-    for (const base::cuda::CUstream stream : {stream_, arrivals_, returns_})
+    for (const base::cuda::CUstream stream : {stream_, returns_})
         if (stream != nullptr) device_.destroy_stream(stream);
 }
 

@@ -1,7 +1,7 @@
 // DeviceLane: the stream on which one session's buffers on one GPU are copied and summed, in the order of its calls.
 //
-// Nothing on it waits for the trainer's streams: another stream does (arrivals), and what needs the trainer's data is queued only when
-// that has come. So a stream of the trainer's that never comes holds none of ours but that, and nobody else's results.
+// Nothing on it waits for the trainer's streams: what needs the trainer's data is queued only when that has come
+// (daemon/device/event_watch.h). So a stream of the trainer's that never comes holds none of ours.
 //
 // DeviceContents: what a request has there. As long as nobody needs it on the host it stays; `bring` copies it to the buffers' twins.
 #pragma once
@@ -28,7 +28,6 @@ class DeviceLane {
 
     device::Device& device() const { return device_; }
     base::cuda::CUstream stream() const { return stream_; }
-    base::cuda::CUstream arrivals() const { return arrivals_; }
     // For results that come from the host while something goes there.
     base::cuda::CUstream returns() const { return returns_; }
 
@@ -60,7 +59,6 @@ class DeviceLane {
 
     device::Device& device_;
     base::cuda::CUstream stream_ = nullptr;
-    base::cuda::CUstream arrivals_ = nullptr;
     base::cuda::CUstream returns_ = nullptr;
 };
 

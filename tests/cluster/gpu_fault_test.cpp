@@ -63,9 +63,9 @@ class Gate {
     std::atomic<bool> open_ = false;
 };
 
-TEST_F(Gpu, AStreamThatDoesNotComeHoldsNobodyElse) {
+// A worker's stream is held; the averages of the two others go on.
+void expect_that_nobody_is_held_by_a_stream(const Cluster& cluster) {
     Gate gate;
-    Cluster cluster({.nodes = 1, .daemon_flags = flags()});
     GpuWorkers workers = open_gpu_workers(
         cluster, {.policy = PACE_POLICY_PARTIAL_REDUCE, .group_size = 2}, {0, 0, 0}, 500);
     gate.hold(*workers[2]);
@@ -91,6 +91,21 @@ TEST_F(Gpu, AStreamThatDoesNotComeHoldsNobodyElse) {
     ASSERT_EQ(workers[2]->wait(late), PACE_OK) << workers[2]->error().message << cluster.logs();
     EXPECT_EQ(workers[2]->values(0), std::vector<float>(500, 3));
 }
+
+TEST_F(Gpu, AStreamThatDoesNotComeHoldsNobodyElse) {
+    const Cluster cluster({.nodes = 1, .daemon_flags = flags()});
+    expect_that_nobody_is_held_by_a_stream(cluster);
+}
+
+#ifdef PACE_SIMULATED_GPU_FOLDER
+// A GPU has fewer queues than a daemon has streams.
+TEST_F(Gpu, AStreamThatDoesNotComeHoldsNobodyWhoSharesAQueue) {
+    setenv("PACE_SIMULATED_GPU_CONNECTIONS", "1", 1);
+    const Cluster cluster({.nodes = 1, .daemon_flags = flags()});
+    unsetenv("PACE_SIMULATED_GPU_CONNECTIONS");
+    expect_that_nobody_is_held_by_a_stream(cluster);
+}
+#endif
 
 // The first of two workers of a job: what it gives is 1 everywhere, and where its result is to go 7.
 std::unique_ptr<GpuWorker> open_with_result(const Cluster& cluster) {

@@ -15,6 +15,7 @@ Settings read_settings() {
         read_variable("PACE_SIMULATED_GPU_FIRST", settings.first) &&
         read_variable("PACE_SIMULATED_GPU_BYTES", settings.bytes) &&
         read_variable("PACE_SIMULATED_GPU_NO_VMM", no_virtual_memory) &&
+        read_variable("PACE_SIMULATED_GPU_CONNECTIONS", settings.connections) &&
         read_variable("PACE_SIMULATED_GPU_DELAY_US", delay_us) &&
         read_failing(variable("PACE_SIMULATED_GPU_FAIL"), kSymbols, settings.failing_calls) &&
         settings.devices >= 0 && settings.first >= 0;

@@ -17,6 +17,7 @@ struct Settings {
     int first = 0;                    // PACE_SIMULATED_GPU_FIRST: the machine's number of ordinal 0
     size_t bytes = size_t{1} << 30U;  // PACE_SIMULATED_GPU_BYTES, of each device
     bool virtual_memory = true;       // PACE_SIMULATED_GPU_NO_VMM=1: none
+    unsigned connections = 0;         // PACE_SIMULATED_GPU_CONNECTIONS; 0: one for each stream
     std::chrono::microseconds delay{
         0};  // PACE_SIMULATED_GPU_DELAY_US: before each piece of a stream's work
     // PACE_SIMULATED_GPU_FAIL=cuMemCreate:1,cuEventRecord:3: the number of the first call that fails; 0: none does.

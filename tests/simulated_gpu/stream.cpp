@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/simulated_gpu/connection.h"
 #include "tests/simulated_gpu/settings.h"
 
 namespace pace::simulated_gpu {
@@ -32,7 +33,7 @@ struct Running {
 struct Threads {
     std::mutex mutex;
     std::vector<Running> running;
-    std::vector<std::deque<Stream::Work>> left;
+    std::vector<Stream::Work> left;
 };
 
 Threads& threads() {
@@ -95,9 +96,11 @@ std::shared_ptr<Stream> Stream::start(Context& context) {
     return stream;
 }
 
+Stream::Stream(Context& context) : context_(context), connection_(Connection::next()) {}
+
 void Stream::push(Work work) {
     const std::scoped_lock lock(mutex_);
-    waiting_.push_back(std::move(work));
+    waiting_.push_back({std::move(work), connection_ ? connection_->enter() : 0});
     ++pushed_;
     changed_.notify_all();
 }
@@ -137,15 +140,25 @@ void Stream::take_turns(std::unique_lock<std::mutex>& lock) {
             changed_.wait_until(lock, Clock::now() + settings().delay,
                                 [this] { return cancelled_.load(); });
         if (cancelled_) return;
-        Work work = std::move(waiting_.front());
-        waiting_.pop_front();
-        lock.unlock();
-        work();
-        work = nullptr;
-        lock.lock();
-        ++done_;
+        do_next(lock);
         changed_.notify_all();
     }
+}
+
+void Stream::do_next(std::unique_lock<std::mutex>& lock) {
+    Queued next = std::move(waiting_.front());
+    waiting_.pop_front();
+    lock.unlock();
+    if (connection_ && !connection_->wait_for_turn(next.place, cancelled_)) {
+        lock.lock();
+        waiting_.push_front(std::move(next));
+        return;
+    }
+    next.work();
+    next.work = nullptr;
+    if (connection_) connection_->leave(next.place);
+    lock.lock();
+    ++done_;
 }
 
 void Stream::run() {
@@ -154,10 +167,12 @@ void Stream::run() {
     std::fesetenv(FE_DFL_ENV);  // what the kernels need, whatever the maker of this thread had
     std::unique_lock lock(mutex_);
     take_turns(lock);
-    if (!waiting_.empty()) {
+    for (Queued& left : waiting_) {
+        if (connection_) connection_->leave(left.place);
         const std::scoped_lock threads_lock(threads().mutex);
-        threads().left.push_back(std::move(waiting_));
+        threads().left.push_back(std::move(left.work));
     }
+    waiting_.clear();
     ended_ = true;
     changed_.notify_all();
 }

@@ -15,6 +15,7 @@
 
 namespace pace::simulated_gpu {
 
+class Connection;
 class Context;
 
 class Stream {
@@ -23,7 +24,7 @@ class Stream {
 
     // Null if no thread can be had.
     static std::shared_ptr<Stream> start(Context& context);
-    explicit Stream(Context& context) : context_(context) {}
+    explicit Stream(Context& context);
     Stream(const Stream&) = delete;
     Stream& operator=(const Stream&) = delete;
 
@@ -47,13 +48,20 @@ class Stream {
     static bool is_this_thread();
 
   private:
+    struct Queued {
+        Work work;
+        uint64_t place = 0;  // in the connection
+    };
+
     void run();
+    void do_next(std::unique_lock<std::mutex>& lock);
     void take_turns(std::unique_lock<std::mutex>& lock);
 
     Context& context_;
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::deque<Work> waiting_;
+    const std::shared_ptr<Connection> connection_;  // null: nobody else's
+    std::deque<Queued> waiting_;
     uint64_t pushed_ = 0;
     uint64_t done_ = 0;
     bool finishing_ = false;

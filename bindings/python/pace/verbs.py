@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, List, Optional
 
 from pace import _abi
 from pace._library import library
-from pace.buffer import Operand, slices_of
+from pace.buffer import Buffer, Operand, slices_of
 from pace.errors import Invalid
 from pace.request import Request
 from pace.types import stream_address
@@ -98,6 +98,10 @@ class Verbs:
         """Takes the announcement back."""
         self._handle.call(library().pace_withdraw)
 
+    def _stream_of(self, buffer: Buffer) -> Any:
+        """The stream that makes the contents of this buffer, where the caller names none. None: the device's default stream."""
+        return None
+
     def _remember(self, raw: _abi.pace_request, slices: "List[Slice]") -> Request:
         raise NotImplementedError
 
@@ -112,6 +116,8 @@ class Verbs:
         if buffers is not None:
             array, count, kept = slices_of(buffers, "slices")
             arguments = [ctypes.byref(array), count]
+            if stream is None and kept:
+                stream = self._stream_of(kept[0].buffer)
             if stream is not None and kept:
                 call.device = kept[0].buffer._device
                 call.stream = stream_address(stream)

@@ -11,7 +11,7 @@ import torch
 from torch.autograd import Variable
 
 import pace
-from pace.torch.memory import new_buffer, placed
+from pace.torch.memory import common_device, new_buffer, placed
 
 FIRST_BUCKET_BYTES = 2 ** 20  # small, so that the first exchange begins early
 BUCKET_BYTES = 25 * 2 ** 20
@@ -73,7 +73,7 @@ class Gradients:
         self.adopted = 0  # buckets whose results came with the model: what backward() makes for them is dropped
         self._use_buffer: Optional[pace.Buffer] = None
         if counts_use:
-            self._use_buffer, self._use = new_buffer(session, len(trained), torch.float32, torch.device("cpu"))
+            self._use_buffer, self._use = new_buffer(session, len(trained), torch.float32, common_device(trained))
         self._hooks = []
         for index, bucket in enumerate(self.buckets):
             for position, parameter in enumerate(bucket.parameters):

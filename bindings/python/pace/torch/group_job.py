@@ -9,6 +9,7 @@ from typing import Any, Callable, Mapping, Optional
 
 import pace
 from pace.place import JOB_NAME_MAX, Place
+from pace.torch.memory import DeviceSession
 
 _LABEL_MAX = 12
 THREAD_END_S = 5.0  # more than a wait needs to see that its session has left
@@ -31,8 +32,8 @@ def open_session(place: Place, label: str, identity: str, rank: int, size: int, 
     place.ensure_daemon()
     named = {name: value for name, value in options.items() if "." in name}
     keywords = {name: value for name, value in options.items() if "." not in name}
-    return pace.Session(place.job[:JOB_NAME_MAX - len(end)] + end, "all-reduce", rank=rank, world=size, endpoint=place.endpoint,
-                        options=named, **keywords)
+    return DeviceSession(place.job[:JOB_NAME_MAX - len(end)] + end, "all-reduce", rank=rank, world=size, endpoint=place.endpoint,
+                         options=named, **keywords)
 
 
 def leave(session: pace.Session, thread: Optional[threading.Thread] = None, stop: Callable[[], None] = lambda: None) -> None:

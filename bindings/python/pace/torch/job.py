@@ -11,6 +11,7 @@ from pace.retry import ModelChanged
 from pace.torch.averaging import Averaging
 from pace.torch.collective import Collective
 from pace.torch.family import Family
+from pace.torch.memory import DeviceSession
 from pace.torch.progress import Progress
 from pace.torch.served import Served
 
@@ -73,8 +74,8 @@ class Job:
         merged = {**kind.options(self.module), **self._options}
         named, keywords = divided(merged)
         self.place.ensure_daemon()
-        self._session = pace.Session(self.place.job, self._policy, rank=self.place.rank, world=self.place.world,
-                                     endpoint=self.place.endpoint, options=named, **keywords)
+        self._session = DeviceSession(self.place.job, self._policy, rank=self.place.rank, world=self.place.world,
+                                      endpoint=self.place.endpoint, options=named, **keywords)
         try:
             if before_broadcast is not None:
                 before_broadcast(self._session.info)

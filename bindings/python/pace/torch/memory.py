@@ -6,6 +6,7 @@ import torch
 
 import pace
 
+_CUDA = 2  # in DLPack
 _TYPES = {torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16"}
 
 
@@ -24,6 +25,24 @@ def tensor_of(buffer: pace.Buffer, dtype: torch.dtype) -> torch.Tensor:
     if dtype is torch.bfloat16:  # NumPy has it as 16-bit numbers, and torch of these only signed ones
         return torch.from_numpy(array.view("int16")).view(torch.bfloat16)
     return torch.from_numpy(array)
+
+
+def common_device(tensors: Sequence[torch.Tensor]) -> torch.device:
+    """Where all of them are: one call exchanges what is on one device. Raises pace.Invalid if they are on several."""
+    devices = {tensor.device for tensor in tensors}
+    if len(devices) > 1:
+        names = " and ".join(sorted(map(str, devices)))
+        raise pace.Invalid(f"the tensors of the model and its optimizer are on {names}; move them to one device, or make a job of each "
+                           "part", "model")
+    return devices.pop()
+
+
+class DeviceSession(pace.Session):
+    """A session whose calls follow PyTorch's current stream where their buffers are on a GPU."""
+
+    def _stream_of(self, buffer: pace.Buffer) -> Any:
+        kind, number = buffer.__dlpack_device__()
+        return torch.cuda.current_stream(number) if kind == _CUDA else None
 
 
 def new_buffer(session: pace.Session, count: int, dtype: torch.dtype, device: torch.device) -> Tuple[pace.Buffer, torch.Tensor]:

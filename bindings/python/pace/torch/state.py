@@ -13,7 +13,7 @@ from typing import Any, Callable, Iterator, List, Optional, Sequence, Tuple
 import torch
 
 import pace
-from pace.torch.memory import Arena, is_exchangeable, new_buffer
+from pace.torch.memory import Arena, common_device, is_exchangeable, new_buffer
 
 # Where a whole number is not exact any more as float64.
 _EXACT_MAX = 2 ** 53
@@ -186,7 +186,7 @@ class ModelState:
         self.buffers = [buffer for arena in arenas for buffer in arena.buffers]
         self.statistics = arenas[1].buffers
         total = own + sum(counter.count for counter in self._counters)
-        self.counts, self._numbers = new_buffer(session, total, torch.float64, torch.device("cpu"))
+        self.counts, self._numbers = new_buffer(session, total, torch.float64, common_device([slot.get() for slot in self._slots]))
         self._own = own
 
     def write_counts(self, own: Sequence[int]) -> None:
@@ -200,16 +200,17 @@ class ModelState:
             # Those of one type and device, which follow one another, are converted and copied together.
             alike = [torch.cat(list(group)).to("cpu", torch.float64)
                      for _, group in itertools.groupby(counters, lambda tensor: (tensor.dtype, tensor.device))]
-            torch.cat([torch.tensor(list(own), dtype=torch.float64), *alike], out=self._numbers)
+            self._numbers.copy_(torch.cat([torch.tensor(list(own), dtype=torch.float64), *alike]))
 
     def read_counts(self) -> List[int]:
         """After a broadcast: the counters have the numbers that came. Gives the own ones."""
         with torch.no_grad():
+            numbers = self._numbers.cpu()
             at = self._own
             for counter in self._counters:
-                counter.put(self._numbers[at:at + counter.count].clone())
+                counter.put(numbers[at:at + counter.count].clone())
                 at += counter.count
-        return [int(number) for number in self._numbers[:self._own].tolist()]
+        return [int(number) for number in numbers[:self._own].tolist()]
 
     def checksum(self) -> str:
         """A digest of all bits, the counters too: equal on workers whose models and optimizers are."""

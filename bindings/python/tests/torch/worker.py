@@ -13,6 +13,7 @@ from pace.torch import buckets, progress
 
 torch.set_num_threads(1)
 RANK = int(os.environ["RANK"])
+DEVICE = torch.device(os.environ.get("PACE_TEST_DEVICE", "cpu"))
 if "PACE_TEST_BUCKET_BYTES" in os.environ:  # as many buckets as a large model has
     buckets.FIRST_BUCKET_BYTES = buckets.BUCKET_BYTES = int(os.environ["PACE_TEST_BUCKET_BYTES"])
 
@@ -24,12 +25,12 @@ def say(key, *values):
 def network(seed=RANK, norm=False):
     torch.manual_seed(seed)
     layers = [torch.nn.Linear(8, 16)] + ([torch.nn.BatchNorm1d(16)] if norm else []) + [torch.nn.ReLU(), torch.nn.Linear(16, 4)]
-    return torch.nn.Sequential(*layers)
+    return torch.nn.Sequential(*layers).to(DEVICE)
 
 
 def batch(step, rank=RANK, size=8):
     torch.manual_seed(1000 * step + rank)
-    return torch.randn(size, 8), torch.randint(0, 4, (size,))
+    return torch.randn(size, 8).to(DEVICE), torch.randint(0, 4, (size,)).to(DEVICE)
 
 
 def loss_of(model, step, rank=RANK):
@@ -173,7 +174,7 @@ class Odd(torch.nn.Module):
 
 
 def scene_odd():
-    model = pace.DataParallel(Odd())
+    model = pace.DataParallel(Odd().to(DEVICE))
     optimizer = pace.Optimizer(torch.optim.AdamW(model.parameters(), lr=0.01, weight_decay=0.5), model)
     never = model.module.never.weight.detach().clone()
     train(model, optimizer, 5)

@@ -1,0 +1,121 @@
+#include "daemon/device/event_watch.h"
+
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include "daemon/device/device.h"
+
+namespace pace::device {
+
+using base::Result;
+using base::TimePoint;
+using namespace base::cuda;  // the driver's own names
+
+namespace {
+
+// A question costs about a microsecond.
+constexpr base::Duration kAskAgainMin = std::chrono::microseconds(20);
+constexpr base::Duration kAskAgainMax = std::chrono::milliseconds(1);
+constexpr int kShareOfTheWait = 8;
+
+}  // namespace
+
+Result<std::unique_ptr<EventWatch>> EventWatch::create(const Device& device,
+                                                       base::EventLoop& loop) {
+    base::UniqueFd timer(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+    if (!timer.valid()) return base::make_errno_error(errno, "create a timer");
+    const int fd = timer.get();
+    std::unique_ptr<EventWatch> watch(new EventWatch(device, loop, std::move(timer)));
+    // It only ends the loop's sleep: the look itself is a poller's.
+    PACE_TRY(loop.watch(fd, EPOLLIN, [fd](uint32_t) {
+        uint64_t times = 0;
+        [[maybe_unused]] const ssize_t got = read(fd, &times, sizeof(times));
+    }));
+    return watch;
+}
+
+EventWatch::EventWatch(const Device& device, base::EventLoop& loop, base::UniqueFd timer)
+    : device_(device), loop_(loop), timer_(std::move(timer)) {}
+
+EventWatch::~EventWatch() {
+    forget_all();
+    loop_.unwatch(timer_.get());
+}
+
+void EventWatch::add(const void* owner, CUevent event, Callback callback) {
+    const TimePoint now = base::now();
+    if (lines_.empty()) loop_.add_poller(this);
+    Line& line = lines_[owner];
+    if (line.events.empty()) line.since = now;
+    line.events.push_back({event, std::move(callback)});
+    next_look_ = now;  // it may have come long ago
+}
+
+void EventWatch::forget(const void* owner) {
+    const auto found = lines_.find(owner);
+    if (found == lines_.end()) return;
+    const Line forgotten = std::move(found->second);
+    lines_.erase(found);
+    if (lines_.empty()) loop_.remove_poller(this);
+}
+
+void EventWatch::take(Line& line, TimePoint now,
+                      std::vector<std::pair<Callback, Result<>>>& ret_due) {
+    while (!line.events.empty()) {
+        Awaited& first = line.events.front();
+        const CUresult state =
+            first.event == nullptr ? kSuccess : device_.driver().event_query(first.event);
+        if (state == kNotReady) return;
+        ret_due.emplace_back(std::move(first.callback),
+                             device_.driver().check(state, device_.facts().id() + " failed"));
+        line.events.pop_front();
+        line.since = now;
+    }
+}
+
+// What callbacks hold may add others when it goes.
+void EventWatch::forget_all() {
+    while (!lines_.empty()) forget(lines_.begin()->first);
+}
+
+bool EventWatch::poll() {
+    const TimePoint now = base::now();
+    if (now < next_look_) return false;
+    std::vector<std::pair<Callback, Result<>>> due;
+    {
+        const ContextScope scope = device_.enter();
+        for (auto& [owner, line] : lines_) take(line, now, due);
+    }
+    std::erase_if(lines_, [](const auto& entry) { return entry.second.events.empty(); });
+    if (lines_.empty())
+        loop_.remove_poller(this);
+    else
+        plan(now);
+    for (const auto& [callback, result] : due) callback(result);
+    return !due.empty();
+}
+
+// For whoever has waited for the shortest time.
+void EventWatch::plan(TimePoint now) {
+    TimePoint youngest = lines_.begin()->second.since;
+    for (const auto& [owner, line] : lines_) youngest = std::max(youngest, line.since);
+    next_look_ = now + std::clamp((now - youngest) / kShareOfTheWait, kAskAgainMin, kAskAgainMax);
+}
+
+bool EventWatch::arm() {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(next_look_ - base::now());
+    if (left.count() <= 0) return false;
+    itimerspec when{};
+    when.it_value = {.tv_sec = left.count() / 1'000'000'000,
+                     .tv_nsec = left.count() % 1'000'000'000};
+    return timerfd_settime(timer_.get(), 0, &when, nullptr) == 0;
+}
+
+}  // namespace pace::device
