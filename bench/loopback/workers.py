@@ -80,14 +80,20 @@ class Workers(Cluster):
     def _way_to(self, controller):
         return controller if self._delay_s is None else f"tcp://127.0.0.1:{Proxy(controller, self._delay_s).port}"
 
-    def run(self, steps_ms, policy, group_size, seconds, elements, mode="called"):
-        """A list of updates for each worker; worker i computes for steps_ms[i], neighbours share a node."""
+    def run(self, steps_ms, policy, group_size, seconds, elements, mode="called", look=None):
+        """A list of updates for each worker; worker i computes for steps_ms[i], neighbours share a node. `look` is called when four fifths
+        of the time have passed."""
         world = len(steps_ms)
         workers = [subprocess.Popen([str(word) for word in (
             self._program, self.endpoint(rank, world), rank, world, policy, group_size, mode,
             int(seconds * 1e6), int(step_ms * 1e3), elements)], stdout=subprocess.PIPE, text=True)
             for rank, step_ms in enumerate(steps_ms)]
+        timer = threading.Timer(0.8 * seconds, look) if look else None
+        if timer:
+            timer.start()
         outputs = [worker.communicate(timeout=seconds + 120)[0] for worker in workers]
+        if timer:
+            timer.join()
         if any(worker.returncode for worker in workers):
             raise SystemExit("a worker has failed; its message is above")
         return [[Update(*map(int, line.split())) for line in output.splitlines()] for output in outputs]

@@ -7,7 +7,7 @@
 
 namespace pace::simulator {
 
-// A round takes the longest of its steps and the exchange.
-Outcome run_all_reduce(const Scenario& scenario);
+// A round takes the longest of its steps and the exchange, compressed as the candidate has it. Its quorum is all.
+Outcome run_all_reduce(const Scenario& scenario, const Candidate& candidate);
 
 }  // namespace pace::simulator

@@ -90,12 +90,13 @@ TEST(Auto, IsNearTheBestOfAllThatItMayChoose) {
         std::string best_name;
         for (const controller::Shape& shape : controller::shapes_for(scenario.world())) {
             const uint32_t size = shape.policy == Policy::full ? 0 : shape.group_size;
-            const double effective = effective_of(scenario, {shape.policy, size});
+            const double effective =
+                effective_of(scenario, {.policy = shape.policy, .group_size = size});
             if (effective <= best) continue;
             best = effective;
             best_name = controller::text_of(shape);
         }
-        const double chosen = effective_of(scenario, {Policy::automatic, 0});
+        const double chosen = effective_of(scenario, {.policy = Policy::automatic});
         EXPECT_GE(chosen, 0.85 * best) << name << ", seed 3: the best is " << best_name;
         std::printf("%-34s auto makes %6.1f, %.0f %% of %s\n", name, chosen, 100 * chosen / best,
                     best_name.c_str());
@@ -106,7 +107,7 @@ TEST(Auto, IsSimulatedWithAnyNumberOfWorkers) {
     for (uint32_t workers = 2; workers <= 9; ++workers) {
         Scenario scenario = even_cluster(1, workers);
         scenario.distributions[0] = {Shape::normal, 0.1, 0.05, 0, {}};
-        EXPECT_GT(effective_of(scenario, {Policy::automatic, 0}), 0) << workers;
+        EXPECT_GT(effective_of(scenario, {.policy = Policy::automatic}), 0) << workers;
     }
 }
 

@@ -1,42 +1,112 @@
 #include "service/simulator/candidate.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
-#include "service/controller/core/options.h"
+#include "service/simulator/scenario.h"
 
 namespace pace::simulator {
 
+using controller::Compression;
+using controller::Family;
 using controller::Policy;
+using controller::Quorum;
 
-Choices simulated_policies() {
-    Choices choices;
-    const controller::Words words = words_of(Policy{});
+namespace {
+
+constexpr uint64_t kServerElementBytes = 4;  // a parameter server keeps float32
+
+// Words of a choice whose numbers begin with 1.
+template <typename Choice>
+Words<Choice> all_of() {
+    Words<Choice> all;
+    const controller::Words words = words_of(Choice{});
     for (size_t i = 0; i < words.size(); ++i) {
-        const auto policy = static_cast<Policy>(i + 1);
-        if (family_of(policy) == controller::Family::server) continue;  // not simulated
-        choices.policies.push_back(policy);
-        choices.words.push_back(words[i]);
+        all.choices.push_back(static_cast<Choice>(i + 1));
+        all.words.push_back(words[i]);
     }
-    return choices;
+    return all;
+}
+
+std::string quorum_word(const Candidate& candidate) {
+    if (candidate.quorum == Quorum::count) return fmt::format("{}", candidate.quorum_count);
+    return std::string(name_of(candidate.quorum));
+}
+
+void add_of_policy(const Scenario& scenario, Policy policy,
+                   std::vector<Candidate>& ret_candidates) {
+    Candidate candidate;
+    candidate.policy = policy;
+    if (policy == Policy::ad_psgd) candidate.group_size = 2;
+    if (policy == Policy::ssp) {
+        for (const uint32_t staleness : scenario.staleness) {
+            candidate.staleness = staleness;
+            ret_candidates.push_back(candidate);
+        }
+    } else if (lets_choose_size(policy)) {
+        for (const uint32_t size : scenario.group_sizes) {
+            candidate.group_size = size;
+            ret_candidates.push_back(candidate);
+        }
+    } else {
+        ret_candidates.push_back(candidate);
+    }
+}
+
+void add_compressed(const Scenario& scenario, std::vector<Candidate>& ret_candidates) {
+    for (const Compression compression : scenario.compressions) {
+        Candidate candidate;
+        candidate.compression = compression;
+        if (!is_top_k(compression)) {
+            ret_candidates.push_back(candidate);
+            continue;
+        }
+        for (const double density : scenario.densities) {
+            candidate.density = density;
+            ret_candidates.push_back(candidate);
+        }
+    }
+}
+
+}  // namespace
+
+Words<Policy> simulated_policies() {
+    return all_of<Policy>();
+}
+
+Words<Compression> simulated_compressions() {
+    Words<Compression> simulated;
+    const Words<Compression> all = all_of<Compression>();
+    for (size_t i = 0; i < all.choices.size(); ++i) {
+        if (is_top_k(all.choices[i]) && all.choices[i] != Compression::spardl) continue;
+        simulated.choices.push_back(all.choices[i]);
+        simulated.words.push_back(all.words[i]);
+    }
+    return simulated;
 }
 
 std::vector<Policy> usual_policies() {
-    std::vector<Policy> policies = simulated_policies().policies;
-    std::erase(policies, Policy::automatic);
+    std::vector<Policy> policies = simulated_policies().choices;
+    std::erase_if(policies, [](Policy policy) {
+        return policy == Policy::automatic || family_of(policy) == Family::server;
+    });
     return policies;
 }
 
 std::vector<Candidate> candidates_of(const Scenario& scenario) {
     std::vector<Candidate> candidates;
-    for (const Policy policy : scenario.policies) {
-        if (policy == Policy::ad_psgd) {
-            candidates.push_back({policy, 2});
-        } else if (!lets_choose_size(policy)) {
-            candidates.push_back({policy, 0});
-        } else {
-            for (const uint32_t size : scenario.group_sizes) candidates.push_back({policy, size});
-        }
+    for (const Policy policy : scenario.policies) add_of_policy(scenario, policy, candidates);
+    for (const auto& [quorum, count] : scenario.quorums) {
+        Candidate candidate;
+        candidate.quorum = quorum;
+        candidate.quorum_count = count;
+        candidates.push_back(candidate);
     }
+    add_compressed(scenario, candidates);
+    const auto& now = scenario.now;
+    if (now && std::find(candidates.begin(), candidates.end(), *now) == candidates.end())
+        candidates.push_back(*now);
     return candidates;
 }
 
@@ -51,11 +121,19 @@ controller::JobOptions options_of(const Scenario& scenario, const Candidate& can
     options.world = scenario.world();
     options.policy = candidate.policy;
     options.group_size = candidate.group_size;
+    options.quorum = candidate.quorum;
+    options.quorum_count = candidate.quorum_count;
+    options.compression = candidate.compression;
     const controller::JobOptions defaults;
+    if (is_top_k(options.compression)) options.density = candidate.density;
+    if (options.policy == Policy::ssp) options.staleness = candidate.staleness;
+    if (family_of(options.policy) == Family::server)
+        options.elements =
+            std::max<uint64_t>(static_cast<uint64_t>(scenario.bytes) / kServerElementBytes, 1);
     if (options.policy != Policy::partial_reduce) options.group_wait_ms = 0;
     if (options.policy != Policy::prague_smart) options.progress_gap = defaults.progress_gap;
-    if (options.policy == Policy::prague_static) {
-        // Its weights are constant: nobody knows the members' iterations.
+    if (options.policy == Policy::prague_static || family_of(options.policy) != Family::averaging) {
+        // Static groups' weights are constant: nobody knows the members' iterations.
         options.weights = defaults.weights;
         options.missing = defaults.missing;
         options.alpha = defaults.alpha;
@@ -63,9 +141,50 @@ controller::JobOptions options_of(const Scenario& scenario, const Candidate& can
     return options;
 }
 
+std::vector<std::pair<std::string, std::string>> asked_by(const Candidate& candidate) {
+    std::vector<std::pair<std::string, std::string>> asked = {
+        {"policy", std::string(name_of(candidate.policy))}};
+    if (lets_choose_size(candidate.policy))
+        asked.emplace_back("group.size", fmt::format("{}", candidate.group_size));
+    if (candidate.quorum != Quorum::all)
+        asked.emplace_back("quorum", std::string(name_of(candidate.quorum)));
+    if (candidate.quorum == Quorum::count)
+        asked.emplace_back("quorum.count", fmt::format("{}", candidate.quorum_count));
+    if (candidate.compression != Compression::off)
+        asked.emplace_back("compression", std::string(name_of(candidate.compression)));
+    if (is_top_k(candidate.compression))
+        asked.emplace_back("topk.density", fmt::format("{}", candidate.density));
+    if (candidate.policy == Policy::ssp)
+        asked.emplace_back("server.staleness", fmt::format("{}", candidate.staleness));
+    return asked;
+}
+
 std::string text_of(const Candidate& candidate) {
-    if (candidate.group_size == 0) return std::string(name_of(candidate.policy));
-    return fmt::format("{} with groups of {}", name_of(candidate.policy), candidate.group_size);
+    const std::string_view policy = name_of(candidate.policy);
+    if (candidate.quorum != Quorum::all)
+        return fmt::format("{} with quorum {}", policy, quorum_word(candidate));
+    if (is_top_k(candidate.compression))
+        return fmt::format("{} with {} of density {}", policy, name_of(candidate.compression),
+                           candidate.density);
+    if (candidate.compression != Compression::off)
+        return fmt::format("{} in {}", policy, name_of(candidate.compression));
+    if (candidate.policy == Policy::ssp)
+        return fmt::format("{} with staleness {}", policy, candidate.staleness);
+    if (candidate.group_size == 0) return std::string(policy);
+    return fmt::format("{} with groups of {}", policy, candidate.group_size);
+}
+
+std::string label_of(const Candidate& candidate) {
+    const std::string_view policy = name_of(candidate.policy);
+    if (candidate.quorum != Quorum::all)
+        return fmt::format("{}, quorum {}", policy, quorum_word(candidate));
+    if (is_top_k(candidate.compression))
+        return fmt::format("{}, {} {}", policy, name_of(candidate.compression), candidate.density);
+    if (candidate.compression != Compression::off)
+        return fmt::format("{}, {}", policy, name_of(candidate.compression));
+    if (candidate.policy == Policy::ssp)
+        return fmt::format("{}, staleness {}", policy, candidate.staleness);
+    return std::string(policy);
 }
 
 }  // namespace pace::simulator

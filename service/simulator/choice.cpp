@@ -8,8 +8,6 @@
 
 namespace pace::simulator {
 
-using controller::Policy;
-
 namespace {
 
 bool is_worse(const Prediction& a, const Prediction& b) {
@@ -19,11 +17,30 @@ bool is_worse(const Prediction& a, const Prediction& b) {
     return a.outcome.effective_per_s() < b.outcome.effective_per_s();
 }
 
-const Prediction* find(std::span<const Prediction> predictions, Policy policy) {
-    const auto found =
-        std::find_if(predictions.begin(), predictions.end(),
-                     [&](const Prediction& p) { return p.candidate.policy == policy; });
+const Prediction* find(std::span<const Prediction> predictions, const Candidate& candidate) {
+    const auto found = std::find_if(predictions.begin(), predictions.end(),
+                                    [&](const Prediction& p) { return p.candidate == candidate; });
     return found == predictions.end() ? nullptr : &*found;
+}
+
+// "policy partial-reduce, group_size 3": as keywords of Python.
+std::string asking_for(const Candidate& candidate) {
+    std::string text;
+    for (auto [option, value] : asked_by(candidate)) {
+        std::replace(option.begin(), option.end(), '.', '_');
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", option, value);
+    }
+    return text;
+}
+
+// What of learning is not in the figures.
+std::string caveat(const Candidate& candidate) {
+    if (is_top_k(candidate.compression))
+        return "What training loses by what it leaves out is not in these figures. ";
+    if (candidate.quorum != controller::Quorum::all ||
+        family_of(candidate.policy) == controller::Family::server)
+        return "That gradients of an older model may be worth less is not in these figures. ";
+    return "";
 }
 
 std::string beside_all_reduce(const Outcome& best, const Outcome& all) {
@@ -57,16 +74,15 @@ size_t best_of(std::span<const Prediction> predictions) {
 std::string advice(std::span<const Prediction> predictions) {
     const Prediction& best = predictions[best_of(predictions)];
     const Outcome& outcome = best.outcome;
-    std::string text = fmt::format("Choose {} (policy {}", text_of(best.candidate),
-                                   name_of(best.candidate.policy));
-    if (lets_choose_size(best.candidate.policy))
-        text += fmt::format(", group_size {}", best.candidate.group_size);
+    std::string text =
+        fmt::format("Choose {} ({}", text_of(best.candidate), asking_for(best.candidate));
     text += fmt::format(
         "): {:.4g} updates per second, worth {:.4g} made on one common model, the most of all. ",
         outcome.updates_per_s, outcome.effective_per_s());
-    const Prediction* all = find(predictions, Policy::all_reduce);
+    const Prediction* all = find(predictions, Candidate{});
     if (all != nullptr && all != &best) text += beside_all_reduce(outcome, all->outcome);
     text += beside_fastest(predictions, best);
+    text += caveat(best.candidate);
     if (outcome.rho >= 1)
         text += "None of these connects all workers: give larger groups or more steps. ";
     text.pop_back();

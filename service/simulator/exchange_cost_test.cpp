@@ -9,6 +9,10 @@ namespace {
 
 using Ranks = std::vector<controller::Rank>;
 
+ExchangeCost cost_of(const Scenario& scenario, const Ranks& members) {
+    return ExchangeCosts(scenario).cost_of(members, {});
+}
+
 TEST(ExchangeCost, AloneThereIsNothingToExchange) {
     const ExchangeCost cost = cost_of(even_cluster(2, 2), Ranks{1});
     EXPECT_TRUE(cost.summing.uses.empty());

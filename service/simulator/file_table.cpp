@@ -132,6 +132,13 @@ Result<const toml::array*> FileTable::list(std::string_view key, std::string_vie
     return node->as_array();
 }
 
+Result<std::vector<const toml::node*>> FileTable::items(std::string_view key) const {
+    PACE_TRY_ASSIGN(array, list(key, "words and numbers"));
+    std::vector<const toml::node*> all;
+    for (const toml::node& node : *array) all.push_back(&node);
+    return all;
+}
+
 Result<std::vector<double>> FileTable::numbers(std::string_view key, double least,
                                                double most) const {
     PACE_TRY_ASSIGN(array, list(key, "numbers"));

@@ -32,6 +32,9 @@ class FileTable {
     base::Result<uint64_t> whole(std::string_view key, uint64_t least, uint64_t most,
                                  std::optional<uint64_t> fallback = {}) const;
 
+    base::Result<uint64_t> whole_of(std::string_view key, const toml::node* node, uint64_t least,
+                                    uint64_t most) const;
+
     // A whole number of bytes, or a text like "100 MB".
     base::Result<uint64_t> bytes(std::string_view key, uint64_t most) const;
     base::Result<std::string> text(std::string_view key, std::string fallback) const;
@@ -50,6 +53,11 @@ class FileTable {
     base::Result<std::vector<size_t>> words(std::string_view key,
                                             std::span<const std::string_view> words) const;
 
+    // The items of a list that is not empty, of any kind.
+    base::Result<std::vector<const toml::node*>> items(std::string_view key) const;
+
+    const toml::node* find(std::string_view key) const;
+
     // [key], empty if it is not there; and [[key]], of which there may be none.
     base::Result<FileTable> table(std::string_view key) const;
     base::Result<std::vector<FileTable>> tables(std::string_view key) const;
@@ -58,12 +66,9 @@ class FileTable {
     base::Error error(std::string_view key, std::string_view what) const;
 
   private:
-    const toml::node* find(std::string_view key) const;
     std::string full_name(std::string_view key) const;
     base::Result<double> number_of(std::string_view key, const toml::node* node, double least,
                                    double most) const;
-    base::Result<uint64_t> whole_of(std::string_view key, const toml::node* node, uint64_t least,
-                                    uint64_t most) const;
     base::Result<const toml::array*> list(std::string_view key, std::string_view of) const;
 
     const toml::table* table_;

@@ -44,14 +44,27 @@ void Meter::add(const Update& update) {
 }
 
 void Meter::add_group(std::vector<controller::Rank> members) {
-    if (updates_ >= warm_) groups_.push_back(std::move(members));
+    if (is_measuring()) groups_.push_back(std::move(members));
 }
 
 Outcome Meter::outcome() const {
+    Outcome outcome = times();
+    outcome.groups = groups_.size();
+    outcome.rho =
+        controller::spectral_gap(static_cast<uint32_t>(workers_.size()), groups_, kSpectralVisits);
+    return outcome;
+}
+
+Outcome Meter::outcome_of_one_model(uint64_t groups) const {
+    Outcome outcome = times();
+    outcome.groups = groups;
+    return outcome;
+}
+
+Outcome Meter::times() const {
     Outcome outcome;
     const auto updates = static_cast<double>(updates_ - warm_);
     outcome.updates = updates_ - warm_;
-    outcome.groups = groups_.size();
     outcome.updates_per_s = updates / base::to_seconds(now_ - begun_);
     std::vector<double> times = update_times_s();
     std::sort(times.begin(), times.end());
@@ -62,8 +75,6 @@ Outcome Meter::outcome() const {
     outcome.exchanging_share = base::to_seconds(exchanging_) / all;
     outcome.conflicts = conflicts_;
     outcome.staleness = static_cast<double>(staleness_) / updates;
-    outcome.rho =
-        controller::spectral_gap(static_cast<uint32_t>(workers_.size()), groups_, kSpectralVisits);
     outcome.spread = distance_ / updates;
     return outcome;
 }

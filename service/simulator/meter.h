@@ -3,6 +3,8 @@
 
 #include <vector>
 
+#include "base/clock.h"
+#include "service/controller/core/types.h"
 #include "service/simulator/outcome.h"
 
 namespace pace::simulator {
@@ -32,10 +34,16 @@ class Meter {
     // A group whose members' updates end now.
     void add_group(std::vector<controller::Rank> members);
 
+    // The warm-up is over.
+    bool is_measuring() const { return updates_ >= warm_; }
+
     bool is_full() const { return updates_ >= warm_ + measured_; }
 
     // Once it is full.
     Outcome outcome() const;
+
+    // The same, of workers that all share one model, in so many measured rounds or pushes.
+    Outcome outcome_of_one_model(uint64_t groups) const;
 
   private:
     struct WorkerTimes {
@@ -44,6 +52,7 @@ class Meter {
         uint64_t updates = 0;
     };
 
+    Outcome times() const;
     std::vector<double> update_times_s() const;
 
     uint64_t warm_;

@@ -6,12 +6,19 @@
 #include <thread>
 
 #include "service/simulator/all_reduce.h"
+#include "service/simulator/quorum.h"
+#include "service/simulator/server.h"
 #include "service/simulator/simulation.h"
 
 namespace pace::simulator {
 
 base::Result<Outcome> predict(const Scenario& scenario, const Candidate& candidate) {
-    if (candidate.policy == controller::Policy::all_reduce) return run_all_reduce(scenario);
+    const controller::JobOptions options = options_of(scenario, candidate);
+    if (family_of(candidate.policy) == controller::Family::server)
+        return run_server(scenario, candidate);
+    if (is_partial(options)) return run_quorum(scenario, candidate);
+    if (candidate.policy == controller::Policy::all_reduce)
+        return run_all_reduce(scenario, candidate);
     return Simulation(scenario, candidate).run();
 }
 

@@ -16,7 +16,7 @@ constexpr Policy kAllPolicies[] = {
     Policy::ad_psgd,    Policy::full,           Policy::prague_static};
 
 Outcome outcome_of(const Scenario& scenario, Policy policy, uint32_t group_size = 0) {
-    const auto outcome = predict(scenario, {policy, group_size});
+    const auto outcome = predict(scenario, Candidate{.policy = policy, .group_size = group_size});
     EXPECT_TRUE(outcome) << outcome.error().message;
     return outcome ? *outcome : Outcome{};
 }
@@ -166,13 +166,40 @@ TEST(Predict, EveryPolicyGoesOnForeverInEveryWorld) {
     }
 }
 
+TEST(Predict, EveryQuorumCompressionAndServerGoesOnForeverInEveryWorld) {
+    for (uint32_t nodes = 1; nodes <= 3; ++nodes) {
+        for (uint32_t workers = 1; workers <= 3; ++workers) {
+            Scenario scenario = with_one_slow(even_cluster(nodes, workers));
+            if (scenario.world() < 2) continue;
+            scenario.nodes.back().zone = "far";
+            scenario.between_zones = BetweenZones{0.1e9, 0.001};
+            scenario.policies = {Policy::bsp, Policy::ssp, Policy::asp};
+            scenario.staleness = {0, 1, 3};
+            scenario.quorums = {{controller::Quorum::solo, 0},
+                                {controller::Quorum::majority, 0},
+                                {controller::Quorum::majority_strict, 0},
+                                {controller::Quorum::count, scenario.world()}};
+            scenario.compressions = {controller::Compression::bf16,
+                                     controller::Compression::spardl};
+            scenario.densities = {0.01, 1};
+            const auto predictions = predict_all(scenario);
+            ASSERT_TRUE(predictions) << predictions.error().message;
+            EXPECT_EQ(predictions->size(), 12U);
+            for (const Prediction& prediction : *predictions) {
+                EXPECT_GT(prediction.outcome.updates_per_s, 0) << text_of(prediction.candidate);
+                EXPECT_EQ(prediction.outcome.rho, 0) << text_of(prediction.candidate);
+            }
+        }
+    }
+}
+
 TEST(Predict, TheSameSeedPredictsTheSame) {
     Scenario scenario = with_spread_steps(even_cluster(4, 2));
     scenario.policies.assign(std::begin(kAllPolicies), std::end(kAllPolicies));
     scenario.group_sizes = {2, 3};
     const auto text_with = [&](uint64_t seed) {
         scenario.seed = seed;
-        return document(scenario, *predict_all(scenario));
+        return document(scenario, *predict_all(scenario), {});
     };
     const std::string first = text_with(1);
     EXPECT_EQ(text_with(1), first);
@@ -180,7 +207,8 @@ TEST(Predict, TheSameSeedPredictsTheSame) {
 }
 
 TEST(Predict, AGroupLargerThanTheWorldIsRefused) {
-    const auto outcome = predict(even_cluster(2, 2), {Policy::partial_reduce, 5});
+    const auto outcome =
+        predict(even_cluster(2, 2), Candidate{.policy = Policy::partial_reduce, .group_size = 5});
     ASSERT_FALSE(outcome);
     EXPECT_NE(outcome.error().message.find("group.size is 5; use 2 to world, which is 4"),
               std::string::npos);

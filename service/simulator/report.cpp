@@ -30,6 +30,7 @@ std::string share_text(double share) {
 
 std::string size_text(const Candidate& candidate) {
     if (candidate.policy == controller::Policy::prague_static) return "-";  // by turns
+    if (family_of(candidate.policy) == controller::Family::server) return "-";
     if (candidate.policy == controller::Policy::automatic) return "auto";
     return candidate.group_size == 0 ? "all" : fmt::format("{}", candidate.group_size);
 }
@@ -44,10 +45,12 @@ std::string rho_text(double rho) {
 }
 
 std::string summary(const Scenario& scenario) {
-    return fmt::format(
-        "{} workers on {} nodes, {:.4g} MB, {} updates of the average worker, seed {}\n\n",
+    std::string text = fmt::format(
+        "{} workers on {} nodes, {:.4g} MB, {} updates of the average worker, seed {}\n",
         scenario.world(), scenario.nodes.size(), scenario.bytes / 1e6, scenario.steps,
         scenario.seed);
+    for (const std::string& note : scenario.notes) text += note + "\n";
+    return text + "\n";
 }
 
 nlohmann::ordered_json json_of(const Prediction& prediction) {
@@ -58,6 +61,8 @@ nlohmann::ordered_json json_of(const Prediction& prediction) {
         json["group_size"] = nullptr;
     else
         json["group_size"] = prediction.candidate.group_size;
+    for (const auto& [option, value] : asked_by(prediction.candidate))
+        json["options"][option] = value;
     json["updates"] = o.updates;
     json["groups"] = o.groups;
     json["updates_per_s"] = o.updates_per_s;
@@ -74,35 +79,49 @@ nlohmann::ordered_json json_of(const Prediction& prediction) {
     return json;
 }
 
+nlohmann::ordered_json json_of(const Gain& gain) {
+    nlohmann::ordered_json json;
+    json["choice"] = text_of(gain.choice);
+    json["over"] = text_of(gain.over);
+    json["ratio_mean"] = gain.mean();
+    json["ratio_least"] = gain.least();
+    json["ratio_most"] = gain.most();
+    json["ratios"] = gain.ratios;
+    json["advice"] = sentence_of(gain);
+    return json;
+}
+
 }  // namespace
 
-std::string table(const Scenario& scenario, std::span<const Prediction> predictions) {
+std::string table(const Scenario& scenario, std::span<const Prediction> predictions,
+                  const std::optional<Gain>& gain) {
     pacectl::Columns columns({"POLICY", ">GROUP", ">UPDATES/S", ">UPDATE", ">SLOWEST", ">WAITING",
                               ">EXCHANGING", ">CONFLICTS", ">RHO", ">SPREAD", ">EFFECTIVE/S", ""});
     const size_t best = best_of(predictions);
     for (size_t i = 0; i < predictions.size(); ++i) {
         const Outcome& o = predictions[i].outcome;
-        columns.add({std::string(name_of(predictions[i].candidate.policy)),
-                     size_text(predictions[i].candidate), digits(o.updates_per_s),
-                     time_text(o.update_median_s), time_text(o.update_slowest_s),
-                     share_text(o.waiting_share), share_text(o.exchanging_share),
-                     share_text(conflict_share(o)), rho_text(o.rho), digits(o.spread),
-                     digits(o.effective_per_s()), i == best ? "<-" : ""});
+        columns.add({label_of(predictions[i].candidate), size_text(predictions[i].candidate),
+                     digits(o.updates_per_s), time_text(o.update_median_s),
+                     time_text(o.update_slowest_s), share_text(o.waiting_share),
+                     share_text(o.exchanging_share), share_text(conflict_share(o)), rho_text(o.rho),
+                     digits(o.spread), digits(o.effective_per_s()), i == best ? "<-" : ""});
     }
-    return summary(scenario) + columns.text("") + "\n" + advice(predictions) + "\n";
+    std::string text = summary(scenario) + columns.text("") + "\n" + advice(predictions) + "\n";
+    if (gain) text += "\n" + sentence_of(*gain) + "\n";
+    return text;
 }
 
-std::string document(const Scenario& scenario, std::span<const Prediction> predictions) {
+std::string document(const Scenario& scenario, std::span<const Prediction> predictions,
+                     const std::optional<Gain>& gain) {
     nlohmann::ordered_json json;
-    json["scenario"] = {{"workers", scenario.world()},
-                        {"nodes", scenario.nodes.size()},
-                        {"bytes", scenario.bytes},
-                        {"steps", scenario.steps},
-                        {"seed", scenario.seed}};
+    json["scenario"] = {{"workers", scenario.world()}, {"nodes", scenario.nodes.size()},
+                        {"bytes", scenario.bytes},     {"steps", scenario.steps},
+                        {"seed", scenario.seed},       {"notes", scenario.notes}};
     for (const Prediction& prediction : predictions)
         json["predictions"].push_back(json_of(prediction));
     json["choice"] = json_of(predictions[best_of(predictions)]);
     json["choice"]["because"] = advice(predictions);
+    if (gain) json["gain"] = json_of(*gain);
     return json.dump(2) + "\n";
 }
 

@@ -1,18 +1,22 @@
 // Reports: predictions as a table for people and as a JSON document for programs.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 
+#include "service/simulator/gain.h"
 #include "service/simulator/outcome.h"
 #include "service/simulator/scenario.h"
 
 namespace pace::simulator {
 
-// The scenario in a line, a row for each prediction, and the advice.
-std::string table(const Scenario& scenario, std::span<const Prediction> predictions);
+// The scenario in a line and its notes, a row for each prediction, and the advice; last the gain, in one sentence.
+std::string table(const Scenario& scenario, std::span<const Prediction> predictions,
+                  const std::optional<Gain>& gain);
 
-// {"scenario": {…}, "predictions": [{…}], "choice": {…}}; times in seconds, shares from 0 to 1.
-std::string document(const Scenario& scenario, std::span<const Prediction> predictions);
+// {"scenario": {…}, "predictions": [{…}], "choice": {…}, "gain": {…}}; times in seconds, shares from 0 to 1.
+std::string document(const Scenario& scenario, std::span<const Prediction> predictions,
+                     const std::optional<Gain>& gain);
 
 }  // namespace pace::simulator

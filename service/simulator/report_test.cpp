@@ -13,7 +13,9 @@ namespace {
 using controller::Policy;
 
 Prediction made_of(Policy policy, uint32_t size, double updates_per_s, double rho, double spread) {
-    Prediction prediction{{policy, size}, {}};
+    Prediction prediction;
+    prediction.candidate.policy = policy;
+    prediction.candidate.group_size = size;
     prediction.outcome.updates = 100;
     prediction.outcome.updates_per_s = updates_per_s;
     prediction.outcome.update_median_s = 0.0123;
@@ -57,7 +59,7 @@ TEST(Choice, IsNotOneThatLeavesWorkersApart) {
 }
 
 TEST(Report, TheTableHasARowForEachAndMarksTheBest) {
-    const std::string text = table(even_cluster(2, 2), three_predictions());
+    const std::string text = table(even_cluster(2, 2), three_predictions(), {});
     EXPECT_NE(text.find("4 workers on 2 nodes, 10 MB, 40 updates of the average worker, seed 1"),
               std::string::npos);
     EXPECT_NE(text.find("all-reduce        all        100  12.3 ms   2.00 s   25.0 %"),
@@ -74,13 +76,13 @@ TEST(Choice, MayBeStaticGroups) {
     EXPECT_EQ(best_of(predictions), 1U);
     EXPECT_EQ(advice(predictions).substr(0, 53),
               "Choose prague-static (policy prague-static): 150 upda");
-    EXPECT_NE(table(even_cluster(2, 2), predictions).find("prague-static      -  "),
+    EXPECT_NE(table(even_cluster(2, 2), predictions, {}).find("prague-static      -  "),
               std::string::npos)
-        << table(even_cluster(2, 2), predictions);
+        << table(even_cluster(2, 2), predictions, {});
 }
 
 TEST(Report, TheDocumentHasTimesInSeconds) {
-    const auto json = nlohmann::json::parse(document(even_cluster(2, 2), three_predictions()));
+    const auto json = nlohmann::json::parse(document(even_cluster(2, 2), three_predictions(), {}));
     EXPECT_EQ(json["scenario"]["workers"], 4);
     ASSERT_EQ(json["predictions"].size(), 3U);
     EXPECT_TRUE(json["predictions"][0]["group_size"].is_null());
@@ -89,6 +91,38 @@ TEST(Report, TheDocumentHasTimesInSeconds) {
     EXPECT_EQ(json["predictions"][1]["conflict_share"], 0.05);
     EXPECT_EQ(json["choice"]["group_size"], 3);
     EXPECT_EQ(json["choice"]["effective_per_s"], 200);
+}
+
+TEST(Report, EndsWithTheGainInOneSentence) {
+    Gain gain;
+    gain.choice.policy = Policy::partial_reduce;
+    gain.choice.group_size = 3;
+    gain.ratios = {2, 1.9, 2.1};
+    Scenario scenario = even_cluster(2, 2);
+    scenario.notes = {"Assumed: this."};
+    const std::string sentence =
+        "Choose partial-reduce with groups of 3: expect +100.0 % effective updates per second "
+        "(+90.0 % to +110.0 % with 3 seeds) over all-reduce.";
+    const std::string text = table(scenario, three_predictions(), gain);
+    EXPECT_TRUE(text.ends_with("\n\n" + sentence + "\n")) << text;
+    EXPECT_NE(text.find("seed 1\nAssumed: this.\n\nPOLICY"), std::string::npos) << text;
+    const auto json = nlohmann::json::parse(document(scenario, three_predictions(), gain));
+    EXPECT_EQ(json["gain"]["advice"], sentence);
+    EXPECT_EQ(json["gain"]["ratio_least"], 1.9);
+    EXPECT_EQ(json["scenario"]["notes"][0], "Assumed: this.");
+    EXPECT_EQ(json["choice"]["options"]["group.size"], "3");
+}
+
+TEST(Choice, SaysWhatOfLearningIsNotInTheFigures) {
+    std::vector<Prediction> predictions = {made_of(Policy::all_reduce, 0, 100, 0, 0)};
+    predictions[0].candidate.quorum = controller::Quorum::solo;
+    EXPECT_NE(advice(predictions)
+                  .find("Choose all-reduce with quorum solo (policy all-reduce, quorum "
+                        "solo): "),
+              std::string::npos);
+    EXPECT_TRUE(advice(predictions)
+                    .ends_with("gradients of an older model may be worth less is not "
+                               "in these figures."));
 }
 
 }  // namespace

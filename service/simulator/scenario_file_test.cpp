@@ -108,8 +108,9 @@ TEST(ScenarioFile, WhatIsNoTomlIsSaidWithItsLine) {
 }
 
 TEST(ScenarioFile, UnknownKeysAreNamedWithTheAllowedOnes) {
-    EXPECT_EQ(message_of("[jobs]\n"),
-              "f.toml:1: there is no key 'jobs'; use job, step, network, nodes, workers, try, run");
+    EXPECT_EQ(
+        message_of("[jobs]\n"),
+        "f.toml:1: there is no key 'jobs'; use job, step, network, nodes, workers, now, try, run");
     EXPECT_EQ(message_of(std::string(kJob) + "[step]\nmean = 3\n" + kNodes),
               "f.toml:4: there is no key 'step.mean'; use distribution, mean_ms");
     EXPECT_EQ(message_of(std::string(kJob) + kStep + kNodes + "gpus = 3\n"),
@@ -162,7 +163,7 @@ TEST(ScenarioFile, WrongValuesAreSaidWithWhatToGive) {
          "f.toml:8: workers[1].ranks = […]: give a whole number from 0 to 3"},
         {all + "[try]\npolicies = [\"ring\"]\n",
          "f.toml:8: try.policies = […]: \"ring\" is none of all-reduce, partial-reduce, "
-         "prague-random, prague-smart, ad-psgd, full, prague-static, auto"},
+         "prague-random, prague-smart, ad-psgd, full, prague-static, auto, bsp, ssp, asp"},
         {all + "[try]\ngroup_sizes = [1]\n",
          "f.toml:8: try.group_sizes = […]: give a whole number from 2 to 4"},
         {all + "[try]\ngroup_sizes = [5]\n",
@@ -173,24 +174,88 @@ TEST(ScenarioFile, WrongValuesAreSaidWithWhatToGive) {
     for (const auto& [text, message] : cases) EXPECT_EQ(message_of(text), message) << text;
 }
 
+TEST(ScenarioFile, SoAreWrongWordsOfWhatIsTried) {
+    const std::string all = std::string(kJob) + kStep + kNodes;
+    const std::pair<std::string, const char*> cases[] = {
+        {all + "[try]\nquorums = [\"half\"]\n",
+         "f.toml:8: try.quorums = […]: give solo, majority, majority-strict, or a number of "
+         "workers "
+         "from 1 to 4"},
+        {all + "[try]\nquorums = [5]\n",
+         "f.toml:8: try.quorums = […]: give a whole number from 1 to 4"},
+        {all + "[try]\ncompressions = [\"gtopk\"]\n",
+         "f.toml:8: try.compressions = […]: \"gtopk\" is none of none, f16, bf16, spardl"},
+        {all + "[now]\npolicy = \"partial-reduce\"\n",
+         "f.toml: now.group_size is missing: give a whole number from 2 to 4"},
+        {all + "[network]\nbetween_zones_gbit = 0\n",
+         "f.toml:8: network.between_zones_gbit = 0: give a number from 0.001 to 1000000"},
+    };
+    for (const auto& [text, message] : cases) EXPECT_EQ(message_of(text), message) << text;
+}
+
 TEST(ScenarioFile, TriesEveryPolicyAndTheOneThatChoosesIfItIsNamed) {
-    const Choices choices = simulated_policies();
+    const auto choices = simulated_policies();
     EXPECT_EQ(std::count(choices.words.begin(), choices.words.end(), "prague-static"), 1);
     EXPECT_EQ(std::count(choices.words.begin(), choices.words.end(), "auto"), 1);
     const std::string all = std::string(kJob) + kStep + kNodes;
     for (size_t i = 0; i < choices.words.size(); ++i) {
-        EXPECT_EQ(choices.words[i], name_of(choices.policies[i]));
+        EXPECT_EQ(choices.words[i], name_of(choices.choices[i]));
         const auto scenario = parse_scenario(
             all + "[try]\npolicies = [\"" + std::string(choices.words[i]) + "\"]\n", "f.toml");
         ASSERT_TRUE(scenario) << scenario.error().message;
-        EXPECT_EQ(scenario->policies, std::vector{choices.policies[i]});
+        EXPECT_EQ(scenario->policies, std::vector{choices.choices[i]});
     }
     const auto usual = parse_scenario(all, "f.toml");
     ASSERT_TRUE(usual);
-    EXPECT_EQ(usual->policies.size(), choices.policies.size() - 1);
+    EXPECT_EQ(usual->policies.size(), choices.choices.size() - 4);
     EXPECT_EQ(
         std::count(usual->policies.begin(), usual->policies.end(), controller::Policy::automatic),
         0);
+}
+
+TEST(ScenarioFile, QuorumsCompressionsServersAndWhatTheJobDoesNowAreCandidates) {
+    const auto scenario = parse_scenario(std::string(kJob) + kStep + kNodes + R"(
+        [now]
+        policy = "all-reduce"
+        quorum = 2
+        [try]
+        policies = ["ssp"]
+        staleness = [1, 4]
+        quorums = ["majority", 3]
+        compressions = ["f16", "spardl"]
+        densities = [0.01, 0.02]
+    )",
+                                         "f.toml");
+    ASSERT_TRUE(scenario) << scenario.error().message;
+    std::vector<std::string> labels;
+    for (const Candidate& candidate : candidates_of(*scenario))
+        labels.push_back(label_of(candidate));
+    EXPECT_EQ(labels, (std::vector<std::string>{
+                          "ssp, staleness 1", "ssp, staleness 4", "all-reduce, quorum majority",
+                          "all-reduce, quorum 3", "all-reduce, f16", "all-reduce, spardl 0.01",
+                          "all-reduce, spardl 0.02", "all-reduce, quorum 2"}));
+    EXPECT_EQ(asked_by(candidates_of(*scenario).back()),
+              (std::vector<std::pair<std::string, std::string>>{
+                  {"policy", "all-reduce"}, {"quorum", "count"}, {"quorum.count", "2"}}));
+}
+
+TEST(ScenarioFile, WhatJoinsZonesIsOfTheNetwork) {
+    const std::string nodes = "[[nodes]]\nworkers = 1\nzone = \"a\"\n[[nodes]]\nworkers = 1\n";
+    const auto scenario = parse_scenario(
+        std::string(kJob) + kStep + nodes + "[network]\nbetween_zones_gbit = 4\nlatency_us = 7\n",
+        "f.toml");
+    ASSERT_TRUE(scenario) << scenario.error().message;
+    ASSERT_TRUE(scenario->between_zones);
+    EXPECT_EQ(scenario->between_zones->bytes_per_s, 0.5e9);
+    EXPECT_DOUBLE_EQ(scenario->between_zones->latency_s, 7e-6);
+    std::string many = std::string(kJob) + kStep + "[network]\nbetween_zones_gbit = 4\n";
+    for (int zone = 0; zone < 65; ++zone)
+        many += "[[nodes]]\nworkers = 1\nzone = \"z" + std::to_string(zone) + "\"\n";
+    EXPECT_NE(
+        message_of(many).find("they are in 65 zones; with a between_zones key in [network] give "
+                              "at most 64"),
+        std::string::npos)
+        << message_of(many);
 }
 
 TEST(ScenarioFile, CandidatesOfTheCommandLineAreCheckedAsWell) {

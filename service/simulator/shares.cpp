@@ -38,8 +38,10 @@ uint32_t Shares::end_next() {
     Flow& flow = flows_[ending.id];
     flow.version = 0;
     for (const Use& use : flow.uses) {
-        channels_[use.channel].streams -= use.streams;
-        std::erase(channels_[use.channel].flows, ending.id);
+        Shared& channel = channels_[use.channel];
+        std::erase(channel.flows, ending.id);
+        // Of fractions a little would be left.
+        channel.streams = channel.flows.empty() ? 0 : channel.streams - use.streams;
     }
     refresh_beside(flow.uses, ending.when);
     return ending.id;

@@ -12,7 +12,9 @@
 #include <span>
 #include <vector>
 
-#include "service/simulator/exchange_cost.h"
+#include "base/clock.h"
+#include "service/simulator/scenario.h"
+#include "service/simulator/stage.h"
 
 namespace pace::simulator {
 
@@ -41,7 +43,7 @@ class Shares {
     };
     struct Shared {
         double bytes_per_s = 0;
-        uint32_t streams = 0;
+        double streams = 0;
         std::vector<uint32_t> flows;
     };
     struct Ending {

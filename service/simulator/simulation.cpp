@@ -45,10 +45,12 @@ bool has_conflicts(Policy policy) {
 
 Simulation::Simulation(const Scenario& scenario, const Candidate& candidate)
     : scenario_(scenario),
+      candidate_(candidate),
       options_(options_of(scenario, candidate)),
       core_(core_options(scenario), [] { return uint64_t{1}; }),
       steps_(scenario),
-      shares_(scenario.channels),
+      costs_(scenario),
+      shares_(costs_.channels()),
       disagreement_(scenario.world(), scenario.seed),
       half_way_(way_to_core(scenario, candidate.policy)),
       meter_(scenario.world(), scenario.steps, now_),
@@ -202,7 +204,7 @@ void Simulation::take_order(const GroupOrder& order) {
     const bool names_ahead = has_conflicts(options_.policy);
     for (const Rank rank : ranks)
         trainers_[rank].had_conflict = names_ahead && last_busy > trainers_[rank].signalled;
-    exchanges_[id] = {order, cost_of(scenario_, ranks), {}, false, {}};
+    exchanges_[id] = {order, costs_.cost_of(ranks, candidate_), {}, false, {}};
     at(now_ + half_way_, What::begin, id);
 }
 

@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "service/controller/core/core.h"
 #include "service/simulator/disagreement.h"
+#include "service/simulator/exchange_cost.h"
 #include "service/simulator/meter.h"
 #include "service/simulator/outcome.h"
 #include "service/simulator/scenario.h"
@@ -77,10 +78,12 @@ class Simulation {
     void report_done(uint32_t id);
 
     const Scenario& scenario_;
+    Candidate candidate_;
     controller::JobOptions options_;
     controller::Core core_;
     std::optional<StaticSchedule> static_;  // for policy prague-static
     StepTimes steps_;
+    ExchangeCosts costs_;
     Shares shares_;
     Disagreement disagreement_;
     Duration half_way_;

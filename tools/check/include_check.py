@@ -49,7 +49,7 @@ MAY_INCLUDE = {
     "service/pacectl": {"base", "protocol", "libclient", "service/controller/shell/zmq",
                         "service/metrics"},
     "service/simulator": {"base", "protocol/static_groups.h", "settings", "service/controller/core",
-                          "service/pacectl/columns.h"},
+                          "service/pacectl/columns.h", "service/pacectl/nearest.h"},
     "examples": {"capi/pace.h", "pace.h", "bindings"},
     "tools": {"base", "protocol/options", "settings"},
 }

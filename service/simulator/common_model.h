@@ -1,0 +1,37 @@
+// CommonModel: how far workers' copies of one model are apart, in the picture of training of disagreement.h: where all get the same
+// updates, in one order, and some get them later.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "base/random.h"
+#include "service/controller/core/types.h"
+
+namespace pace::simulator {
+
+class CommonModel {
+  public:
+    CommonModel(uint32_t workers, uint64_t seed) : copies_(workers), random_(seed) {}
+
+    // A worker's update, which counts as one of N: in the mean of all of them its noise is 1 / N.
+    void add();
+
+    // The worker has the model as it is now.
+    void give(controller::Rank rank);
+
+    // Squared, from the mean of all copies, per number: in units of one step's variance.
+    double distance(controller::Rank rank) const;
+
+  private:
+    static constexpr size_t kNumbers = 4;
+    using Model = std::array<double, kNumbers>;
+
+    Model model_{};
+    std::vector<Model> copies_;
+    Model sum_{};  // of the copies
+    base::Random random_;
+};
+
+}  // namespace pace::simulator

@@ -1,0 +1,12 @@
+// The options of a job, as far as predictions know them, from those that a status document has.
+#pragma once
+
+#include "base/result.h"
+#include "service/controller/core/options.h"
+#include "service/simulator/status_fields.h"
+
+namespace pace::simulator {
+
+base::Result<controller::JobOptions> job_options_of(const StatusFields& options);
+
+}  // namespace pace::simulator

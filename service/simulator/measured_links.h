@@ -1,0 +1,23 @@
+// MeasuredLinks: how fast a job's nodes are connected, from what their daemons have measured of pairs of them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "service/simulator/measured_job.h"
+
+namespace pace::simulator {
+
+struct MeasuredLinks {
+    std::vector<double> gbit{};  // each node's link
+    double latency_us = 0;       // within zones
+    // Of pairs in different zones; none if there are no such pairs, or none was measured.
+    std::optional<double> between_gbit{};
+    double between_latency_us = 0;
+    std::vector<std::string> notes{};
+};
+
+MeasuredLinks links_of(const MeasuredJob& job);
+
+}  // namespace pace::simulator
