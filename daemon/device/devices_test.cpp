@@ -170,6 +170,37 @@ TEST_F(DevicesTest, WhatFollowsAStreamWaitsForIt) {
     device.destroy_stream(*late);
 }
 
+// Events that have been recorded nowhere have come: what is told follows from the order in which they were added.
+TEST_F(DevicesTest, EventsAreToldInTurnAndTheForgottenNever) {
+    Device& device = first();
+    base::cuda::CUevent event = nullptr;
+    {
+        const auto scope = device.enter();
+        ASSERT_EQ(device.driver().event_create(&event, base::cuda::kEventDisableTiming), 0);
+    }
+    std::string told;
+    const auto tells = [&](char name) {
+        return [&told, name](const Result<>& result) { told += result ? name : '!'; };
+    };
+    const int one = 0;
+    const int two = 0;
+    device.event_watch().add(&one, event, tells('a'));
+    device.event_watch().add(&two, event, tells('x'));
+    device.event_watch().add(&one, nullptr, tells('b'));
+    device.event_watch().add(&one, event, tells('c'));
+    device.event_watch().forget(&two);
+    while (told.size() < 3) loop_->turn(true);
+    EXPECT_EQ(told, "abc");
+    device.event_watch().add(&two, nullptr, [&](const Result<>&) {
+        told += 'd';
+        device.event_watch().add(&two, event, tells('e'));
+    });
+    while (told.size() < 5) loop_->turn(true);
+    EXPECT_EQ(told, "abcde");
+    const auto scope = device.enter();
+    EXPECT_EQ(device.driver().event_destroy(event), 0);
+}
+
 TEST_F(DevicesTest, EventsThatAreNoneAreRefused) {
     std::vector<base::cuda::CUipcEventHandle> nonsense(3);
     std::memset(nonsense.data(), 0x5A, nonsense.size() * sizeof(nonsense[0]));

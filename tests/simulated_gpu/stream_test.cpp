@@ -55,6 +55,23 @@ TEST(Stream, GoesOnWhileItsCallerDoes) {
     });
 }
 
+TEST(Stream, WaitsForThoseWithWhichItSharesAQueue) {
+    apart({{"PACE_SIMULATED_GPU_CONNECTIONS", "2"}}, [] {
+        const Gpu gpu;
+        Gate gate;
+        const CUstream held = Gpu::stream();
+        const CUstream other = Gpu::stream();
+        const CUstream shares = Gpu::stream();
+        const CUevent event = Gpu::event();
+        gate.hold(held);
+        EXPECT_EQ(driver().event_record(event, shares), kSuccess);
+        EXPECT_EQ(driver().stream_synchronize(other), kSuccess);
+        EXPECT_EQ(driver().event_query(event), kNotReady);
+        gate.open();
+        EXPECT_EQ(driver().event_synchronize(event), kSuccess);
+    });
+}
+
 TEST(Stream, DoesNotWaitForAnother) {
     apart({}, [] {
         const Gpu gpu;
