@@ -79,7 +79,6 @@ Result<double> median_of(const StatusFields& worker, std::string_view key) {
 }
 
 Result<MeasuredWorker> read_worker(const StatusFields& fields) {
-    MeasuredWorker worker;
     PACE_TRY_ASSIGN(rank, fields.whole("rank", kWorkersMax));
     PACE_TRY_ASSIGN(node, fields.whole("node", kNumberMax));
     PACE_TRY_ASSIGN(step, fields.number("step_median_ms", kStepMsMax));

@@ -86,7 +86,7 @@ std::string pacectl_program() {
     const ssize_t length = ::readlink("/proc/self/exe", self, sizeof(self));
     if (length > 0) {
         const std::string path(self, static_cast<size_t>(length));
-        const std::string beside = path.substr(0, path.rfind('/') + 1) + "pacectl";
+        std::string beside = path.substr(0, path.rfind('/') + 1) + "pacectl";
         if (::access(beside.c_str(), X_OK) == 0) return beside;
     }
     return "pacectl";
