@@ -91,10 +91,6 @@ function(pace_test name)
   endif()
   math(EXPR timeout "${ARG_TIMEOUT} * ${PACE_TIMEOUT_FACTOR}")
   set(properties TIMEOUT ${timeout} FIXTURES_REQUIRED pace_run)
-  if(PACE_SANITIZE STREQUAL "thread" AND name STREQUAL "daemon_telemetry_test") # which starts no daemon
-    # UCX's hooks of munmap and madvise run in threads that the sanitizer has already left behind, and crash there.
-    list(APPEND properties ENVIRONMENT UCX_MEM_EVENTS=n)
-  endif()
   if(ARG_SERIAL)
     list(APPEND properties RUN_SERIAL TRUE)
   endif()

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <system_error>
 #include <vector>
 
 #include "base/unique_fd.h"
@@ -77,7 +78,7 @@ Result<pid_t> spawn(const std::string& program, std::vector<std::string> words, 
     if (failed == 0) return pid;
     return make_error(ErrorKind::unavailable,
                       "{} cannot be run ({}); put it into PATH, or give its document with --status",
-                      program, make_errno_error(failed, "").message.substr(2));
+                      program, std::generic_category().message(failed));
 }
 
 // "/usr/bin/pace-sim" has "/usr/bin/pacectl" beside it.

@@ -1,7 +1,9 @@
 """Failures: scenes in which a worker or the daemon dies, is late, or does not come."""
 
 import os
+import pathlib
 import signal
+import sys
 import time
 
 import jax
@@ -11,23 +13,8 @@ from training import RANK, WORLD, adam, adam_start, batch, digest, gradient_of, 
 import pace
 import pace.jax
 
-
-class Return:
-    """Rank 1 is away for a while; the others go on until it is back, and 20 steps more. The file has the last step."""
-
-    def __init__(self):
-        self.path = os.environ["PACE_TEST_BACK"]
-        self.was_away = os.environ.get("PACE_RESTART_COUNT", "0") != "0"
-
-    def is_end(self, step):
-        if RANK == 1 and self.was_away and not os.path.exists(self.path):
-            with open(self.path + ".part", "w") as file:
-                file.write(str(step + 20))
-            os.rename(self.path + ".part", self.path)
-        if not os.path.exists(self.path):
-            return False
-        with open(self.path) as file:
-            return step >= int(file.read())
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+from absence import Return
 
 
 def scene_restart(how):

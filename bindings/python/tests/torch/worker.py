@@ -1,6 +1,7 @@
 """Worker: one trainer of the tests of pace.torch. `worker.py SCENE arguments` prints lines of "key value" for the test."""
 
 import os
+import pathlib
 import signal
 import sys
 import time
@@ -10,6 +11,9 @@ import torch
 import pace.torch as pace
 from pace.options import query
 from pace.torch import buckets, progress
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+from absence import Return
 
 torch.set_num_threads(1)
 RANK = int(os.environ["RANK"])
@@ -212,24 +216,6 @@ def scene_scaled():
         optimizer.step()
     say("skipped", skipped)
     end(model)
-
-
-class Return:
-    """Rank 1 is away for a while; the others go on until it is back, and 20 steps more. The file has the last step."""
-
-    def __init__(self):
-        self.path = os.environ["PACE_TEST_BACK"]
-        self.was_away = os.environ.get("PACE_RESTART_COUNT", "0") != "0"
-
-    def is_end(self, step):
-        if RANK == 1 and self.was_away and not os.path.exists(self.path):
-            with open(self.path + ".part", "w") as file:
-                file.write(str(step + 20))
-            os.rename(self.path + ".part", self.path)
-        if not os.path.exists(self.path):
-            return False
-        with open(self.path) as file:
-            return step >= int(file.read())
 
 
 def scene_restart(when):
